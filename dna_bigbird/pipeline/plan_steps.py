@@ -218,7 +218,8 @@ def _predictions(section: Mapping, head: Head, amounts: Amounts) -> Iterator[Pla
         alleles = 3 * (region_bp([mutagenesis["region"]]) or 0)
         yield _forward(head, "mutagenesis", f"{alleles:,} substitutions", alleles)
     if (browser := section.get("browser", {})).get("model") == head.task:
-        windows = (region_bp(browser["regions"]) or 0) // stride
+        around_bp = 2 * head.window * len(browser["regions"])
+        windows = ((region_bp(browser["regions"]) or 0) + around_bp) // stride
         labels = len(browser.get("labels", [])) or head.work.labels
         predicted = _forward(head, "browser", f"about {windows:,} windows", windows)
         seconds = START_S + 2 * windows * labels * seconds_per_sequence(head.work)

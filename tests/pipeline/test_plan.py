@@ -73,9 +73,9 @@ def test_predictions_are_planned(folder, one_second):
         file.write("  browser: {model: chromatin, regions: ['chr7:1-800'], labels: [A]}\n")
     steps = {step.name: step for step in plan([Path("c.yaml")]).steps}
     assert steps["predict chromatin"].seconds == pytest.approx(6 + 2 * 3 / 3)
-    # Four windows on both strands: predicted, then attributed, forward and backward.
-    assert steps["browser"].what == "about 4 windows"
-    assert steps["browser"].seconds == pytest.approx(6 + 2 * 4 / 3 + 6 + 2 * 4)
+    # Six windows on both strands, one of them on either side: predicted, then attributed, forward and backward.
+    assert steps["browser"].what == "about 6 windows"
+    assert steps["browser"].seconds == pytest.approx(6 + 2 * 6 / 3 + 6 + 2 * 6)
 
 
 @pytest.mark.parametrize("setting", ["bases", "{algorithm: bases}"])

@@ -168,7 +168,30 @@ def test_the_page_of_the_browser_has_the_tracks_that_there_are(workflow, peaks, 
     folder = "results/mine/predictions/browser"
     assert files == [f"{folder}/attributed", f"{folder}/predicted", *tracks, "v.vcf"]
     assert len(words[words.index("--names") + 1 :]) == len(files)
-    assert "'chr1\t1000\t3500' 'chr1\t5000\t6000'" in output
+
+
+def test_regions_of_the_browser_have_a_window_on_either_side(workflow):
+    """Joined where they overlap then, and cut at the ends of the chromosome."""
+    folder = workflow.folder / "results/mine"
+    (folder / "genome").mkdir(parents=True)
+    (folder / "genome/genome.fa").write_text(f">chr1\n{'A' * 9000}\n")
+    (folder / "genome/genome.fa.fai").write_text("chr1\t9000\t6\t9000\t9001\n")
+    (folder / "models/chromatin").mkdir(parents=True)
+    (folder / "models/chromatin/config.json").write_text('{"window_bp": 600}')
+    (workflow.folder / "g.fa").write_text(">chr1\nACGT\n")
+    (workflow.folder / "a.bed").write_text("chr1\t1\t2\n")
+    regions = ["chr1:501-600", "1:8,001-9,000", "chr1:2,001-2,100", "chr1:3,001-3,010"]
+    page = {"model": "chromatin", "regions": regions, "labels": ["a"]}
+    inputs = {"genome": ["./g.fa"], "peaks": ["./a.bed"]}
+    predictions = {"regions": ["chr1:1-1,000"], "browser": page}
+    config = workflow.config(
+        name="mine", assembly="toy", inputs=inputs, promoter=None, predictions=predictions
+    )
+    bed = "results/mine/predictions/browser/regions.bed"
+    options = ("--allowed-rules", "browser_regions", "--cores", "1", "--configfile", config)
+    workflow.snakemake(bed, *options)
+    rows = (workflow.folder / bed).read_text().splitlines()
+    assert rows == ["chr1\t0\t1200", "chr1\t1400\t3610", "chr1\t7400\t9000"]
 
 
 def test_without_chain_the_sites_are_used_as_they_are(workflow):

@@ -2,17 +2,21 @@
 
 
 rule browser_regions:
+    input:
+        genome=GENOME,
+        index=f"{GENOME}.fai",
+        model=BROWSER_MODEL,
     output:
         f"{BROWSER_FOLDER}/regions.bed",
     log:
         f"{LOGS}/browser_regions.log",
     localrule: True
-    conda:
-        "../../environment.yml"
     params:
-        rows=joined_rows(BROWSER["regions"]),
-    shell:
-        "printf '%s\\n' {params.rows:q} > {output} 2> {log}"
+        regions=BROWSER["regions"],
+    run:
+        Path(output[0]).write_text(
+            regions_with_windows(params.regions, input.genome, input.model)
+        )
 
 
 rule browser_predictions:

@@ -12,10 +12,21 @@ TRACK_SUFFIXES = tuple(
 )
 
 
-def joined_rows(regions):
-    """BED rows of regions, joined where they overlap, so that a part of another one is not read alone."""
-    intervals = [parse_region(region) for region in regions]
-    return bed_rows(merge(intervals, sorted({each.chrom for each in intervals})))
+def regions_with_windows(regions, fasta, model):
+    """BED rows of regions with a window of the model on either side, joined where they overlap.
+
+    So every base of a region is in the middle of a window, even if the region is shorter than one.
+    """
+    from dna_bigbird.genome.fasta import Genome
+    from dna_bigbird.genome.region_choice import find_region
+    from dna_bigbird.report.browser.extents import Extents
+
+    window_bp = json.loads(Path(model, "config.json").read_text())["window_bp"]
+    genome = Genome(fasta)
+    intervals = [find_region(genome, region) for region in regions]
+    return "".join(
+        f"{row}\n" for row in bed_rows(Extents.around(genome, intervals, window_bp))
+    )
 
 
 def observed_peaks():

@@ -17,7 +17,6 @@ from dna_bigbird.inputs.configs.module_config import check_prefix
 from dna_bigbird.inputs.configs.run_config import end_with
 from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
 from dna_bigbird.inputs.configs.sources import is_path, plain_path
-from dna_bigbird.corpus.regions import merge
 from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
 from dna_bigbird.datasets.peak_files import label_of, peak_rows
 from dna_bigbird.datasets.peak_sheet import EVERY_NAME
