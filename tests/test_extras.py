@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from dna_bigbird.errors import InputError, MissingExtraError, errors_for_reader
-from dna_bigbird.extras import EXTRAS
+from dna_bigbird.extras import EXTRAS, install_command
 from tests.core_packages import closure, project
 
 PACKAGE = Path(__file__).parents[1] / "dna_bigbird"
@@ -70,7 +70,7 @@ def test_the_core_is_small():
 
 
 def test_a_missing_module_of_an_extra_is_one_line():
-    line = r"^sklearn is not installed; type: pip install 'dna-bigbird\[train\]'$"
+    line = r"^sklearn is not installed; type: pip install '\S+\[train\]'$"
     with pytest.raises(MissingExtraError, match=line) as caught, errors_for_reader():
         raise ModuleNotFoundError("No module named 'sklearn'", name="sklearn")
     assert isinstance(caught.value, InputError)
@@ -81,3 +81,27 @@ def test_a_missing_module_of_an_extra_is_one_line():
 def test_other_missing_modules_are_faults_of_the_program(name):
     with pytest.raises(ModuleNotFoundError, match="No module"), errors_for_reader():
         raise ModuleNotFoundError("No module", name=name)
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ('{"url": "file://%s", "dir_info": {"editable": true}}', "pip install '{folder}[train]'"),
+        ('{"url": "file://%s/missing"}', "pip install 'dna-bigbird[train]'"),
+        ('{"url": "https://host/x.whl", "archive_info": {}}', "pip install 'dna-bigbird[train]'"),
+        (None, "pip install 'dna-bigbird[train]'"),
+    ],
+    ids=["checkout", "checkout that is gone", "download", "index"],
+)
+def test_an_extra_comes_from_where_the_package_came_from(tmp_path, monkeypatch, record, expected):
+    """As pip writes it down (PEP 610)."""
+    folder = tmp_path / "a copy"
+    info = tmp_path / "packages" / "dna_bigbird-1.dist-info"
+    for each in (folder, info):
+        each.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: dna-bigbird\nVersion: 1\n")
+    if record:
+        url = str(folder).replace(" ", "%20")
+        (info / "direct_url.json").write_text(record.replace("%s", url))
+    monkeypatch.setattr(sys, "path", [str(info.parent)])
+    assert install_command("train") == expected.format(folder=folder)

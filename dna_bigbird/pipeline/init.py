@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.extras import install_command
 from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import OutputFolder
 from dna_bigbird.resources import resource_folder
@@ -47,7 +48,7 @@ class WorkflowFolder:
         """Return the next commands."""
         lines = [f"{self.folder}: Snakefile, config/, profiles/. Next:"]
         if importlib.util.find_spec("snakemake") is None:
-            lines.append("  pip install 'dna-bigbird[workflow]'")
+            lines.append(f"  {install_command('workflow')}")
         if self.folder != Path("."):
             lines.append(f"  cd {self.folder}")
         lines += [

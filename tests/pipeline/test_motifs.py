@@ -272,8 +272,6 @@ def test_a_missing_extra_is_one_line(tmp_path):
     effects = write_attributions(tmp_path / "a.h5", texts, scores)
     database = tmp_path / "one.meme"
     database.write_text(meme_text([MotifMatrix("M1", "", np.eye(4))], {"M1": 1}))
-    with pytest.raises(
-        MissingExtraError, match=r"modiscolite.*pip install 'dna-bigbird\[motifs\]'"
-    ):
+    with pytest.raises(MissingExtraError, match=r"modiscolite.*pip install '\S+\[motifs\]'"):
         motifs([effects], tmp_path / "out", database=database)
     assert not (tmp_path / "out").exists()

@@ -91,7 +91,7 @@ def test_parquet_without_its_package_is_one_line(tmp_path, genomes, monkeypatch)
     path.parent.mkdir()
     path.write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    line = r"^pyarrow is not installed; type: pip install 'dna-bigbird\[bench\]'$"
+    line = r"^pyarrow is not installed; type: pip install '\S+\[bench\]'$"
     with pytest.raises(MissingExtraError, match=line), errors_for_reader():
         read("traitgym", tmp_path, genomes)
 

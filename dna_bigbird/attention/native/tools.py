@@ -10,6 +10,7 @@ import sysconfig
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.extras import install_command
 
 COMPILERS = ("c++", "g++", "clang++")
 
@@ -46,7 +47,7 @@ def path_with_ninja() -> str:
     search_path = os.pathsep.join([*folders, str(Path(sys.executable).parent)])
     if shutil.which("ninja", path=search_path) is None:
         raise NativeUnavailableError(
-            'the native kernel needs ninja to be built: pip install "dna-bigbird[native]"'
+            f"the native kernel needs ninja to be built: {install_command('native')}"
         )
     return search_path
 
