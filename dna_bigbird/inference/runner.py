@@ -86,6 +86,7 @@ class BundleRunner:
         with_gradients: bool = False,
     ) -> None:
         self._engine = Engine(bundle, compute, device, with_gradients)
+        self._folder, self._precision = bundle.folder, compute.precision
         self.model = self._engine.model
         self.tokenizer = bundle.tokenizer
         encoder = bundle.config.encoder
@@ -143,9 +144,19 @@ class BundleRunner:
             Positions in `encoded`, and their rows.
 
         Raises:
-            InputError: If a sequence alone does not fit into the memory.
+            InputError: If a sequence alone does not fit into the memory, or the model gives nan.
         """
-        return self.results(encoded, lambda *batch: list(forward(*batch).cpu().numpy()))
+
+        def rows(*batch: Tensor) -> list[np.ndarray]:
+            values = forward(*batch).cpu().numpy()
+            if np.isnan(values).any():
+                raise InputError(
+                    f"{self._folder}: the model gives nan for known bases; its weights are damaged, or "
+                    f"too large for {self._precision}"
+                )
+            return list(values)
+
+        return self.results(encoded, rows)
 
     def results(
         self, encoded: Sequence[np.ndarray], forward: Callable[[Tensor, Tensor], Result]

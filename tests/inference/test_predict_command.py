@@ -1,6 +1,12 @@
 """`dna-bigbird predict` as typed: options arrive where they belong."""
 
+import json
+import re
+import shutil
+
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from dna_bigbird.cli.main import main
 
@@ -91,3 +97,28 @@ def test_places_in_names_of_records_become_coordinates_in_tracks(
     assert [row[:3] for row in stretches] == [["chr7", str(a), str(b)] for a, b, _ in expected]
     for row, (_, _, value) in zip(stretches, expected, strict=True):
         assert float(row[6]) == pytest.approx(value, rel=1e-4)
+
+
+@pytest.mark.parametrize(("command", "workers"), [("predict", 0), ("predict", 1), ("embed", 0)])
+def test_a_model_that_gives_no_number_is_one_line(
+    bundle_folder, genome, tmp_path, capsys, command, workers
+):
+    """Its weights are finite, but their products are not; without checksums, as older bundles are."""
+    folder, output = tmp_path / "bundle", tmp_path / "x.h5"
+    shutil.copytree(bundle_folder, folder)
+    weights = load_file(folder / "model.safetensors")
+    save_file(
+        {name: np.full_like(x, 1e38) for name, x in weights.items()}, folder / "model.safetensors"
+    )
+    config = json.loads((folder / "config.json").read_text())
+    del config["sha256"]
+    (folder / "config.json").write_text(json.dumps(config))
+    options = ["--fasta", genome, "--model", folder, "--output", output, "--precision", "32-true"]
+    with pytest.raises(SystemExit) as ended:
+        main([command, *map(str, options), "--workers", str(workers)])
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert re.fullmatch(
+        r"dna-bigbird: error: .*bundle: the model gives nan for known bases; .*32-true\n", error
+    )
+    assert not output.exists()
