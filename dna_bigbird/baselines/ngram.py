@@ -117,6 +117,28 @@ def posterior_nll(
         return -np.log(np.where(hidden, p_label, shown))
 
 
+def posterior_choice(
+    seen: np.ndarray,
+    p: np.ndarray,
+    *,
+    mask_id: int,
+    num_pieces: int,
+    mask_share: float,
+    random_share: float,
+) -> np.ndarray:
+    """Return the most probable label by the rule of `posterior_nll`, for a predictor without context.
+
+    Args:
+        seen: Ids the model sees at the predicted positions, shape (M,).
+        p: Probability of every id, shape (V,).
+    """
+    keep_share = max(0.0, 1.0 - mask_share - random_share)
+    at_random = random_share / num_pieces
+    most_frequent = p.argmax()
+    is_trusted = (keep_share + at_random) * p[seen] >= at_random * p[most_frequent]
+    return np.where((seen != mask_id) & is_trusted, seen, most_frequent)
+
+
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 512.0)
 """Factors tried on the number of types in Witten-Bell smoothing."""
 HOLD_OUT_EVERY = 10

@@ -16,6 +16,7 @@ from dna_bigbird.baselines.ngram import (
     Score,
     TokenNgramCausal,
     TokenUnigram,
+    posterior_choice,
     posterior_nll,
 )
 from dna_bigbird.evaluation.language import bits_per_base
@@ -264,14 +265,29 @@ def test_neighbours_that_say_nothing():
 SHARES = {"mask_id": 4, "num_pieces": 4, "mask_share": 0.8, "random_share": 0.1}
 
 
-def test_what_a_shown_token_tells():
-    """Enumerate all ways to hide a token; the posterior is Bayes' rule."""
-    p = np.array([0.5, 0.3, 0.15, 0.05])
-    joint = np.zeros((4, 5))  # true token, shown token or [MASK]
+def joint_of(p):
+    """Probability of each true token with each shown token or [MASK], over all ways to hide it."""
+    joint = np.zeros((4, 5))
     for true in range(4):
         joint[true, 4] += p[true] * 0.8
         joint[true, :4] += p[true] * 0.1 / 4
         joint[true, true] += p[true] * 0.1
+    return joint
+
+
+@pytest.mark.parametrize("p", [[0.5, 0.3, 0.15, 0.05], [0.02, 0.01, 0.9, 0.07]])
+def test_the_most_probable_token(p):
+    """One that is rare enough is more probably a random one than the true one."""
+    expected = joint_of(np.array(p)).argmax(axis=0) + FIRST
+    seen = np.array([*range(FIRST, VOCAB), SHARES["mask_id"]])
+    of_all = np.concatenate([np.zeros(FIRST), p])
+    assert posterior_choice(seen, of_all, **SHARES).tolist() == expected.tolist()
+
+
+def test_what_a_shown_token_tells():
+    """Enumerate all ways to hide a token; the posterior is Bayes' rule."""
+    p = np.array([0.5, 0.3, 0.15, 0.05])
+    joint = joint_of(p)
     for shown in range(5):
         expected = -np.log(joint[:, shown] / joint[:, shown].sum())
         seen = np.full(4, FIRST + shown if shown < 4 else 4)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dna_bigbird.baselines.ngram import TokenUnigram, posterior_nll
+from dna_bigbird.baselines.ngram import TokenUnigram, posterior_choice, posterior_nll
 from dna_bigbird.datasets.masked_batches import MaskedBatch, collate_masked
 from dna_bigbird.datasets.streams import chunks
 from dna_bigbird.evaluation.language import interval
@@ -103,6 +103,12 @@ def evaluate_masked(
     characters = task.characters.cpu().numpy()
     vocabulary, masking = examples.vocabulary, examples.masking
     unigram = TokenUnigram(first_piece_id=vocabulary.first_piece_id).fit_counts(counts)
+    hiding = {
+        "mask_id": vocabulary.mask_id,
+        "num_pieces": vocabulary.vocab_size - vocabulary.first_piece_id,
+        "mask_share": masking.mask_share,
+        "random_share": masking.random_share,
+    }
     rows = []
     for numbers in chunks(list(range(count)), batch_size):
         numbered = [(i, examples[i]) for i in numbers]
@@ -111,18 +117,11 @@ def evaluate_masked(
         labels = batch.labels_P.numpy()
         shown = batch.token_ids_BT.flatten()[batch.positions_P].numpy()
         p = unigram.probability
-        informed = posterior_nll(
-            labels,
-            shown,
-            p[labels],
-            p[np.where(shown == vocabulary.mask_id, labels, shown)],
-            mask_id=vocabulary.mask_id,
-            num_pieces=vocabulary.vocab_size - vocabulary.first_piece_id,
-            mask_share=masking.mask_share,
-            random_share=masking.random_share,
-        )
+        seen_p = p[np.where(shown == vocabulary.mask_id, labels, shown)]
+        informed = posterior_nll(labels, shown, p[labels], seen_p, **hiding)
         values = [np.ones(len(labels)), characters[labels], nll_P.double().cpu().numpy()]
-        values += [right_P.cpu().numpy(), unigram.nll(labels), informed]
+        values += [right_P.cpu().numpy(), unigram.nll(labels), labels == p.argmax()]
+        values += [informed, labels == posterior_choice(shown, p, **hiding)]
         owner = np.repeat(np.arange(len(numbers)), batch.predicted_B.numpy())
         rows.append([np.bincount(owner, v, minlength=len(numbers)) for v in values])
     predicted, covered, nats, right, *baselines = np.concatenate(rows, axis=1)
@@ -134,6 +133,9 @@ def evaluate_masked(
         "n_masked_characters": int(covered.sum()),
         "baselines": {
             name: metrics_of(cost, covered, predicted, seed)
-            for name, cost in zip(("unigram", "unigram_informed"), baselines, strict=True)
+            | interval("mlm_accuracy", hits, predicted, seed)
+            for name, cost, hits in zip(
+                ("unigram", "unigram_informed"), baselines[::2], baselines[1::2], strict=True
+            )
         },
     }

@@ -127,3 +127,10 @@ def test_the_real_path_learns_what_can_be_learnt(learnt):
     p = (store.counts + 1.0) * (np.arange(260) >= 101)
     labels = np.concatenate([held_out[i]["labels"] for i in range(count)])
     assert unigram == pytest.approx(-np.log2((p / p.sum())[labels]).mean(), abs=1e-5)
+    # Always the most frequent piece; and, where a piece is shown, that piece.
+    shown = np.concatenate(
+        [held_out[i]["token_ids"][held_out[i]["positions"]] for i in range(count)]
+    )
+    guess = np.where(shown == tokenizer.mask_id, p.argmax(), shown)
+    for name, right in (("unigram", labels == p.argmax()), ("unigram_informed", labels == guess)):
+        assert found["baselines"][name]["mlm_accuracy"] == pytest.approx(right.mean(), abs=1e-6)
