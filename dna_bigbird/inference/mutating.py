@@ -47,7 +47,8 @@ def mutagenesis(
     for each of A, C, G, T: 0 at the reference base, nan where the genome has N. Every base has a
     window of its own, centred on it, so a substitution has the effect that score-variants gives it.
     In the picture a letter points up where changing it lowers the score of the label; the colours below
-    are the effects of the single substitutions. With --within all bases share one window. Computed in float32 unless --precision is given.
+    are the effects of the single substitutions. With --within all bases share one window. Computed in
+    float32 unless --precision is given.
 
     Args:
         fasta: FASTA file to read: plain, a genome with a region, or one short record.
