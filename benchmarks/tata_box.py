@@ -36,8 +36,8 @@ def with_box(path: Path) -> list[str]:
     return usual
 
 
-def strongest(promoter: str, flank: str, one_window: bool, folder: Path) -> tuple[int, float]:
-    """Return where the strongest base is (from 0, in the promoter), and the box's mean effect by that of all bases."""
+def effect_of_box(promoter: str, flank: str, one_window: bool, folder: Path) -> tuple[bool, float]:
+    """Return True if the box has the strongest base, and its mean effect by that of all bases."""
     file = folder / "promoter.fa"
     for old in folder.iterdir():
         old.unlink()
@@ -50,7 +50,7 @@ def strongest(promoter: str, flank: str, one_window: bool, folder: Path) -> tupl
     effects = -np.nansum(matrix.log_odds[:, :, 0], axis=1) / 3
     box = promoter.index(BOX, START_SITE - BEFORE[0]) - CHANGED[0] + 1
     share = np.abs(effects[box : box + len(BOX)]).mean() / np.abs(effects).mean()
-    return int(effects.argmax()) + CHANGED[0] - 1, float(share)
+    return bool(box <= effects.argmax() < box + len(BOX)), float(share)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -68,16 +68,16 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{len(chosen)} of {len(usual)} promoters, seed {options.seed}")
     with tempfile.TemporaryDirectory() as folder:
         for name, one_window in (("one window", True), ("windows of their own", False)):
-            inside, shares = 0, []
-            for number, flank in zip(chosen, flanks, strict=True):
-                promoter = usual[number]
-                position, share = strongest(promoter, flank, one_window, Path(folder))
-                box = promoter.index(BOX, START_SITE - BEFORE[0])
-                inside += box <= position < box + len(BOX)
-                shares.append(share)
-            low, high = wilson(inside, len(chosen))
+            inside, shares = zip(
+                *(
+                    effect_of_box(usual[number], flank, one_window, Path(folder))
+                    for number, flank in zip(chosen, flanks, strict=True)
+                ),
+                strict=True,
+            )
+            low, high = wilson(sum(inside), len(chosen))
             print(
-                f"{name:>20}: strongest base inside TATAAA {inside}/{len(chosen)} [{low:.2f}, {high:.2f}]; the box's mean "
+                f"{name:>20}: strongest base inside TATAAA {sum(inside)}/{len(chosen)} [{low:.2f}, {high:.2f}]; the box's mean "
                 f"effect is {np.median(shares):.1f} times that of all bases (median)"
             )
 

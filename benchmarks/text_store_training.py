@@ -4,10 +4,12 @@
     python benchmarks/text_store_training.py --pretrained BUNDLE --documents 1 20000 --set arxiv
 
 The pages of Natural Questions are those of text_store.py; papers and patents are made text, 40 documents of it in each.
-`text train` runs twice on each file, with rows still to be written, then with the rows of the first run; its
-other files are removed in between. A row of one document shows what Python, torch, the model and its training take. For each process that trains, the high-water mark of its
-memory (VmHWM) is printed, for the others the highest of them, and the most memory of all processes together
-(memory that processes share counts once; what the system caches of files does not count). Linux only.
+`text train` runs twice on each file, with rows still to be written, then with the rows of the first run; its other files
+are removed in between. A row of one document shows what Python, torch, the model and its training take.
+
+For each process that trains, the high-water mark of its memory (VmHWM) is printed, for the others the highest of them, and
+the most memory of all processes together (memory that processes share counts once; what the system caches of files does not
+count). Linux only.
 """
 
 import argparse

@@ -99,12 +99,15 @@ def test_places_in_names_of_records_become_coordinates_in_tracks(
         assert float(row[6]) == pytest.approx(value, rel=1e-4)
 
 
-@pytest.mark.parametrize(("command", "workers"), [("predict", 0), ("predict", 1), ("embed", 0)])
+@pytest.mark.parametrize(
+    ("command", "workers"), [("predict", 0), ("predict", 1), ("embed", 0), ("mutagenesis", 0)]
+)
 def test_a_model_that_gives_no_number_is_one_line(
     bundle_folder, genome, tmp_path, capsys, command, workers
 ):
     """Its weights are finite, but their products are not; without checksums, as older bundles are."""
-    folder, output = tmp_path / "bundle", tmp_path / "x.h5"
+    of_bases = command == "mutagenesis"
+    folder, output = tmp_path / "bundle", tmp_path / ("x.tsv" if of_bases else "x.h5")
     shutil.copytree(bundle_folder, folder)
     weights = load_file(folder / "model.safetensors")
     save_file(
@@ -114,9 +117,9 @@ def test_a_model_that_gives_no_number_is_one_line(
     del config["sha256"]
     (folder / "config.json").write_text(json.dumps(config))
     options = ["--fasta", genome, "--model", folder, "--output", output, "--precision", "32-true"]
-    with pytest.raises(SystemExit) as ended:
-        main([command, *map(str, options), "--workers", str(workers)])
-    assert ended.value.code == 2
+    options += ["--workers", workers, *(["--region", "chr1:1-3"] if of_bases else [])]
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main([command, *map(str, options)])
     error = capsys.readouterr().err
     assert re.fullmatch(
         r"dna-bigbird: error: .*bundle: the model gives nan for known bases; .*32-true\n", error
