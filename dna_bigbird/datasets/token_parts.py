@@ -13,7 +13,6 @@ import itertools
 import os
 import shutil
 import uuid
-import zipfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -30,6 +29,7 @@ from dna_bigbird.errors import InputError, note
 from dna_bigbird.genome import Genome
 from dna_bigbird.limits import allowed_workers
 from dna_bigbird.locks import kernel_lock
+from dna_bigbird.parts import array_part, read_array_part
 from dna_bigbird.writing import readable_write_error
 
 DOCUMENTS_PER_PART = 64
@@ -130,7 +130,7 @@ def _keep_matching(folder: Path, key: str) -> None:
     parts = sorted(folder.glob("*.npz"))
     for partial in folder.glob("*.partial"):
         partial.unlink()
-    if noted.is_file() and noted.read_text() == key:
+    if noted.is_file() and noted.read_bytes() == key.encode():
         return
     for part in parts:
         part.unlink()
@@ -153,20 +153,14 @@ def write_part(path: Path, part: Part, key: str) -> None:
     A worker whose parent was killed may live a moment longer, next to those of the next run.
     """
     partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
-    with open(partial, "wb") as stream:
-        np.savez(stream, key=np.array(key), **part._asdict())
+    partial.write_bytes(array_part(f"{path.stem} {key}", part._asdict()))
     partial.replace(path)
 
 
 def read_part(path: Path, key: str) -> Part | None:
-    """Read a part; None if it is not there, of another key, or damaged (arrays have checksums)."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            if str(arrays["key"]) != key:
-                return None
-            return Part(*(arrays[name] for name in Part._fields))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
+    """Read a part; None if it is not there, of another key or number, or damaged."""
+    arrays = read_array_part(path, f"{path.stem} {key}")
+    return None if arrays is None else Part(**arrays)
 
 
 def iter_parts(

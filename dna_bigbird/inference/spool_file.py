@@ -22,7 +22,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, note
 from dna_bigbird.writing import readable_write_error
 
 MAGIC = b"dna-bigbird rows 1\n"
@@ -117,17 +117,22 @@ class Spool:
             None if there is nothing to continue.
         """
         self._stream.seek(0)
-        offset = len(MAGIC)
-        if self._stream.read(offset) != MAGIC or (payload := self._payload(offset)) is None:
-            return None
-        identity = json.loads(payload)
-        offset += FRAME.size + len(payload)
-        while (payload := self._payload(offset)) is not None:
-            self._offsets.append(offset)
-            self.rows += columns_of(payload)[0].shape[0]
-            offset += FRAME.size + len(payload)
-        self._stream.truncate(offset)
-        self._end = offset
+        offset, end, identity = len(MAGIC), 0, None
+        is_spool = self._stream.read(offset) == MAGIC
+        while is_spool and (payload := self._payload(offset)) is not None:
+            if identity is None:
+                identity = json.loads(payload)
+            else:
+                self._offsets.append(offset)
+                self.rows += columns_of(payload)[0].shape[0]
+            offset = end = offset + FRAME.size + len(payload)
+        if lost := os.fstat(self._stream.fileno()).st_size - end:
+            note(
+                f"{self.output}: the last {lost:,} bytes of its finished rows are incomplete or damaged; "
+                "their rows are computed again"
+            )
+        self._stream.truncate(end)
+        self._end = end
         return identity
 
     def _payload(self, offset: int) -> bytes | None:

@@ -1,7 +1,5 @@
 """Trying several recipes on the validation rows: what is tried, what each gave, which is kept."""
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,8 +9,9 @@ import numpy as np
 
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.evaluation.tables import to_tsv
+from dna_bigbird.parts import read_json_part, write_json_part
 from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.writing import atomic_path, json_text
+from dna_bigbird.writing import atomic_path
 
 TABLE = "search.tsv"
 _RECIPE = 5
@@ -121,13 +120,12 @@ def search(
     trials = []
     for number, values in enumerate(recipes):
         path = trial_folder(folder, number) / "result.json"
-        identity = _checksum(identify(number))
-        finished = _read(path)
-        if finished.get("identity") != identity:
+        identity = identify(number)
+        finished = read_json_part(path, identity)
+        if finished is None:
             score, step = run(number)
-            finished = {"identity": identity, "score": _rounded(score), "step": step}
-            with atomic_path(path) as partial:
-                partial.write_text(json_text(finished))
+            finished = {"score": _rounded(score), "step": step}
+            write_json_part(path, identity, finished)
         score = math.nan if finished["score"] is None else finished["score"]
         trials.append(Trial(number, values, score, finished["step"]))
         note(f"search: trial {number} of {len(recipes)}: {monitor} {score:.4f} on validation")
@@ -148,15 +146,3 @@ def check_search(count: int, training: TrainConfig | None = None) -> None:
         raise InputError(f"--search {count}: expected a number of recipes, or 0 for none")
     if count and training is not None and training.processes > 1:
         raise InputError("--search with several processes is not supported; train on one device")
-
-
-def _checksum(identity: dict) -> str:
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-
-
-def _read(path: Path) -> dict:
-    try:
-        value = json.loads(path.read_text())
-    except (FileNotFoundError, ValueError):
-        return {}
-    return value if isinstance(value, dict) and {"score", "step"} <= value.keys() else {}

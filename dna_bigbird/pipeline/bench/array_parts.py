@@ -1,7 +1,6 @@
 """Scores of variants or sequences as files of a task's folder: a run that was stopped goes on where it was."""
 
 import hashlib
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
@@ -10,12 +9,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.parts import array_part, read_array_part
 from dna_bigbird.pipeline.bench.parts import identity_of
 from dna_bigbird.writing import atomic_path, json_text
 
 PART_ITEMS = 512
 """Items whose scores are one file."""
-FINGERPRINT = "fingerprint"
 UNREAD = {"where": ""}
 """Fields of an item that no score depends on."""
 
@@ -58,10 +57,12 @@ class ArrayParts:
             some = items[first : first + at_once]
             path = self.folder / f"{name}-{first:07d}.npz"
             fingerprint = self._fingerprint(name, some)
-            arrays = read_arrays(path, fingerprint)
+            arrays = read_array_part(path, fingerprint)
             if arrays is None:
                 arrays = compute(some)
-                write_arrays(path, fingerprint, arrays)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with atomic_path(path) as partial:
+                    partial.write_bytes(array_part(fingerprint, arrays))
             parts.append(arrays)
         return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
 
@@ -69,20 +70,3 @@ class ArrayParts:
         rows = [asdict(item) | UNREAD if is_dataclass(item) else item for item in items]
         text = json_text([name, identity_of(self.identity), rows])
         return hashlib.sha256(text.encode()).hexdigest()
-
-
-def read_arrays(path: Path, fingerprint: str) -> Arrays | None:
-    """Return the arrays of a file; None if it is absent, damaged, or has another fingerprint."""
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
-        return None
-    return arrays if str(arrays.pop(FINGERPRINT, "")) == fingerprint else None
-
-
-def write_arrays(path: Path, fingerprint: str, arrays: Arrays) -> None:
-    """Write arrays with a fingerprint; the file is whole or absent."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(path) as partial, open(partial, "wb") as stream:
-        np.savez(stream, **{FINGERPRINT: np.array(fingerprint)}, **arrays)

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from dna_bigbird import __version__
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import read_json
-from dna_bigbird.writing import atomic_path, json_text
+from dna_bigbird.files import sha256_of
+from dna_bigbird.parts import note_damaged, read_json_part, write_json_part
 
 DONE = "done.json"
 
@@ -23,11 +22,13 @@ def finished(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any] | None
     Args:
         settings: Everything that decides the result, checksums of inputs included; plain JSON values.
     """
-    try:
-        values = read_json(folder / DONE)
-    except InputError:
+    part = read_json_part(folder / DONE, identity_of(settings))
+    if part is None:
         return None
-    return values["facts"] if values.get("settings") == identity_of(settings) else None
+    if part["files"] != _checksums(folder):
+        note_damaged(folder)
+        return None
+    return part["facts"]
 
 
 def unfinish(folder: Path) -> None:
@@ -41,6 +42,11 @@ def finish(folder: Path, settings: Mapping[str, Any], facts: Mapping[str, Any]) 
     Args:
         facts: Such as a description, for the result.
     """
-    with atomic_path(folder / DONE) as path:
-        path.write_text(json_text({"settings": identity_of(settings), "facts": dict(facts)}))
+    content = {"facts": dict(facts), "files": _checksums(folder)}
+    write_json_part(folder / DONE, identity_of(settings), content)
     return dict(facts)
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """Return the sha256 of the scores in a folder by name."""
+    return {path.name: sha256_of(path) for path in sorted(folder.glob("*.h5"))}

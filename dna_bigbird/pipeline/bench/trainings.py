@@ -15,7 +15,7 @@ from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
-from dna_bigbird.errors import InputError, notes_hidden
+from dna_bigbird.errors import notes_hidden
 from dna_bigbird.evaluation.task_results import MODEL, RANDOM_WEIGHTS
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome.alphabet import reverse_complement
@@ -79,25 +79,16 @@ class TaskTraining:
         """Return the scores of a source for one seed, and whether they were there already."""
         folder = self.run.folder / source / f"seed{seed}"
         settings = self._settings(source, seed)
-        scored = self._stored(folder, finished(folder, settings))
-        is_stored = scored is not None
-        if scored is None:
+        facts = finished(folder, settings)
+        is_stored = facts is not None
+        if facts is None:
             unfinish(folder)  # its scores are replaced one by one
             with notes_hidden():
                 facts = finish(folder, settings, self._compute(source, seed, folder))
-            scored = self._read(folder, facts)
+        scored = self._read(folder, facts)
         for name in WORK:  # also of a run that was killed after the part was finished
             shutil.rmtree(folder / name, ignore_errors=True)
         return scored, is_stored
-
-    def _stored(self, folder: Path, facts: Mapping[str, Any] | None) -> Scored | None:
-        """Return the scores of a finished part; None if it is not, or a file is absent or damaged."""
-        if facts is None:
-            return None
-        try:
-            return self._read(folder, facts)
-        except InputError:
-            return None
 
     def _read(self, folder: Path, facts: Mapping[str, Any]) -> Scored:
         test = self.labelled.rows("test")
@@ -106,7 +97,9 @@ class TaskTraining:
         return Scored(forward, reverse, facts["is_directional"], facts["description"])
 
     def _settings(self, source: str, seed: int) -> dict[str, Any]:
-        settings: dict[str, Any] = {"set_sha256": self._set_sha256, "seed": seed}
+        settings: dict[str, Any] = {
+            "source": source, "set_sha256": self._set_sha256, "seed": seed,
+        }  # fmt: skip
         if source in (MODEL, RANDOM_WEIGHTS):
             settings |= {
                 "checksums": self.run.checksums,

@@ -1,6 +1,5 @@
 """Jobs of the comparison: each writes one result file, and is not started again once that is there."""
 
-import json
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +9,7 @@ from typing import Any
 
 from dna_bigbird.child_processes import EndingContext
 from dna_bigbird.errors import InputError, note
-from dna_bigbird.writing import atomic_path, json_text
+from dna_bigbird.parts import read_json_part, write_json_part
 
 RESULT = "result.json"
 Job = Callable[[Mapping[str, Any]], dict]
@@ -23,20 +22,8 @@ def result_path(folder: Path, name: str) -> Path:
 
 
 def read_result(folder: Path, name: str, settings: Mapping[str, Any]) -> dict | None:
-    """Return the result of a job; None if it is not there, or is of other settings.
-
-    Raises:
-        InputError: If the file is damaged.
-    """
-    path = result_path(folder, name)
-    if not path.is_file():
-        return None
-    try:
-        result = json.loads(path.read_text())
-        is_same = result["settings"] == json.loads(json.dumps(settings))
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: not a result of this command; remove it") from error
-    return result if is_same else None
+    """Return the result of a job; None if it must be computed: absent, damaged, of other settings."""
+    return read_json_part(result_path(folder, name), settings)
 
 
 def run_job(job: Job, folder: Path, name: str, settings: Mapping[str, Any]) -> None:
@@ -49,10 +36,7 @@ def run_job(job: Job, folder: Path, name: str, settings: Mapping[str, Any]) -> N
         result = job(settings)
     finally:
         torch.set_num_threads(threads)
-    path = result_path(folder, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(path) as out:
-        out.write_text(json_text({"settings": dict(settings), **result}))
+    write_json_part(result_path(folder, name), settings, result)
 
 
 def run_jobs(

@@ -115,12 +115,14 @@ def test_other_settings_are_another_result(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["[]", "{", json.dumps({"rows": []})])
-def test_a_damaged_result_is_named(tmp_path, content):
-    path = result_path(tmp_path, "cost")
-    path.parent.mkdir(parents=True)
+def test_a_damaged_result_is_computed_again(tmp_path, capsys, content):
+    path = result_path(tmp_path, "a")
+    work = {"a": (count, {"name": "a", "log": str(tmp_path / "log")})}
+    run_jobs(work, tmp_path, 1)
     path.write_text(content)
-    with pytest.raises(InputError, match=r"result\.json: not a result of this command; remove it"):
-        read_result(tmp_path, "cost", {})
+    run_jobs(work, tmp_path, 1)
+    assert read_result(tmp_path, "a", work["a"][1])["score"] == 1
+    assert f"note: {path}: damaged" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
