@@ -18,6 +18,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export XDG_CACHE_HOME := $(CURDIR)/.cache
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
+export TORCHINDUCTOR_CACHE_DIR := $(CURDIR)/.cache/torchinductor
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # As commands choose (docs/predicting.md), also for tests, which load PyTorch without them.
 ifeq ($(OMP_WAIT_POLICY)$(GOMP_SPINCOUNT)$(KMP_BLOCKTIME),)

@@ -1,11 +1,22 @@
 """Fixtures for all tests."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_files(tmp_path_factory):
+    """Temporary files of tests and of the libraries they use, such as pybedtools, go below pytest's folder."""
+    compiled = str(Path(__file__).parents[1] / ".cache" / "torchinductor")
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", compiled)  # kept: compiling takes minutes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,9 @@
 """bedtools and pyfaidx repeat what decides: a difference stops the command, and nothing is written."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -97,12 +101,41 @@ def sheet(tmp_path, toy):
 
 def build(tmp_path, toy, sheet, *extra):
     output = tmp_path / "set.h5"
-    main(
-        ["chromatin-set", f"--genome={toy.path}", f"--peaks={sheet}", f"--output={output}",
-         "--assembly=toy", "--window=1000", "--split.validation=[chr1:2501-3500]",
-         "--split.test=[chr2]", "--allow_empty_labels=true", *extra]
-    )  # fmt: skip
+    main([*build_line(toy, sheet, output), *extra])
     return output.read_bytes()
+
+
+def build_line(toy, sheet, output):
+    return [
+        "chromatin-set", f"--genome={toy.path}", f"--peaks={sheet}", f"--output={output}",
+        "--assembly=toy", "--window=1000", "--split.validation=[chr1:2501-3500]",
+        "--split.test=[chr2]", "--allow_empty_labels=true",
+    ]  # fmt: skip
+
+
+@needs_bedtools
+@pytest.mark.parametrize("fails", [False, True])
+def test_no_temporary_file_stays(labelled, toy, sheet, tmp_path, fails):
+    """After the commands that call bedtools, also if it fails; PyTorch's cache is named to be elsewhere."""
+    scratch, programs = tmp_path / "scratch", tmp_path / "programs"
+    scratch.mkdir()
+    programs.mkdir()
+    environment = os.environ | {"TMPDIR": str(scratch)}
+    if fails:
+        (programs / "bedtools").write_text("#!/bin/sh\nexit 1\n")
+        (programs / "bedtools").chmod(0o755)
+        environment["PATH"] = f"{programs}:{environment['PATH']}"
+    files = [f"--{name}={tmp_path / file}" for name, file in
+             (("genome", "genome.fa"), ("data", "set.h5"), ("output", "leaks.tsv"))]  # fmt: skip
+    for line, status in (
+        (["leakage", *files], 2),
+        ([*build_line(toy, sheet, tmp_path / "new.h5"), "--check_every=1"], 2 if fails else 0),
+    ):
+        command = [sys.executable, "-m", "dna_bigbird", *line]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == status, done.stderr
+        assert "bedtools" in done.stderr
+        assert list(scratch.iterdir()) == []
 
 
 @needs_bedtools

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,6 +39,13 @@ def test_most_shared_bases(scratch, seed):
     found = bedtools.most_shared_bp(chrom, start, other_chrom, other_start, 300)
     assert found.tolist() == expected
     assert 10 < np.count_nonzero(found) < 190
+
+
+def test_files_of_pybedtools_are_below_the_folder_of_the_tests(tmp_path_factory):
+    import pybedtools
+
+    rows = pybedtools.BedTool("chr1\t1\t2\n", from_string=True)
+    assert tmp_path_factory.getbasetemp() in Path(os.fsdecode(rows.fn)).parents
 
 
 @needs_bedtools

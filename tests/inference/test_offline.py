@@ -101,6 +101,7 @@ def test_what_runs_do(project, bundle_folder, tmp_path):
     written = [path.removeprefix(f"{project}/") for path in seen["written"]]
     assert [x for x in written if not x.startswith(("out/", "/dev/null", scratch, *index))] == []
     assert len(list((project / "out").iterdir())) == 6
+    assert list((tmp_path / "scratch").iterdir()) == []
 
 
 def test_the_watch_sees(project, tmp_path):

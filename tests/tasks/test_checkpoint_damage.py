@@ -253,7 +253,7 @@ def test_no_permission_stops_and_changes_nothing(run, tiny_run, tmp_path, monkey
 @pytest.fixture
 def shared_folder():
     """A folder that another user can reach; pytest's own belong to one user alone."""
-    folder = Path(tempfile.mkdtemp())
+    folder = Path(tempfile.mkdtemp(dir=os.environ.get("TMPDIR", "/tmp")))
     folder.chmod(0o777)
     yield folder
     for path in folder.rglob("*"):

@@ -260,10 +260,12 @@ def allele_windows(
 
     Example:
         >>> import os, tempfile, pathlib
-        >>> path = pathlib.Path(os.fsdecode(tempfile.mkdtemp())) / "toy.fa"
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(os.fsdecode(folder.name)) / "toy.fa"
         >>> _ = path.write_text(">chr1\\nAACCGGTTAC\\n")
         >>> allele_windows(Genome(path), Interval("chr1", 4, 5), ["G", "T", "GA"], window_bp=4)
         (['CCGG', 'CCTG', 'CCGA'], ['ACCG', 'ACAG', 'ACTC'])
+        >>> folder.cleanup()
     """
     before = window_bp // 2 - site.length // 2 + shift
     flank = max(before, window_bp - before - min(len(a) for a in alleles))
