@@ -17,7 +17,7 @@ import torch
 from dna_bigbird.errors import InputError
 from dna_bigbird.writing import atomic_path
 
-CONTENT = "content_sha256"
+CONTENT, RUN = "content_sha256", "run_sha256"
 WEIGHTS = ("state_dict",)
 """What a checkpoint of an earlier version, without `CONTENT`, must have to be of use."""
 WHOLE_STATE = (
@@ -41,14 +41,15 @@ def save_checkpoint(checkpoint: dict[str, Any], path: Path) -> None:
         torch.save({**checkpoint, CONTENT: content_sha256(checkpoint)}, partial)
 
 
-def read_checkpoint(path: Path, required: Iterable[str] = WEIGHTS) -> dict[str, Any]:
+def read_checkpoint(path: Path, required: Iterable[str] = WEIGHTS, run: str = "") -> dict[str, Any]:
     """Verify a checkpoint and read it into memory: tensors and plain values, never code.
 
     Args:
         required: Keys that it must have.
+        run: Checksum of the settings of its run; not compared if empty, or if it has none (earlier versions).
 
     Raises:
-        DamagedError: If it is missing, fails its checksums, cannot be unpickled or lacks a key.
+        DamagedError: If it is missing, fails its checksums, cannot be unpickled, lacks a key, or is of another run.
         InputError: If it cannot be read now: permissions, a failing disk, too little memory. That
             proves nothing about the file.
     """
@@ -65,6 +66,8 @@ def read_checkpoint(path: Path, required: Iterable[str] = WEIGHTS) -> dict[str, 
     except Exception as error:  # a damaged zip or pickle raises nearly anything
         raise explained(path, error) from error
     _check_content(path, checkpoint, required)
+    if run and checkpoint.get(RUN, run) != run:
+        raise DamagedError(f"{path}: it is of a run with other settings")
     return checkpoint
 
 

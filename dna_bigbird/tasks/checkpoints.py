@@ -10,10 +10,10 @@ import pytorch_lightning as pl
 import torch
 from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
 
-from dna_bigbird.tasks.checkpoint_files import explained, save_checkpoint
+from dna_bigbird.tasks.checkpoint_files import RUN, explained, save_checkpoint
 from dna_bigbird.tasks.objective import Objective
 from dna_bigbird.tasks.processes import any_process
-from dna_bigbird.tasks.run_folder import best_path, note, prune, step_path
+from dna_bigbird.tasks.run_folder import best_path, note, prune, run_sha256, step_path
 from dna_bigbird.tasks.steps import is_step_end
 
 
@@ -28,7 +28,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None
     ) -> None:
         """Write the whole checkpoint or none."""
-        save_checkpoint(checkpoint, Path(path))
+        save_checkpoint({**checkpoint, RUN: run_sha256(Path(path).parent)}, Path(path))
 
     def load_checkpoint(
         self, path: Any, map_location: Any = None, weights_only: bool | None = None

@@ -1,5 +1,6 @@
 """A table on disk that grows while a run goes on."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,12 +26,13 @@ class GrowingTable:
         """Return the whole rows of the file up to a step; none if there is no such file."""
         if not self.path.exists():
             return []
-        lines = self.path.read_text().split("\n")
+        lines = self.path.read_text(errors="replace").split("\n")
         if lines[0] != self.header:
             return []
         columns = self.header.count("\t")
-        whole = [line for line in lines[1:-1] if line.count("\t") == columns]
-        return [line for line in whole if int(line.split("\t")[0]) <= step]
+        number = rf"\d{{1,12}}(\t[^\t]*){{{columns}}}"
+        whole = [line for line in lines[1:-1] if re.fullmatch(number, line, re.ASCII)]
+        return [line for line in whole if int(line.partition("\t")[0]) <= step]
 
     def begin(self, rows: Iterable[str]) -> None:
         """Write the whole file with these rows."""

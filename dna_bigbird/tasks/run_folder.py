@@ -12,6 +12,7 @@ failing disk, too little memory) stops the run; only what is proven to be damage
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -117,17 +118,23 @@ def write_settings(folder: Path, settings: dict, choose: Callable[[], dict] | No
         path.write_text(json.dumps(settings | chosen, indent=2) + "\n")
 
 
+def run_sha256(folder: Path) -> str:
+    """Return a checksum of the settings of a folder, which its checkpoints have."""
+    return hashlib.sha256(json.dumps(read_settings(folder), sort_keys=True).encode()).hexdigest()
+
+
 def newest_usable(folder: Path) -> Path | None:
     """Return the newest whole training state whose best weights are whole too.
 
     Raises:
         InputError: If one cannot be read now, which proves nothing about it.
     """
+    run = run_sha256(folder)
     for path in reversed(list_checkpoints(folder, "step")):
         try:
-            best_step = best_step_of(path, read_checkpoint(path, WHOLE_STATE))
+            best_step = best_step_of(path, read_checkpoint(path, WHOLE_STATE, run))
             if best_step is not None:
-                read_checkpoint(best_path(folder, best_step))
+                read_checkpoint(best_path(folder, best_step), run=run)
         except DamagedError as error:
             note(f"{error}; looking for a training state older than {path.name}")
         else:

@@ -96,6 +96,18 @@ class FlipBest(pl.Callback):
             flip_weights(path)
 
 
+@pytest.mark.parametrize("kind", ["step", "best"])
+def test_a_state_of_another_run_is_not_continued(run, tiny_run, tmp_path, capsys, kind):
+    expected = run(tiny_run, tmp_path / "whole")
+    run(tiny_run, tmp_path / "part", max_steps=12)
+    run(tiny_run, tmp_path / "other", learning_rate=0.02)
+    for step in steps(tmp_path / "part", kind):
+        other = list_checkpoints(tmp_path / "other", kind)[0]
+        shutil.copy(other, tmp_path / "part" / f"{kind}_{step:09d}.ckpt")
+    assert same(run(tiny_run, tmp_path / "part"), expected)
+    assert ".ckpt: it is of a run with other settings" in capsys.readouterr().err
+
+
 def test_damaged_best_weights_are_no_result(run, tiny_run, tmp_path):
     with pytest.raises(
         InputError, match=r"best_\d+\.ckpt: damaged: wrong checksum .* so no model was written"

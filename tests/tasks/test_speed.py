@@ -119,6 +119,8 @@ def test_rows_until_leaves_out_what_is_not_whole(tmp_path):
     assert grown.rows_until(2) == ["1\ta", "2\tb"]
     assert grown.rows_until(9) == ["1\ta", "2\tb", "3\tc"]
     assert GrowingTable(grown.path, "step\tother").rows_until(9) == []
+    grown.path.write_bytes(b"step\tvalue\nx\ta\n1\ta\n\xff\tb\n" + b"9" * 5000 + b"\tc\n")
+    assert grown.rows_until(9) == ["1\ta"]
 
 
 def test_speed_changes_no_result(tiny_run, tmp_path):
