@@ -49,7 +49,7 @@ def read_checkpoint(path: Path, required: Iterable[str] = WEIGHTS, run: str = ""
         run: Checksum of the settings of its run; not compared if empty, or if it has none (earlier versions).
 
     Raises:
-        DamagedError: If it is missing, fails its checksums, cannot be unpickled, lacks a key, or is of another run.
+        DamagedError: If it is missing, fails its checksums, cannot be unpickled, lacks a key, or comes from another run.
         InputError: If it cannot be read now: permissions, a failing disk, too little memory. That
             proves nothing about the file.
     """
@@ -67,7 +67,7 @@ def read_checkpoint(path: Path, required: Iterable[str] = WEIGHTS, run: str = ""
         raise explained(path, error) from error
     _check_content(path, checkpoint, required)
     if run and checkpoint.get(RUN, run) != run:
-        raise DamagedError(f"{path}: it is of a run with other settings")
+        raise DamagedError(f"{path}: it comes from a run with other settings")
     return checkpoint
 
 

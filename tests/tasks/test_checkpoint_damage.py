@@ -105,7 +105,7 @@ def test_a_state_of_another_run_is_not_continued(run, tiny_run, tmp_path, capsys
         other = list_checkpoints(tmp_path / "other", kind)[0]
         shutil.copy(other, tmp_path / "part" / f"{kind}_{step:09d}.ckpt")
     assert same(run(tiny_run, tmp_path / "part"), expected)
-    assert ".ckpt: it is of a run with other settings" in capsys.readouterr().err
+    assert ".ckpt: it comes from a run with other settings" in capsys.readouterr().err
 
 
 def test_damaged_best_weights_are_no_result(run, tiny_run, tmp_path):
