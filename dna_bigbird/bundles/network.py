@@ -48,7 +48,8 @@ def empty_model(folder: Path, config: BundleConfig, weights: str) -> nn.Module:
     """
     path = folder / weights
     shapes = stored_shapes(path)
-    check_counts(shapes, config, path)
+    layers, members = config.encoder.num_layers, config.members or 0
+    check_counts(shapes, path, num_layers=layers, members=members)
     try:
         with torch.device("meta"):
             model = build_model(config)

@@ -9,14 +9,13 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import check_readable
 
 EXTRA_STATE = "_extra_state"
 """Name that torch gives to what a module's `get_extra_state` returns."""
 REAL = {"F32", "F16", "BF16"}
-_PART = re.compile(r"(?:members\.(\d+)\.)?encoder\.layers\.(\d+)\.")
+_PART = re.compile(r"(?:members\.(\d+)\.)?(?:encoder\.)?layers\.(\d+)\.")
 
 
 def unique_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -56,7 +55,7 @@ def stored_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def check_counts(names: Iterable[str], config: BundleConfig, path: Path) -> None:
+def check_counts(names: Iterable[str], path: Path, *, num_layers: int, members: int = 0) -> None:
     """Compare the numbers of layers and members in config.json with the names of the tensors.
 
     A model with a billion layers would fill the memory even without weights.
@@ -65,11 +64,9 @@ def check_counts(names: Iterable[str], config: BundleConfig, path: Path) -> None
         InputError: If they differ.
     """
     parts = {match.groups() for match in map(_PART.match, names) if match}
-    layers = len({layer for _, layer in parts})
-    members = len({member for member, _ in parts if member is not None})
     for what, count, expected in (
-        ("layers", layers, config.encoder.num_layers),
-        ("members", members, config.members or 0),
+        ("layers", len({layer for _, layer in parts}), num_layers),
+        ("members", len({member for member, _ in parts if member is not None}), members),
     ):
         if count != expected:
             raise InputError(
