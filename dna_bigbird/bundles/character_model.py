@@ -127,10 +127,12 @@ def load_character_model(folder: Path) -> tuple[CharacterModel, CharacterDescrip
     description = _description(folder / "config.json", values)
     path = folder / WEIGHTS
     shapes = stored_shapes(path)
-    check_counts(shapes, path, num_layers=description.model.num_layers)
+    own = description.model
+    sizes = {"hidden_size": own.hidden_size}
+    check_counts(shapes, path, num_layers=own.num_layers, sizes=sizes)
     try:
         with torch.device("meta"):
-            model = CharacterModel(description.model)
+            model = CharacterModel(own)
     except RuntimeError as error:  # products of sizes beyond 64 bits
         raise InputError(
             f"{folder}/config.json: it describes no character model: {error}"
@@ -141,7 +143,7 @@ def load_character_model(folder: Path) -> tuple[CharacterModel, CharacterDescrip
             f"{path}: its sha256 is not that of config.json; copy the folder again whole"
         )
     model = model.to_empty(device="cpu")
-    if description.model.softmax == "tied":
+    if own.softmax == "tied":
         model.output.weight = model.embedding.weight
     fill(model, path)
     return model.eval(), description

@@ -154,6 +154,22 @@ def test_a_character_model_of_millions_of_layers(folders, monkeypatch):
         load_character_model(edited)
 
 
+@pytest.mark.parametrize("own", [{"num_features": 2**30}, {}], ids=["features", "heads"])
+def test_sizes_that_no_weight_has_build_nothing(tmp_path, own, monkeypatch):
+    """A billion random features, or heads, take minutes and memory without any weight."""
+    folder = write_text_bundle(tmp_path / "performer", attention="performer")
+    heads = {} if own else {"hidden_size": 2**30, "num_heads": 2**30}
+    edit(folder, lambda config: config["encoder"]["performer"].update(own))
+    edit(folder, lambda config: config["encoder"].update(heads))
+    monkeypatch.setattr(
+        "dna_bigbird.bundles.network.build_model", lambda config: pytest.fail("built")
+    )
+    with pytest.raises(
+        InputError, match=rf"no tensor has \S*{next(iter(own or heads))} 1073741824"
+    ):
+        load_bundle(folder)
+
+
 @pytest.mark.parametrize(
     ("way", "value"),
     [
