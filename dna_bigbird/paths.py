@@ -18,6 +18,7 @@ from typing import Annotated, TypeVar
 from dna_bigbird.errors import InputError, check_named
 from dna_bigbird.scratch import real_path
 from dna_bigbird.suffixes import Form
+from dna_bigbird.writing import check_can_write, check_can_write_in
 
 
 class Role(enum.Enum):
@@ -31,6 +32,7 @@ class Role(enum.Enum):
     FOLDER = "written: a folder to which files are added"
 
 
+A_FOLDER = Form("a folder")
 if typing.TYPE_CHECKING:  # what a caller may pass: `choices.checked` makes a Path of text
     InputPath = Path | str
     ResultsPath = Path | str
@@ -42,7 +44,7 @@ else:
     ResultsPath = Annotated[Path, Role.RESULTS]
     OutputPath = Annotated[Path, Role.OUTPUT]
     OutputStream = Annotated[Path, Role.STREAM]
-    OutputFolder = Annotated[Path, Role.FOLDER, Form("a folder")]
+    OutputFolder = Annotated[Path, Role.FOLDER, A_FOLDER]
 InputText = Annotated[str, Role.INPUT]
 """A path as text, because '-' is standard input."""
 InputFile = Annotated[str | Path, Role.INPUT]
@@ -59,7 +61,7 @@ BedOutput = Annotated[OutputPath, Form("BED", (".bed",))]
 PackedBedOutput = Annotated[OutputPath, Form("compressed BED", (".bed.gz",))]
 FastaOutput = Annotated[OutputPath, Form("FASTA", (".fa", ".fasta", ".fna"))]
 SentencePieceOutput = Annotated[OutputPath, Form("a SentencePiece model", (".model",))]
-FolderOutput = Annotated[OutputPath, Form("a folder")]
+FolderOutput = Annotated[OutputPath, A_FOLDER]
 
 STANDARD_STREAM = "-"
 STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -173,9 +175,9 @@ def paths_of(function: Callable, arguments: Mapping[str, object]) -> list[NamedP
 def check_paths(
     function: Callable, arguments: Mapping[str, object], also_read: Iterable[Path | str] = ()
 ) -> None:
-    """Raise InputError if a call would write over one of its inputs, twice to one name, or under a wrong suffix.
+    """Raise InputError if a call would write over one of its inputs, twice to one name, or where it cannot.
 
-    Nothing is opened. Compared are the files, not their names: through links, hard links and `..`.
+    Nothing is opened or created. Compared are the files, not their names: through links, hard links and `..`.
 
     Args:
         arguments: By parameter; those that are missing have their default.
@@ -185,6 +187,8 @@ def check_paths(
         InputError: If an output is an input, its index, part of an input model or an existing file
             of an input folder; if an input is in a folder that is replaced; if two outputs are one;
             if the suffix of an output is that of another format (see `suffixes`).
+        OutputError: If an output that is a file exists as a folder, or the reverse, or there is no
+            permission to write it.
     """
     named = paths_of(function, arguments)
     read = [each for each in named if each.role not in WRITTEN]
@@ -198,9 +202,19 @@ def check_paths(
     if _writes_standard_output(function, arguments):
         for source in read:
             _check_standard_output(source)
-    for name, form in _marks_of(function, Form).items():
+    forms = _marks_of(function, Form)
+    for name, form in forms.items():
         for path in _paths_in(arguments.get(name)):
             form.check(f"--{name.rstrip('_')}", path)
+    for output in written:
+        _check_writable(output, is_folder=forms.get(output.name) == A_FOLDER)
+
+
+def _check_writable(output: NamedPath, is_folder: bool) -> None:
+    if output.role is Role.RESULT:  # its format says whether it is a folder; the command finds it
+        check_can_write_in(output.path)
+    else:
+        check_can_write(output.path, folder=is_folder, into=output.role is Role.FOLDER)
 
 
 def as_streams(function: Callable, arguments: Mapping[str, object]) -> dict[str, object]:
