@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 
 from dna_bigbird.errors import InputError
+from dna_bigbird.genome.annotation_rows import annotation_rows
 from dna_bigbird.genome.bed import BedRow, iter_bed
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.genome.sites_annotation import annotation_rows
 from dna_bigbird.genome.variants import open_vcf
 from dna_bigbird.messages import listed_words
 from dna_bigbird.report.browser.bigwig import Value, read_values
@@ -121,9 +122,14 @@ def _read_annotation(path: Path, extents: Extents, name: str, format: str) -> Tr
     lines = [
         "\t".join([chrom, *fields[1:]])
         for fields, _ in annotation_rows(path)
-        if (chrom := _shown_in(extents, Interval(fields[0], int(fields[3]) - 1, int(fields[4]))))
+        if (chrom := _shown_in(extents, _interval(fields, is_encoded=format == "GFF3")))
     ]
     return Track(name, path.name, format, lines=lines)
+
+
+def _interval(fields: list[str], *, is_encoded: bool) -> Interval:
+    chrom = unquote(fields[0]) if is_encoded else fields[0]
+    return Interval(chrom, int(fields[3]) - 1, int(fields[4]))
 
 
 def _read_vcf(path: Path, extents: Extents, name: str, format: str) -> Track:
