@@ -62,7 +62,7 @@ class _Feature:
     attributes: dict[str, str]
     line_number: int
     gene: tuple[str, str] | None
-    """Chromosome and ID of the gene: of itself, or the one that a transcript is of; None if not told."""
+    """Chromosome and ID of the gene: of itself, or the one that a transcript is of; None if not given."""
 
 
 @dataclass
@@ -191,8 +191,8 @@ def _starting(annotation: _Annotation) -> Iterator[_Feature]:
 
 
 def _is_pseudogene(gene: _Feature) -> bool:
-    told = [gene.type, *(gene.attributes.get(key, "") for key in _BIOTYPES)]
-    return gene.attributes.get("pseudo") == "true" or any("pseudogene" in each for each in told)
+    types = [gene.type, *(gene.attributes.get(key, "") for key in _BIOTYPES)]
+    return gene.attributes.get("pseudo") == "true" or any("pseudogene" in each for each in types)
 
 
 def _start(fields: list[str], where: str) -> Interval | None:
@@ -227,7 +227,7 @@ def _named(
 
 
 def _gene_and_name(feature: _Feature, genes: dict[tuple[str, str], _Feature]) -> tuple[str, str]:
-    """Return ID and name of the gene of a feature: as it tells them itself, or its gene does."""
+    """Return ID and name of the gene of a feature: as it gives them itself, or its gene does."""
     own = feature.attributes
     above = genes[feature.gene].attributes if feature.gene in genes else {}
     keys = ("gene_id", "gene_name", "gene")
