@@ -23,6 +23,7 @@ from dna_bigbird.errors import InputError, note
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.bed import iter_bed
 from dna_bigbird.genome.bed_columns import BedColumns, read_columns
+from dna_bigbird.genome.chromosome_names import usual_name
 from dna_bigbird.genome.coverage import covered_bp, merge_spans, unknown_spans
 from dna_bigbird.genome.second_reader import second_reader
 
@@ -122,8 +123,8 @@ def _lines_of_splits(
             f"{bed}:{_line(bed, wrong[0])}: expected rows of {BIN_BP} bp (200-bp bins)"
         )
     train, validation = files["train"].rows, files["validation"].rows
-    bare = [x.removeprefix("chr") for x in columns.chromosomes]
-    test_names = [x.removeprefix("chr") for x in config.test_chromosomes]
+    bare = [usual_name(x) for x in columns.chromosomes]
+    test_names = [usual_name(x) for x in config.test_chromosomes]
     is_test = np.isin(columns.chrom, [i for i, x in enumerate(bare) if x in test_names])
     lines = {
         "train": np.arange(train),

@@ -1,5 +1,6 @@
 """The sample sheet: which peak file makes which chromatin label."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.bed import iter_bed, place_on_genome
+from dna_bigbird.genome.bed import iter_bed, note_absent, place_on_genome
 from dna_bigbird.genome.bed_columns import BedColumns, read_columns
 from dna_bigbird.genome.coverage import bins_mostly_covered, bins_touched, merge_spans
 
@@ -133,12 +134,13 @@ def read_peaks(
             without a peak on the genome.
     """
     labels: list[PeakLabel] = []
+    absent: Counter[str] = Counter()
     counts = {"peaks_read": 0, "left_out_chromosome_absent": 0, "left_out_beyond_the_piece": 0}
     for row in sheet:
         peaks = read_columns(row.path)
         if not len(peaks):
             raise InputError(f"{row.path}: no peak in it, so label {row.label!r} has no positive")
-        kept, on_genome = _place(peaks, genome, row.path, pieces, counts)
+        kept, on_genome = _place(peaks, genome, row.path, pieces, counts, absent)
         if row.label != EVERY_NAME:
             columns = [(row.prefix + row.label, np.arange(len(kept)))]
         else:
@@ -151,11 +153,17 @@ def read_peaks(
         for label, some in sorted(columns, key=lambda x: x[0]):
             bins = _bins(peaks, kept[some], on_genome, genome, bin_bp, with_peak)
             labels.append(PeakLabel(label, row.group, row.cell, row.path, bins, row.line_number))
+    note_absent("the peak files", genome, absent, "peaks")
     return labels, counts
 
 
 def _place(
-    peaks: BedColumns, genome: Genome, path: Path, pieces: bool, counts: dict[str, int]
+    peaks: BedColumns,
+    genome: Genome,
+    path: Path,
+    pieces: bool,
+    counts: dict[str, int],
+    absent_names: Counter[str],
 ) -> tuple[NDArray[np.int64], list[str | None]]:
     """Return which peaks are on the genome, and the genome's name of each of their chromosomes."""
     on_genome = [genome.find(chrom) for chrom in peaks.chromosomes]
@@ -166,6 +174,10 @@ def _place(
         place_on_genome(iter_bed(path), genome, path, pieces=pieces)  # raises, and names the line
     counts["peaks_read"] += len(peaks)
     counts["left_out_chromosome_absent"] += int(absent.sum())
+    numbers = np.bincount(peaks.chrom[absent], minlength=len(peaks.chromosomes)).tolist()
+    absent_names.update(
+        {name: number for name, number in zip(peaks.chromosomes, numbers, strict=True) if number}
+    )
     counts["left_out_beyond_the_piece"] += int(beyond.sum())
     return kept, on_genome
 

@@ -7,7 +7,7 @@ import numpy as np
 from dna_bigbird.datasets.pretraining_parts import two_parts
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.genome import Interval
-from dna_bigbird.genome.interval import other_style
+from dna_bigbird.genome.chromosome_names import usual_name
 
 _OUTSIDE = 4
 """Cost of an example that misses the site, in examples; more than any distance within one."""
@@ -35,8 +35,10 @@ class SiteWindows:
         self.share = share
         self.piece_bp = piece_bp
         self._documents = _DocumentsByPlace(store)
-        numbers = {name: number for number, name in enumerate(store.chromosomes)}
-        chroms = np.array([_number_of(site.chrom, numbers) for site in sites], dtype=np.int64)
+        numbers = {usual_name(name): number for number, name in enumerate(store.chromosomes)}
+        chroms = np.array(
+            [numbers.get(usual_name(site.chrom), -1) for site in sites], dtype=np.int64
+        )
         middles = np.array([(site.start + site.end) // 2 for site in sites], dtype=np.int64)
         is_read = self._documents.are_read(chroms, middles)
         self._chroms, self._middles = chroms[is_read], middles[is_read]
@@ -122,8 +124,3 @@ class _DocumentsByPlace:
             begun = np.searchsorted(starts, positions[here], side="right")
             is_read[here] = begun > np.searchsorted(np.sort(ends), positions[here], side="right")
         return is_read
-
-
-def _number_of(chrom: str, numbers: dict[str, int]) -> int:
-    """Return the number of a chromosome, accepting `1` for `chr1` and back; -1 if there is none."""
-    return numbers.get(chrom, numbers.get(other_style(chrom), -1))

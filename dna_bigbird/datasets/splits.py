@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dna_bigbird.datasets.groups import arrays_of, folds_of, group_windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.chromosome_names import usual_name
 from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans
 from dna_bigbird.genome.interval import parse_region
 
@@ -70,11 +71,11 @@ class SplitConfig:
 
     @staticmethod
     def _spans(regions: list[str | int]) -> dict[str, Spans]:
-        """Merged regions by chromosome name without `chr`."""
+        """Merged regions by usual name of the chromosome."""
         by_chrom: dict[str, list[Interval]] = {}
         for text in map(str, regions):
             region = parse_region(text) if ":" in text else Interval(text, 0, _TO_THE_END)
-            by_chrom.setdefault(_bare(region.chrom), []).append(region)
+            by_chrom.setdefault(usual_name(region.chrom), []).append(region)
         return {
             chrom: merge_spans([r.start for r in items], [r.end for r in items])
             for chrom, items in by_chrom.items()
@@ -185,12 +186,8 @@ class SplitConfig:
         ends = np.asarray(ends, dtype=np.int64)
         result = np.full(len(starts), TRAIN, dtype=np.int8)
         for split, spans in self._held_out:
-            if _bare(chrom) in spans:
-                shared = covered_bp(spans[_bare(chrom)], starts, ends)
+            if usual_name(chrom) in spans:
+                shared = covered_bp(spans[usual_name(chrom)], starts, ends)
                 result[shared > 0] = STRADDLING
                 result[shared == ends - starts] = split
         return result
-
-
-def _bare(chrom: str) -> str:
-    return chrom.removeprefix("chr")

@@ -14,6 +14,7 @@ NOT_DNA = 2
 IS_UNKNOWN = bytes({0: NOT_DNA, ord("N"): 1}.get(base, 0) for base in _BYTES_TO_BASES)
 """For every ASCII letter: 1 if it is N or becomes N, 0 for another base, or `NOT_DNA`."""
 _COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
+_FIRST_BASES = str.maketrans("RYSWKMBDHV", "ACCAGACAAA")
 _ALLOWED = frozenset(BASES)
 
 
@@ -34,6 +35,16 @@ def normalise(sequence: str) -> str:
         position, letter = next((i, c) for i, c in enumerate(result) if c not in _ALLOWED)
         raise ValueError(f"{letter!r} at position {position + 1} is not a DNA letter")
     return result
+
+
+def first_bases(letters: bytes) -> str:
+    """Return letters in upper case, codes for several bases as the first of these in the alphabet (VCF 4.3).
+
+    Example:
+        >>> first_bases(b"acgtRyN")
+        'ACGTACN'
+    """
+    return letters.decode().upper().translate(_FIRST_BASES)
 
 
 def normalise_bytes(letters: bytes, offset: int = 0) -> str:

@@ -4,14 +4,16 @@ BED counts from 0 and leaves the end out, as everything inside this package does
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.errors import InputError, note, shortened
 from dna_bigbird.files import numbered_lines, shown_name
 from dna_bigbird.formats import text_format
+from dna_bigbird.genome.chromosome_names import counted_names
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.start_site import StartSite
@@ -117,7 +119,7 @@ def place_on_genome(
 ) -> Placed[Row]:
     """Put BED rows or start sites on a genome.
 
-    Rows on chromosomes that the genome does not have are left out and counted. With `pieces`
+    Rows on chromosomes that the genome does not have are left out and counted in a note. With `pieces`
     (the FASTA holds only the first part of a chromosome) the same goes for rows past its end.
 
     Raises:
@@ -126,14 +128,15 @@ def place_on_genome(
     """
     names: dict[str, str | None] = {}
     kept: list[Row] = []
-    absent = beyond = 0
+    absent: Counter[str] = Counter()
+    beyond = 0
     for row in rows:
         chrom = row.interval.chrom
         if chrom not in names:
             names[chrom] = genome.find(chrom)
         name = names[chrom]
         if name is None:
-            absent += 1
+            absent[chrom] += 1
         elif row.interval.end > genome.lengths[name]:
             if not pieces:
                 raise beyond_error(row, genome, name, path)
@@ -144,7 +147,17 @@ def place_on_genome(
             )
     if not kept:
         raise InputError(_nothing_placed(path, genome, names, beyond))
-    return Placed(kept, absent, beyond)
+    note_absent(path, genome, absent, "rows")
+    return Placed(kept, absent.total(), beyond)
+
+
+def note_absent(path: Path | str, genome: Genome, absent: Mapping[str, int], rows: str) -> None:
+    """Note which chromosomes of a file a genome lacks, with their number of rows, if there are any."""
+    if absent:
+        note(
+            f"{path}: left out, because {genome.path.name} lacks the chromosome: "
+            f"{counted_names(absent, rows)}"
+        )
 
 
 def check_inside(rows: Iterable[BedRow], genome: Genome, path: Path | str) -> None:
@@ -180,8 +193,9 @@ def _nothing_placed(
     if beyond:
         return f"{path}: none of its rows is inside {genome.path.name}"
     in_file, there = (", ".join(list(x)[:5]) for x in (names, genome.lengths))
+    reason = next(filter(None, map(genome.why_not, names)), "")
     return (
-        f"{path}: none of its chromosomes ({in_file}) is in {genome.path.name} (it has {there}). "
+        f"{path}: none of its chromosomes ({in_file}) is in {genome.path.name} (it has {there}){reason}. "
         "Is this the right genome?"
     )
 

@@ -12,8 +12,9 @@ from dna_bigbird.genome.alphabet import (
     normalise_bytes,
     reverse_complement,
 )
+from dna_bigbird.genome.chromosome_names import ChromosomeNames
 from dna_bigbird.genome.fasta_index import index_of, packed_indices
-from dna_bigbird.genome.interval import Interval, other_style
+from dna_bigbird.genome.interval import Interval
 
 
 class Genome:
@@ -70,6 +71,7 @@ class Genome:
         else:
             self._raw = open(self.path, "rb", buffering=0)  # noqa: SIM115 - open as long as the genome
             self.lengths = {name: entry.length for name, entry in self._index.items()}
+        self._names = ChromosomeNames(self.lengths)
 
     def __del__(self) -> None:
         if hasattr(self, "_raw"):
@@ -84,13 +86,14 @@ class Genome:
 
     def find(self, chrom: str) -> str | None:
         """Return the name this genome uses for a chromosome (see `resolve`), None if it has none."""
-        if chrom in self.lengths:
-            return chrom
-        other = other_style(chrom)
-        return other if other in self.lengths else None
+        return self._names.find(chrom)
+
+    def why_not(self, chrom: str) -> str:
+        """Return what a message adds about a chromosome that `find` does not give, or ''."""
+        return self._names.why_not(chrom)
 
     def resolve(self, chrom: str) -> str:
-        """Return the name this genome uses for a chromosome, accepting `1` for `chr1` and back.
+        """Return the name this genome uses for a chromosome, accepting other usual ones (see `chromosome_names`).
 
         Raises:
             InputError: If the genome has no such chromosome.
@@ -101,7 +104,8 @@ class Genome:
         some = ", ".join(map(shortened, list(self.lengths)[:5]))
         more = ", …" if len(self.lengths) > 5 else ""
         raise InputError(
-            f"chromosome {shortened(chrom)!r} is not in {self.path.name} (it has {some}{more}). "
+            f"chromosome {shortened(chrom)!r} is not in {self.path.name} (it has {some}{more})"
+            f"{self.why_not(chrom)}. "
             "Is this the right genome?"
         )
 

@@ -56,13 +56,3 @@ def parse_region(text: str) -> Interval:
     if not 1 <= int(first) <= int(last):
         raise ValueError(f"region {text!r} is empty or starts below 1 (regions count from 1)")
     return Interval(chrom, int(first) - 1, int(last))
-
-
-def other_style(chrom: str) -> str:
-    """Return the name of a chromosome in the other usual style.
-
-    Example:
-        >>> other_style("chr1"), other_style("X")
-        ('1', 'chrX')
-    """
-    return chrom.removeprefix("chr") if chrom.startswith("chr") else f"chr{chrom}"

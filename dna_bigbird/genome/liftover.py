@@ -8,8 +8,11 @@ import pyliftover
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
+from dna_bigbird.genome.chromosome_names import ChromosomeNames, usual_name
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.start_site import StartSite
+
+NO_CHROMOSOME = "chromosome not in the chain"
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,35 @@ class UnliftedSite:
     reason: str
 
 
-def read_chain(path: Path) -> pyliftover.LiftOver:
+class Chain:
+    """The chains of a file, for chromosomes under any usual name (see `chromosome_names`)."""
+
+    def __init__(self, chains: pyliftover.LiftOver) -> None:
+        self.chains = chains
+        self.lengths = {x.source_name: x.source_size for x in chains.chain_file.chains}
+        """Length in bp of the chromosomes of the old assembly, as the file names them."""
+        self._names = ChromosomeNames(self.lengths)
+
+    def target(self, site: Interval) -> Interval | str:
+        """Return where the first base of an interval is on the new assembly, or why it is on no one place of it."""
+        chrom = self._names.find(site.chrom)
+        if chrom is None:
+            return NO_CHROMOSOME
+        if site.start >= self.lengths[chrom]:
+            return f"beyond the end of {chrom} ({self.lengths[chrom]} bp in the chain)"
+        targets = self.chains.convert_coordinate(chrom, site.start, site.strand)
+        if not targets:
+            return "deleted"
+        if len(targets) > 1:
+            positions = ", ".join(f"{name}:{position}" for name, position, *_ in targets)
+            return f"several targets ({positions})"
+        name, position, strand, _ = targets[0]
+        if usual_name(name) != usual_name(chrom):
+            return f"to another chromosome ({name})"
+        return Interval(name, position, position + 1, strand)
+
+
+def read_chain(path: Path) -> Chain:
     """Read a chain file, plain or gzip.
 
     Raises:
@@ -50,37 +81,44 @@ def read_chain(path: Path) -> pyliftover.LiftOver:
             "whose first line starts with 'chain'"
         )
     try:
-        return pyliftover.LiftOver(io.BytesIO(content.encode()))
+        return Chain(pyliftover.LiftOver(io.BytesIO(content.encode())))
     except Exception as error:  # pyliftover raises bare Exception for any fault of the file
         raise InputError(f"{path}: cannot read this chain file: {error}") from error
 
 
-def lift_sites(
-    sites: list[StartSite], chain: pyliftover.LiftOver
-) -> tuple[list[LiftedSite], list[UnliftedSite]]:
+def lift_sites(sites: list[StartSite], chain: Chain) -> tuple[list[LiftedSite], list[UnliftedSite]]:
     """Lift every start site by itself, one base at a time.
 
     Lifted sites come sorted by chromosome name, position, strand and name; lost ones in the
     order of the file. A site is lost if its base was deleted, its chromosome is not in the
-    chain, it has several targets, or its target lies on another chromosome.
+    chain or ends before it, it has several targets, or its target lies on another chromosome.
+
+    Raises:
+        InputError: If the chain has none of the chromosomes.
     """
     lifted: list[LiftedSite] = []
     lost: list[UnliftedSite] = []
     for site in sites:
         origin = site.interval
-        targets = chain.convert_coordinate(origin.chrom, origin.start, origin.strand)
-        reason = _reason_for_loss(origin.chrom, targets)
-        if reason:
-            lost.append(UnliftedSite(site.name, origin, reason))
+        target = chain.target(origin)
+        if isinstance(target, str):
+            lost.append(UnliftedSite(site.name, origin, target))
         else:
-            chrom, position, strand, _ = targets[0]
-            interval = Interval(chrom, position, position + 1, strand)
-            lifted.append(LiftedSite(interval, site.name, origin))
+            lifted.append(LiftedSite(target, site.name, origin))
+    if sites and all(x.reason == NO_CHROMOSOME for x in lost) and not lifted:
+        names, chains = (
+            ", ".join(list(dict.fromkeys(some))[:5])
+            for some in ((site.interval.chrom for site in sites), chain.lengths)
+        )
+        raise InputError(
+            f"--chain: none of the chromosomes of the sites ({names}) is in it (it has {chains}). "
+            "Is it from their assembly?"
+        )
     lifted.sort(key=lambda x: (x.site, x.name))
     return lifted, lost
 
 
-def lift_interval(interval: Interval, chain: pyliftover.LiftOver) -> Interval | None:
+def lift_interval(interval: Interval, chain: Chain) -> Interval | None:
     """Lift a whole interval by its first and last base; None if it is lost.
 
     It is lost if either base is (see `lift_sites`), or if it would have another length. Bases between them are
@@ -88,28 +126,15 @@ def lift_interval(interval: Interval, chain: pyliftover.LiftOver) -> Interval | 
     """
     ends = []
     for position in (interval.start, interval.end - 1):
-        targets = chain.convert_coordinate(interval.chrom, position, interval.strand)
-        if _reason_for_loss(interval.chrom, targets):
+        base = Interval(interval.chrom, position, position + 1, interval.strand)
+        target = chain.target(base)
+        if isinstance(target, str):
             return None
-        ends.append(targets[0])
-    (chrom, first, strand, _), (_, last, other_strand, _) = ends
-    start, end = min(first, last), max(first, last) + 1
-    if strand != other_strand or end - start != interval.length:
+        ends.append(target)
+    first, last = sorted(ends)
+    if first.strand != last.strand or last.end - first.start != interval.length:
         return None
-    return Interval(chrom, start, end, strand)
-
-
-def _reason_for_loss(chrom: str, targets: list[tuple] | None) -> str:
-    if targets is None:
-        return "chromosome not in the chain"
-    if not targets:
-        return "deleted"
-    if len(targets) > 1:
-        positions = ", ".join(f"{name}:{position}" for name, position, *_ in targets)
-        return f"several targets ({positions})"
-    if targets[0][0] != chrom:
-        return f"to another chromosome ({targets[0][0]})"
-    return ""
+    return Interval(first.chrom, first.start, last.end, first.strand)
 
 
 def write_lifted(path: Path, lifted: list[LiftedSite]) -> None:

@@ -22,7 +22,7 @@ def read_sites(path: Path | str, format: str = "auto") -> list[StartSite]:
     """Read start sites, plain, gzip or bgzip, in the order of the file.
 
     - `bed`: 1-bp rows with a strand, or EPD's 60-bp rows (see `genome.bed.start_site`)
-    - `gtf`, `gff`: the starts of transcripts, or of genes (see `read_annotation`)
+    - `gtf`, `gff`: the starts of transcripts, and of genes without any (see `read_annotation`)
     - `fps`, `sga`: EPD's formats
     - `auto`: inferred from the first row
 
@@ -58,6 +58,8 @@ def format_of(path: Path | str) -> str:
     """
     with open_text(path) as text:
         for number, line in enumerate(text, start=1):
+            if re.match(r"##gff-version\s+3", line):
+                return "gff"
             if not line.strip() or line.startswith(("#", "track", "browser")):
                 continue
             if re.match(r"[A-Z]{2}(   |$)", line):
@@ -75,8 +77,9 @@ def format_of(path: Path | str) -> str:
 def _format_of_row(line: str) -> str:
     """Infer it from the column of the strand, so that a row with a wrong number is still reported."""
     tabbed = line.split("\t")
-    if len(tabbed) == 9 and tabbed[6] in ("+", "-", ".", "?"):
-        return "gff" if re.match(r"\s*[^\s;\"]+=", tabbed[8]) else "gtf"
+    if len(tabbed) >= 9 and tabbed[6] in ("+", "-", ".", "?"):
+        is_gff = re.search(r"(^|;)\s*[^\s;\"]+=|^\.?$", tabbed[8])
+        return "gff" if is_gff else "gtf"
     if len(tabbed) >= 5 and tabbed[3] in ("+", "-", "0"):
         return "sga"
     fields = tabbed if len(tabbed) > 1 else line.split()

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
+from dna_bigbird.genome.chromosome_names import usual_name
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.start_site import StartSite, whole_number
 
 # FP, three blanks, name (20), `:+S` and two flags, `EU:`, accession (18), topology, strand,
 # position.
 _FP = re.compile(r"FP   (.{20}):(.{4})(\S\S):(.{18})(.)(.)(.{10});")
-_HUMAN = re.compile(r"NC_0000(0[1-9]|1\d|2[0-4])(\.\d+)?")
 
 
 def chromosome_of(accession: str) -> str:
@@ -26,11 +26,7 @@ def chromosome_of(accession: str) -> str:
         >>> chromosome_of("NC_000023.11"), chromosome_of("chr7")
         ('chrX', 'chr7')
     """
-    match = _HUMAN.fullmatch(accession)
-    if not match:
-        return accession
-    number = int(match[1])
-    return "chr" + {23: "X", 24: "Y"}.get(number, str(number))
+    return f"chr{usual_name(accession)}" if accession.startswith("NC_0000") else accession
 
 
 def read_fps(path: Path | str) -> Iterator[StartSite]:

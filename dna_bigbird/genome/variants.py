@@ -40,7 +40,7 @@ class Variant:
     chrom: str
     """As the file names it; `Genome` takes `22` for `chr22` and back."""
     pos: int
-    """Position of the first base of `ref`, from 1, as in the file."""
+    """Position of the first base of `ref`, from 1, as in the file; 0 of a breakend at a telomere."""
     id: str
     ref: str
     """Upper case over A C G T N."""
@@ -50,6 +50,11 @@ class Variant:
     """Number of its line, from 1."""
     text: str = ""
     """The line without its end."""
+
+    @property
+    def written_ref(self) -> str:
+        """REF as the file spells it: lower case and codes for several bases stay."""
+        return self.text.split("\t", 4)[3] if self.text else self.ref
 
     @property
     def interval(self) -> Interval:
@@ -89,13 +94,15 @@ def allele_kind(alt: str) -> str | None:
     """Return why an alternative allele cannot be scored, None for one spelt in A C G T.
 
     Example:
-        >>> [allele_kind(alt) for alt in ("A", "acgt", "<DEL>", "G]17:198982]", "*", "AR")]
-        [None, None, 'symbolic', 'breakend', 'overlapping deletion (*)', 'other letters than A C G T']
+        >>> [allele_kind(alt) for alt in ("A", "acgt", "<DEL>", "G]17:198982]", "*", ".", "AR")]
+        [None, None, 'symbolic', 'breakend', 'overlapping deletion (*)', 'missing (.)', 'other letters than A C G T']
     """
     if _BASES.issuperset(alt.upper()):
         return None
     if alt == "*":
         return "overlapping deletion (*)"
+    if alt == ".":
+        return "missing (.)"
     if alt.startswith("<") and alt.endswith(">"):
         return "symbolic"
     if "[" in alt or "]" in alt or alt.startswith(".") or alt.endswith("."):
@@ -122,7 +129,7 @@ def open_vcf(path: Path | str) -> Iterator[tuple[VcfHeader, Iterator[Variant]]]:
     Raises:
         InputError: If it is not a VCF: no header, a header without the line of column names,
             columns without tabs, another format. While the records are read: at a line with another
-            number of columns than the header, a position that is not a whole number from 1 to 2^31
+            number of columns than the header, a position that is not a whole number up to 2^31
             - 1, or a REF that is empty or not DNA, or an empty ALT.
     """
     shown = shown_name(path)
@@ -215,12 +222,7 @@ def _parse(line: str, number: int, num_columns: int, where: str) -> Variant:
 
 def _position(text: str, where: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > MAX_POS:
-        raise InputError(f"{where}: POS is {shortened(text)!r}; expected a whole number from 1")
-    if int(text) == 0:
-        raise InputError(
-            f"{where}: POS is 0; VCF counts from 1, and 0 (a telomere) has no base. "
-            "Was the file made from one that counts from 0?"
-        )
+        raise InputError(f"{where}: POS is {shortened(text)!r}; expected a whole number, from 1")
     return int(text)
 
 

@@ -7,6 +7,8 @@ from importlib.resources import files
 
 import yaml
 
+from dna_bigbird.genome.chromosome_names import usual_name
+
 # Names of UCSC, Ensembl, the GATK bundle, the 1000 Genomes project and NCBI (accessions with
 # version).
 _ALIASES = {
@@ -83,5 +85,5 @@ def guess_assembly(lengths: Mapping[str, int]) -> str | None:
 
 
 def _usual(name: str) -> str:
-    bare = name.removeprefix("chr")
+    bare = usual_name(name)
     return "chrM" if bare == "MT" else f"chr{bare}"

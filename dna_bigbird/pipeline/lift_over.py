@@ -1,5 +1,6 @@
 """`dna-bigbird lift-over`."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +54,14 @@ def lift_over(
             position.
         unlifted: Table of the lost sites, their old coordinates and the reasons.
     """
-    from dna_bigbird.genome.liftover import lift_sites, read_chain, write_lifted, write_unlifted
+    from dna_bigbird.genome.chromosome_names import counted_names
+    from dna_bigbird.genome.liftover import (
+        NO_CHROMOSOME,
+        lift_sites,
+        read_chain,
+        write_lifted,
+        write_unlifted,
+    )
     from dna_bigbird.genome.sites import read_sites
     from dna_bigbird.writing import atomic_path
 
@@ -62,5 +70,8 @@ def lift_over(
         write_lifted(partial_output, lifted)
         write_unlifted(partial_unlifted, lifted, lost)
     changed = sum(x.strand_changed for x in lifted)
+    absent = Counter(x.origin.chrom for x in lost if x.reason == NO_CHROMOSOME)
+    if absent:
+        note(f"{chain}: it lacks the chromosome of {counted_names(absent, 'sites')}")
     note(f"{len(lifted)} lifted, {len(lost)} lost, {changed} changed strand")
     return LiftedSites(output, unlifted, len(lifted), len(lost), changed)

@@ -11,6 +11,7 @@ from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.sequence_hashes import row_hashes, rows_without_coordinates
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.datasets.windows import Windows
+from dna_bigbird.genome.chromosome_names import usual_name
 from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans
 
 MOST_REGIONS = 3000
@@ -114,7 +115,7 @@ def overlapping(regions: Iterable[ReadRegions], windows: Windows) -> NDArray[np.
     for record in regions:
         spans = _spans(record)
         for number, name in enumerate(windows.chromosomes):
-            if (merged := spans.get(name.removeprefix("chr"))) is not None:
+            if (merged := spans.get(usual_name(name))) is not None:
                 here = np.flatnonzero(windows.chrom == number)
                 start = np.maximum(windows.start[here].astype(np.int64), 0)
                 is_read[here] |= covered_bp(merged, start, windows.end[here].astype(np.int64)) > 0
@@ -136,8 +137,8 @@ def _written(spans: Spans) -> str:
 
 
 def _spans(record: ReadRegions) -> dict[str, Spans]:
-    """Return regions by chromosome name without `chr`."""
+    """Return regions by usual name of the chromosome."""
     bounds: dict[str, list[tuple[int, int]]] = {}
     for chrom, start, end in record.bounds(with_validation=True):
-        bounds.setdefault(chrom.removeprefix("chr"), []).append((start - 1, end))
+        bounds.setdefault(usual_name(chrom), []).append((start - 1, end))
     return {chrom: merge_spans(*zip(*pairs, strict=True)) for chrom, pairs in bounds.items()}

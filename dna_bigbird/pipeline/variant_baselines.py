@@ -12,7 +12,8 @@ from dna_bigbird.datasets.same_genome import open_labelled_set
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.variants import Variant
-from dna_bigbird.inference.variants.effects import allele_windows
+from dna_bigbird.inference.variants.effects import WindowCutter
+from dna_bigbird.inference.variants.sites import Site
 from dna_bigbird.pipeline.word_baseline import fitted_words
 
 CONTEXT_BP = 32
@@ -97,13 +98,8 @@ def kmer_changes(
         raise InputError(f"{data}: no label {missing[0]!r}; is the model from another set?")
     with threadpool_limits(1):
         model, _ = fitted_words(labelled, KmerConfig())
-        windows = [
-            window
-            for v in variants
-            for window in allele_windows(
-                genome, v.interval, [v.ref, v.alts[0]], labelled.window_bp
-            )[0]
-        ]
+        cut = WindowCutter(genome, labelled.window_bp, "forward")
+        windows = [window for v in variants for _, pair in cut(Site(v, (0,))) for window in pair]
         probabilities = model.predict(model.features(windows)).astype(np.float64)
     clipped = probabilities.clip(1e-9, 1 - 1e-9)
     logits = np.log(clipped / (1 - clipped)).reshape(len(variants), 2, -1)

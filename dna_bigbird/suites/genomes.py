@@ -117,9 +117,7 @@ class TaskGenome:
                 lift-over.
         """
         if self._lifter is not None:
-            # Chain files name chromosomes as UCSC does.
-            chrom = interval.chrom if interval.chrom.startswith("chr") else f"chr{interval.chrom}"
-            lifted = lift_interval(replace(interval, chrom=chrom), self._lifter)
+            lifted = lift_interval(interval, self._lifter)
             if lifted is None:
                 return NOT_LIFTED
             interval = lifted

@@ -60,7 +60,7 @@ def test_by_hand(chain, interval, expected):
 def of_every_base(interval, chain):
     """Return the only target of each base of an interval as (chromosome, position, strand); None without."""
     targets = [
-        chain.convert_coordinate(interval.chrom, position, interval.strand)
+        chain.chains.convert_coordinate(interval.chrom, position, interval.strand)
         for position in range(interval.start, interval.end)
     ]
     return [base[0][:3] if base and len(base) == 1 else None for base in targets]

@@ -109,13 +109,13 @@ def test_wrong_bed(tmp_path, old, new, message):
 @pytest.mark.parametrize(
     ("text", "old", "new", "message"),
     [
-        (GTF, "\t50\t150\t.\t-", "\t50\t150\t.\t?", r"sites:6: strand \(column 7\) is '\?'"),
+        (GTF, "\t50\t150\t.\t-", "\t50\t150\t.\tx", r"sites:6: strand \(column 7\) is 'x'"),
         (GTF, "\t50\t150\t", "\t50\t-150\t", r"sites:6: end is '-150', expected a whole number"),
         (GTF, "\t50\t150\t", "\t0\t150\t", r"sites:6: start is 0; this format counts from 1"),
         (GTF, "\t50\t150\t", "\t151\t150\t", r"sites:6: start 151 is beyond end 150"),
         (GTF, "x\texon\t100", "x\texon 100", r"sites:4: 8 columns between tabs, expected 9"),
         (GTF, 'note "a; b"', 'note "a', r"sites:6: cannot read the attributes .*\(GTF\)"),
-        (GFF, "ID=T2;Parent", "T2;Parent", r"sites:4: cannot read the attributes .*\(GFF3\)"),
+        (GFF, "ID=T2;Parent", 'ID "T2";Parent', r"sites:4: cannot read the attributes .*\(GFF3\)"),
         (SGA, "\t150\t-", "\t150\t0", r"sites:2: strand is '0'; a start site needs"),
         (SGA, "\t150\t-\t1\tAAA_2", "\t150\t-", r"sites:2: 4 columns between tabs"),
         (SGA, "\t150\t", "\t15O\t", r"sites:2: position is '15O', expected a whole number"),

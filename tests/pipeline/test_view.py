@@ -179,7 +179,8 @@ def test_names_by_default_and_an_empty_track(files, tmp_path, capsys):
     assert [row["track"] for row in result.rows] == ["peaks", "none"]
     note = capsys.readouterr().err
     assert "none.narrowPeak: nothing in the regions; the track is empty" in note
-    assert "peaks" not in note
+    assert "peaks.bed.gz: nothing" not in note
+    assert "left out, because toy.fa lacks the chromosome: 1 rows on chr7" in note
 
 
 @pytest.mark.parametrize(

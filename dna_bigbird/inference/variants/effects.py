@@ -1,6 +1,7 @@
 """How alleles change the output of a model: their windows compared with that of the reference.
 
-Each strand's window is centred in its own direction: on both strands `window_bp // 2` bases are before
+Every allele is brought to one form first (`genome.allele_form`), so that its score does not depend on how the file writes
+it. Each strand's window is centred in its own direction: on both strands `window_bp // 2` bases are before
 the centre of REF, as that strand reads them. So nothing shifts by a base if the window is even, and
 the reverse-complemented genome gives the same windows. Windows may also be shifted, by the same
 number of bases in the direction of each strand.
@@ -20,11 +21,12 @@ from numpy.typing import NDArray
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
+from dna_bigbird.genome.allele_form import AlleleForm, allele_form
 from dna_bigbird.genome.alphabet import normalise, reverse_complement
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.inference.sigmoid import sigmoid
-from dna_bigbird.inference.variants.sites import Site
+from dna_bigbird.inference.variants.sites import Site, longest_allele
 
 FRAME_ALLELES = 512
 """Alleles whose scores are returned together, so that memory stays small."""
@@ -74,9 +76,8 @@ def site_effects(
     if within:
         cut = OneWindow(genome.fetch(within), within.start, strand)
     higher_of = 2 if getattr(scorer, "is_directional", False) and strand == "both" else 1
-    compared = (
-        (site, None if logits is None else compare(logits, higher_of=higher_of))
-        for site, logits in with_results(scorer.logits, cut, sites)
+    compared = with_effects(
+        scorer.logits, cut, sites, lambda logits: compare(logits, higher_of=higher_of)
     )
     yield from framed(compared, EFFECTS, len(scorer.label_names))
 
@@ -137,9 +138,13 @@ def _by_column(rows: list[NDArray[np.float32]], columns: Sequence[str]) -> Effec
     return dict(zip(columns, np.concatenate(rows, axis=1), strict=True))
 
 
+Windows = tuple[Sequence[int], list[str]]
+"""Which of the scored alleles of a site, and for each shift and strand the window of the reference and theirs."""
+
+
 @dataclass(frozen=True)
 class WindowCutter:
-    """Cuts the windows of a site: for each shift and strand that of the reference, then one per scored allele."""
+    """Cuts the windows of a site; alleles that change the same bases share those of the reference."""
 
     genome: Genome
     window_bp: int
@@ -147,14 +152,24 @@ class WindowCutter:
     """'both' or 'forward'."""
     shifts: tuple[int, ...] = (0,)
 
-    def __call__(self, site: Site) -> list[str]:
-        """Return the windows, all shifts and strands one after another."""
-        variant = site.variant
-        alleles = [variant.ref, *(variant.alts[i] for i in site.scored)]
+    def __call__(self, site: Site) -> list[Windows]:
+        """Return the windows of alleles that change the same bases, all shifts and strands one after another."""
+        variant, longest = site.variant, longest_allele(self.window_bp)
+        together: dict[Interval, list[tuple[int, AlleleForm]]] = {}
+        for number, i in enumerate(site.scored):
+            form = allele_form(self.genome, variant.interval, variant.ref, variant.alts[i], longest)
+            together.setdefault(form.interval, []).append((number, form))
+        return [
+            ([number for number, _ in forms], self._windows([form for _, form in forms]))
+            for forms in together.values()
+        ]
+
+    def _windows(self, forms: Sequence[AlleleForm]) -> list[str]:
+        alleles = [forms[0].ref, *(form.alt for form in forms)]
         windows: list[str] = []
         for shift in self.shifts:
             forward, reverse = allele_windows(
-                self.genome, variant.interval, alleles, self.window_bp, shift
+                self.genome, forms[0].interval, alleles, self.window_bp, shift
             )
             windows += forward + reverse if self.strand == "both" else forward
         return windows
@@ -168,7 +183,7 @@ class OneWindow:
         >>> from dna_bigbird.genome.variants import Variant
         >>> site = Site(Variant("chr1", 12, ".", "C", ("G", "T"), line=0), (0, 1))
         >>> OneWindow("ACA", 10, "both")(site)
-        ['ACA', 'AGA', 'ATA', 'TGT', 'TCT', 'TAT']
+        [(range(0, 2), ['ACA', 'AGA', 'ATA', 'TGT', 'TCT', 'TAT'])]
     """
 
     bases: str
@@ -177,42 +192,50 @@ class OneWindow:
     strand: str
     """'both' or 'forward'."""
 
-    def __call__(self, site: Site) -> list[str]:
-        """Return the windows, both strands one after another."""
+    def __call__(self, site: Site) -> list[Windows]:
+        """Return the windows of all alleles, both strands one after another."""
         variant = site.variant
         first, end = variant.interval.start - self.start, variant.interval.end - self.start
         alleles = [variant.ref, *(variant.alts[i] for i in site.scored)]
         forward = [self.bases[:first] + allele + self.bases[end:] for allele in alleles]
-        if self.strand == "forward":
-            return forward
-        return forward + [reverse_complement(window) for window in forward]
+        reverse = [reverse_complement(window) for window in forward]
+        return [(range(len(site.scored)), forward + reverse if self.strand == "both" else forward)]
 
 
-def with_results(
+def with_effects(
     compute: Callable[[Iterable[list[str]]], Iterator[NDArray[np.float64]]],
-    cut: Callable[[Site], list[str]],
+    cut: Callable[[Site], list[Windows]],
     sites: Iterable[Site],
-) -> Iterator[tuple[Site, NDArray[np.float64] | None]]:
-    """Yield every site with (strands x shifts, 1 + alleles, values); None where no allele is scored.
+    compare: Callable[[NDArray[np.float64]], NDArray[np.float32]],
+) -> Iterator[tuple[Site, NDArray[np.float32] | None]]:
+    """Yield every site with the effects of its scored alleles, (columns, alleles, labels); None without any.
 
     Args:
         compute: Yields (windows, values) for each list of windows, in order.
+        compare: Makes effects (columns, alleles, labels) of (strands x shifts, 1 + alleles, values).
     """
-    waiting: deque[Site] = deque()
+    waiting: deque[tuple[Site, list[Sequence[int]]]] = deque()
 
     def groups() -> Iterator[list[str]]:
         for site in sites:
-            waiting.append(site)
-            if site.scored:
-                yield cut(site)
+            parts = cut(site) if site.scored else []
+            waiting.append((site, [alleles for alleles, _ in parts]))
+            for _, windows in parts:
+                yield windows
 
+    effects: list[NDArray[np.float32]] = []
     for values in compute(groups()):
-        while not waiting[0].scored:
-            yield waiting.popleft(), None
-        site = waiting.popleft()
-        yield site, values.reshape(-1, 1 + len(site.scored), values.shape[-1])
+        while not waiting[0][1]:
+            yield waiting.popleft()[0], None
+        site, parts = waiting[0]
+        alleles = len(parts[len(effects)])
+        effects.append(compare(values.reshape(-1, 1 + alleles, values.shape[-1])))
+        if len(effects) == len(parts):
+            yield site, np.concatenate(effects, axis=1)[:, np.argsort(np.concatenate(parts))]
+            waiting.popleft()
+            effects = []
     while waiting:
-        yield waiting.popleft(), None
+        yield waiting.popleft()[0], None
 
 
 def shifts_of(number: int, step_bp: int) -> tuple[int, ...]:

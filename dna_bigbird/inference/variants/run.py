@@ -131,7 +131,7 @@ class VariantRun:
             "chrom": [v.chrom for v, _ in variants],
             "pos": np.array([v.pos for v, _ in variants], dtype=np.int64),
             "id": [v.id for v, _ in variants],
-            "ref": [v.ref for v, _ in variants],
+            "ref": [v.written_ref for v, _ in variants],
             "alt": [alt for _, alt in variants],
         }
         if self.score != "labels":
@@ -220,6 +220,7 @@ class VariantRun:
             "models": [checksum for _, checksum in self.origin.models],
             "labels": self.scorer.label_names,
             "window": self.window_bp,
+            "alleles": "one form",  # earlier versions centred the window on the written REF
             "strand": self.strand,
             "ref_mismatch": self.sites.skip_mismatches,
             "probabilities": len(self.columns) > 2,

@@ -19,7 +19,7 @@ from dna_bigbird.inference.variants.effects import (
     WindowCutter,
     framed,
     site_effects,
-    with_results,
+    with_effects,
 )
 from dna_bigbird.inference.variants.likelihood import MaskedLikelihood
 from dna_bigbird.inference.variants.sites import Site
@@ -104,10 +104,7 @@ class EmbeddingScorer:
         self, sites: Iterable[Site], cut: WindowCutter
     ) -> Iterator[tuple[list[Site], Effects]]:
         """Yield the distances, (alleles, 1)."""
-        compared = (
-            (site, None if vectors is None else distances(vectors))
-            for site, vectors in with_results(self._vectors, cut, sites)
-        )
+        compared = with_effects(self._vectors, cut, sites, distances)
         return framed(compared, self.columns, 1)
 
     def _vectors(self, groups: Iterable[list[str]]) -> Iterator[NDArray[np.float64]]:
@@ -141,9 +138,11 @@ class LikelihoodScorer:
                 for values in self._model.log_ratios([rows.tolist() for rows in nested]):
                     yield values.reshape(-1, 1)
 
-        compared = (
-            (site, None if values is None else values[:, 1:].mean(axis=0)[None].astype(np.float32))
-            for site, values in with_results(log_ratios, cut, sites)
+        compared = with_effects(
+            log_ratios,
+            cut,
+            sites,
+            lambda values: values[:, 1:].mean(axis=0)[None].astype(np.float32),
         )
         return framed(compared, self.columns, 1)
 

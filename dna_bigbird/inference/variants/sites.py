@@ -9,6 +9,8 @@ from pathlib import Path
 
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import looks_like, shown_name
+from dna_bigbird.genome.allele_form import allele_form
+from dna_bigbird.genome.alphabet import first_bases
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.variants import Variant, VcfHeader, allele_kind, open_vcf
 
@@ -108,7 +110,9 @@ class VariantSites:
         skipped: Counter[str] = Counter()
         first_fault = ""
         for variant in variants:
-            fault = mismatch_of(variant, self.genome)
+            types = [allele_kind(alt) for alt in variant.alts]
+            # Of a record without a base to compare, such as <DEL> with REF N, nothing has to fit.
+            fault = mismatch_of(variant, self.genome) if None in types else None
             if fault and not self.skip_mismatches:
                 hint = self._why(variant, variants, header)
                 raise InputError(f"{self._shown}:{variant.line}: {fault}. {hint}")
@@ -116,7 +120,10 @@ class VariantSites:
                 mismatches += 1
                 absent += self.genome.find(variant.chrom) is None
                 first_fault = first_fault or f"line {variant.line}: {fault}"
-            reasons = [MISMATCH if fault else self._reason(variant, alt) for alt in variant.alts]
+            reasons = [
+                type or (MISMATCH if fault else self._reason(variant, alt))
+                for type, alt in zip(types, variant.alts, strict=True)
+            ]
             skipped.update(filter(None, reasons if variant.alts else [NO_ALT]))
             records += 1
             alleles += len(variant.alts)
@@ -148,12 +155,13 @@ class VariantSites:
         )
 
     def _reason(self, variant: Variant, alt: str) -> str | None:
-        """Return why an allele of a record that fits the genome is not scored."""
-        reason = allele_kind(alt)
-        if reason is None and self._only_substitutions:
-            reason = INDEL if len(alt) != len(variant.ref) else N_IN_REF * ("N" in variant.ref)
-        too_long = max(len(variant.ref), len(alt)) > self._longest
-        return reason or (TOO_LONG if too_long else None)
+        """Return why an allele of bases, of a record that fits the genome, is not scored."""
+        form = allele_form(self.genome, variant.interval, variant.ref, alt, self._longest)
+        if self._only_substitutions and len(form.alt) != len(form.ref):
+            return INDEL
+        if self._only_substitutions and "N" in form.ref:
+            return N_IN_REF
+        return TOO_LONG if max(len(form.ref), len(form.alt)) > self._longest else None
 
     def _sorted(self, variants: Iterator[Variant]) -> Iterator[Variant]:
         finished: set[str] = set()
@@ -204,7 +212,8 @@ class VariantSites:
 def mismatch_of(variant: Variant, genome: Genome) -> str | None:
     """Return why REF of a record does not agree with the genome; None if it agrees.
 
-    REF is compared over A C G T N: lower case does not matter, N agrees with N only.
+    REF is compared over A C G T N: lower case does not matter, N agrees with N only. Where the genome has a code for
+    several bases, such as R, the first of them agrees too (A), as VCF 4.3 writes it.
     """
     site, name = variant.interval, genome.path.name
     chrom = genome.find(site.chrom)
@@ -212,6 +221,11 @@ def mismatch_of(variant: Variant, genome: Genome) -> str | None:
         some = ", ".join(list(genome.lengths)[:5]) + (", …" if len(genome.lengths) > 5 else "")
         return f"chromosome {variant.chrom!r} is not in {name} (it has {some})"
     length = genome.lengths[chrom]
+    if variant.pos == 0:
+        return (
+            "POS is 0, a telomere, which has no base; VCF counts from 1. Was the file made from one "
+            "that counts from 0?"
+        )
     if site.start >= length:
         return f"POS is {variant.pos}, but {chrom} has {length} bases in {name}"
     if site.end > length:
@@ -220,10 +234,12 @@ def mismatch_of(variant: Variant, genome: Genome) -> str | None:
             f"{length - site.start} more in {name}"
         )
     reference = genome.fetch(site)
-    if reference == variant.ref:
+    if variant.ref == reference:
+        return None
+    if "N" in reference and variant.ref == first_bases(genome.letters(site)):
         return None
     return (
-        f"REF is {shortened(variant.ref)!r} at {variant.chrom}:{variant.pos}, but {name} has "
+        f"REF is {shortened(variant.written_ref)!r} at {variant.chrom}:{variant.pos}, but {name} has "
         f"{shortened(reference)!r} there"
     )
 

@@ -64,7 +64,7 @@ class TableWriter:
             v = site.variant
             for alt in v.alts if site.fits else ():
                 scores = [format_score(x, "nan") for x in next(rows)]
-                fields = [v.chrom, str(v.pos), v.id, v.ref, alt, *scores]
+                fields = [v.chrom, str(v.pos), v.id, v.written_ref, alt, *scores]
                 self._write(table_line(fields, self._format))
 
 
@@ -126,7 +126,8 @@ class AnnotatingWriter:
 
     def _annotated(self, line: str, values_FAL: np.ndarray) -> str:
         columns = line.split("\t", 8)
-        fields = [] if columns[7] in (".", "") else [columns[7]]
+        info = columns[7].strip(";")
+        fields = [] if info in (".", "") else [info]
         for label, ids in enumerate(self._ids):
             for name, scores in zip(ids, values_FAL[:, :, label].tolist(), strict=True):
                 fields.append(f"{name}={','.join(format_score(x, '.') for x in scores)}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from dna_bigbird.errors import InputError, note, shortened
 from dna_bigbird.files import check_readable
-from dna_bigbird.genome.interval import other_style
+from dna_bigbird.genome.chromosome_names import ChromosomeNames
 from dna_bigbird.report.browser.extents import Extents
 
 
@@ -71,10 +71,10 @@ def _of_stretch(file, name: str, lengths: dict[str, int], stretch) -> list[Value
 
 
 def _name_in(lengths: dict[str, int], chrom: str, path: Path) -> str:
-    """Return the file's name of a chromosome: `1` for `chr1` and back."""
-    for name in (chrom, other_style(chrom)):
-        if name in lengths:
-            return name
+    """Return the file's name of a chromosome of the genome."""
+    name = ChromosomeNames(lengths).find(chrom)
+    if name:
+        return name
     some = ", ".join(map(shortened, list(lengths)[:5])) + (", …" if len(lengths) > 5 else "")
     raise InputError(
         f"{path}: chromosome {shortened(chrom)!r} is not in this bigWig file (it has {some}). Is it on another assembly?"

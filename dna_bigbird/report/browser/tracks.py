@@ -1,13 +1,16 @@
 """Files of a genome browser, cut to what a page shows: values of bigWig files, lines of BED, GTF, GFF and VCF files."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
+from urllib.parse import unquote
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.genome.bed import BedRow, iter_bed
+from dna_bigbird.genome.annotation_rows import annotation_rows
+from dna_bigbird.genome.bed import BedRow, iter_bed, note_absent
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.genome.sites_annotation import annotation_rows
 from dna_bigbird.genome.variants import open_vcf
 from dna_bigbird.messages import listed_words
 from dna_bigbird.report.browser.bigwig import Value, read_values
@@ -17,6 +20,8 @@ VCF_COLUMNS = 8
 """Columns that are kept: all but FORMAT and samples."""
 KEPT_HEADERS = ("##fileformat", "##INFO", "##FILTER", "##ALT")
 PACKED = (".gz", ".bgz")
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -100,11 +105,8 @@ def _read_bigwig(path: Path, extents: Extents, name: str, format: str) -> Track:
 
 
 def _read_bed(path: Path, extents: Extents, name: str, format: str) -> Track:
-    lines = [
-        _bed_line(row, chrom)
-        for row in iter_bed(path)
-        if (chrom := _shown_in(extents, row.interval))
-    ]
+    rows = ((row, row.interval) for row in iter_bed(path))
+    lines = [_bed_line(row, chrom) for row, chrom in _shown(path, extents, rows)]
     return Track(name, path.name, format, lines=lines)
 
 
@@ -118,20 +120,23 @@ def _bed_line(row: BedRow, chrom: str) -> str:
 
 
 def _read_annotation(path: Path, extents: Extents, name: str, format: str) -> Track:
-    lines = [
-        "\t".join([chrom, *fields[1:]])
-        for fields, _ in annotation_rows(path)
-        if (chrom := _shown_in(extents, Interval(fields[0], int(fields[3]) - 1, int(fields[4]))))
-    ]
+    is_encoded = format == "GFF3"
+    rows = ((fields, _interval(fields, is_encoded)) for fields, _ in annotation_rows(path))
+    lines = ["\t".join([chrom, *fields[1:]]) for fields, chrom in _shown(path, extents, rows)]
     return Track(name, path.name, format, lines=lines)
+
+
+def _interval(fields: list[str], is_encoded: bool) -> Interval:
+    chrom = unquote(fields[0]) if is_encoded else fields[0]
+    return Interval(chrom, int(fields[3]) - 1, int(fields[4]))
 
 
 def _read_vcf(path: Path, extents: Extents, name: str, format: str) -> Track:
     with open_vcf(path) as (header, variants):
+        rows = ((variant, variant.interval) for variant in variants)
         lines = [
             "\t".join([chrom, *variant.text.split("\t")[1:VCF_COLUMNS]])
-            for variant in variants
-            if (chrom := _shown_in(extents, variant.interval))
+            for variant, chrom in _shown(path, extents, rows)
         ]
     return Track(name, path.name, format, lines=lines, header=list(_kept(header.lines)))
 
@@ -142,12 +147,27 @@ def _kept(lines: tuple[str, ...]) -> Iterator[str]:
     yield "\t".join(lines[-1].split("\t")[:VCF_COLUMNS])
 
 
-def _shown_in(extents: Extents, interval: Interval) -> str | None:
-    """Return the genome's name of the chromosome if an interval is shown, else None."""
-    chrom = extents.genome.find(interval.chrom)
-    if chrom is None or not extents.overlap(Interval(chrom, interval.start, interval.end)):
-        return None
-    return chrom
+def _shown(
+    path: Path, extents: Extents, rows: Iterable[tuple[Row, Interval]]
+) -> Iterator[tuple[Row, str]]:
+    """Yield the rows whose interval is shown, with the genome's name of the chromosome.
+
+    Raises:
+        InputError: At the end, if the genome has none of the chromosomes.
+    """
+    names: dict[str, str | None] = {}
+    absent: Counter[str] = Counter()
+    for row, interval in rows:
+        if interval.chrom not in names:
+            names[interval.chrom] = extents.genome.find(interval.chrom)
+        chrom = names[interval.chrom]
+        if chrom is None:
+            absent[interval.chrom] += 1
+        elif extents.overlap(Interval(chrom, interval.start, interval.end)):
+            yield row, chrom
+    if names and not any(names.values()):
+        extents.genome.resolve(next(iter(names)))  # raises
+    note_absent(path, extents.genome, absent, "rows")
 
 
 FORMATS: dict[str, tuple[str, Callable[[Path, Extents, str, str], Track]]] = {

@@ -82,7 +82,7 @@ def test_vcf_on_standard_output(run, folder):
             "1\t98\t.\tG\tA\t.\t.\t.\n",
             "variants.vcf:2: REF is 'G' at 1:98, but toy.fa has 'A' there",
         ),
-        ("1\t0\t.\tG\tA\t.\t.\t.\n", "variants.vcf:2: POS is 0; VCF counts from 1"),
+        ("1\t0\t.\tG\tA\t.\t.\t.\n", "variants.vcf:2: POS is 0, a telomere"),
         ("1 99 . G A . . .\n", "variants.vcf:2: 1 column, the header has 8"),
     ],
 )

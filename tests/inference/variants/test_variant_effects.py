@@ -52,9 +52,9 @@ def test_effects_are_means_over_strands(genome):
     np.testing.assert_allclose(effects["log_odds"][:, 0], [0, np.nan, 0])
     np.testing.assert_allclose(effects["diff"][:, 0], [0, np.nan, 0], atol=1e-7)
     np.testing.assert_allclose(effects["ref"][:, 0], [0.5, np.nan, 0.5])
-    # The middle base: forward G (2) becomes A (0), reverse C (1) becomes T (3); the insertion
-    # keeps G in the middle on the forward strand, and has A (of AAC) there on the other.
-    np.testing.assert_allclose(effects["log_odds"][:, 1], [(-2 + 2) / 2, np.nan, (0 - 1) / 2])
+    # The middle base: forward G (2) becomes A (0), reverse C (1) becomes T (3). The insertion is TT at
+    # the border of two G: T (3) for G (2) on the forward strand, A (0) for C (1) on the other.
+    np.testing.assert_allclose(effects["log_odds"][:, 1], [(-2 + 2) / 2, np.nan, (1 - 1) / 2])
     of_a = (sigmoid(0) - sigmoid(2) + sigmoid(3) - sigmoid(1)) / 2
     np.testing.assert_allclose(effects["diff"][0, 1], of_a, rtol=1e-6)
     np.testing.assert_allclose(effects["alt"][0, 1], (sigmoid(0) + sigmoid(3)) / 2, rtol=1e-6)

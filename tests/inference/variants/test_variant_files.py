@@ -251,7 +251,7 @@ def test_records_that_do_not_fit_are_absent_after_a_restart_too(
     head = [line for line in lines if line.startswith("#")]
     spoilt = [
         line.replace("\trs", "\tbad").replace("\t", "\t9", 1)  # another position
-        if number % 3 == 0 and "PASS" in line
+        if number % 3 == 0 and line.split("\t")[4][0] in "ACGT"
         else line
         for number, line in enumerate(lines[len(head) :])
     ]
@@ -298,8 +298,8 @@ def test_a_run_of_other_settings_is_not_continued(inputs, tmp_path, monkeypatch)
 def test_wrong_input_leaves_nothing(inputs, tmp_path):
     lines = inputs["vcf"].read_text().splitlines(keepends=True)
     wrong = tmp_path / "wrong.vcf"
-    wrong.write_text("".join(lines[:-1]) + lines[-1].replace("rs39\t", "rs39\tN"))
-    with pytest.raises(InputError, match=r"wrong.vcf:46: REF is 'N.' at 2:285, but toy.fa has"):
+    wrong.write_text("".join(lines[:-4]) + lines[-4].replace("rs36\t", "rs36\tN"))
+    with pytest.raises(InputError, match=r"wrong.vcf:43: REF is 'N.' at 2:225, but toy.fa has"):
         score_variants(**inputs | {"vcf": wrong}, output=tmp_path / "out.vcf.gz")
     wrong.write_text("".join([*lines[:6], lines[7], lines[6]]))
     with pytest.raises(InputError, match=r"wrong.vcf:8: 1:5 comes after 1:25; .* must be sorted"):
@@ -409,3 +409,51 @@ def test_windows_are_those_of_the_consensus_of_bcftools(tmp_path, random_dna):
         mirrored = reverse_complement(haplotype)
         first = (len(bases) - site.end + len(bases) - site.start) // 2 - 30
         assert reverse == mirrored[first : first + 60]
+
+
+UNSCORED = (
+    "1\t0\tt1\tN\t]2:10]N\t.\t.\t.\n"  # a breakend at a telomere
+    "1\t0\tt2\tN\t<DEL>\t.\t.\tSVTYPE=DEL;END=9\n"
+    "1\t7\ts1\tN\t<DUP>\t.\t.\tSVTYPE=DUP;\n"  # REF N as callers of structural variants write it
+    "1\t8\ts2\tN\t<NON_REF>\t.\t.\tEND=20\n"
+    "1\t9\ts3\tN\t.\t.\t.\tEND=20\n"
+    "1\t9\ts4\tN\t*\t.\t.\t;\n"
+    "1\t950\ts5\tN\tN[2:3[\t.\t.\t.\n"  # beyond the end
+)
+
+
+def test_records_without_bases_to_compare_are_copied_and_counted(inputs, tmp_path):
+    """They need not fit the genome, which only alleles of bases can."""
+    head, record = HEADER.replace("\tFORMAT\tNA1", ""), "1\t99\trs\t{}\tA,C,G,T\t.\t.\tAC=1;\n"
+    base = Genome(inputs["fasta"]).fetch(Interval("chr1", 98, 99))
+    lines = UNSCORED.splitlines(keepends=True)
+    scored = record.format(base).replace(f"{base},", "", 1).replace(f",{base}\t", "\t")
+    inputs["vcf"].write_text(head + "".join([*lines[:-1], scored, lines[-1]]))
+    summary = score_variants(**inputs, output=tmp_path / "out.vcf")
+    assert summary.skipped == {
+        "breakend": 2, "symbolic": 3, "overlapping deletion (*)": 1, "no alternative allele (.)": 1,
+    }  # fmt: skip
+    written = [x for x in (tmp_path / "out.vcf").read_text().splitlines(True) if x[0] != "#"]
+    assert [x for x in written if "BB_" not in x] == lines
+    (info,) = [x.split("\t")[7] for x in written if "BB_" in x]
+    assert info.startswith("AC=1;BB_")
+
+
+def test_a_position_of_0_with_bases(inputs, tmp_path):
+    """The file counts from 0, or is damaged; with `skip` the other records are scored."""
+    inputs["vcf"].write_text(inputs["vcf"].read_text().replace("1\t5\t", "1\t0\t"))
+    with pytest.raises(InputError, match=r"variants.vcf:\d+: POS is 0"):
+        score_variants(**inputs)
+    found = score_variants(**inputs, ref_mismatch="skip")
+    assert found.skipped["record that does not fit the genome"] == 1
+
+
+def test_a_reference_of_another_letter(inputs, tmp_path):
+    """VCF 4.3 writes the first base of a code in the genome; a code in the file is named as it is."""
+    inputs["fasta"].write_text(">chr1\nACGTRCGTACGTKCGT\n")
+    head = HEADER.replace("\tFORMAT\tNA1", "")
+    inputs["vcf"].write_text(f"{head}1\t5\ta\tA\tC\t.\t.\t.\n1\t12\tb\ttG\tt\t.\t.\t.\n")
+    assert score_variants(**inputs, window=8).ref == ["A", "tG"]
+    inputs["vcf"].write_text(f"{head}1\t4\ta\tR\tC\t.\t.\t.\n")
+    with pytest.raises(InputError, match=r"variants.vcf:\d+: REF is 'R'"):
+        score_variants(**inputs, window=8)

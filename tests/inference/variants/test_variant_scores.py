@@ -115,9 +115,30 @@ def test_a_substitution_equals_two_records_scored_by_predict(toy, bases, bundle_
     np.testing.assert_allclose(found.diff, p[1::2] - p[0::2], atol=ROUNDING)
 
 
+def widest(bases: str, changed: str) -> tuple[int, int]:
+    """The bases that any way to write a change replaces: tried one after another."""
+    grown = len(changed) - len(bases)
+    size = abs(grown)
+    if grown == 0:
+        return tuple(
+            side([i for i in range(len(bases)) if bases[i] != changed[i]]) + end
+            for side, end in ((min, 0), (max, 1))
+        )
+    short, long = sorted((bases, changed), key=len)
+    places = [i for i in range(len(short) + 1) if long[:i] + long[i + size :] == short]
+    if places:
+        return min(places), max(places) + (size if grown < 0 else 0)
+    same = next(i for i in range(len(short)) if bases[i] != changed[i])
+    ending = next(i for i in range(len(short)) if bases[-1 - i] != changed[-1 - i])
+    return same, len(bases) - ending
+
+
 @pytest.mark.parametrize("window", [200, 201])
 def test_any_allele_equals_haplotypes_cut_by_hand(toy, bases, bundle_folder, window):
-    """Each strand by itself: an even window holds other bases on the two strands."""
+    """Each strand by itself: an even window holds other bases on the two strands.
+
+    Centred on what `widest` finds: the bases that change, wherever in a repeat they are written.
+    """
     records = [
         (400, bases[399], other_base(bases[399])),
         (500, bases[499:505], bases[499]),
@@ -130,9 +151,9 @@ def test_any_allele_equals_haplotypes_cut_by_hand(toy, bases, bundle_folder, win
     alleles = {}
     for strand in "+-":
         for pos, ref, alt in records:
-            start, end = pos - 1, pos - 1 + len(ref)
-            for name, allele in (("ref", ref), ("alt", alt)):
-                changed = bases[:start] + allele + bases[end:]
+            changed_to = bases[: pos - 1] + alt + bases[pos - 1 + len(ref) :]
+            start, end = widest(bases, changed_to)
+            for name, changed in (("ref", bases), ("alt", changed_to)):
                 first, stop = start, end
                 if strand == "-":
                     changed = reverse_complement(changed)
@@ -269,3 +290,52 @@ def test_real_files_from_end_to_end(real_data, hg19, bundle_folder, tmp_path, na
     too_long = sum(max(len(ref), len(alt)) > 30 for _, _, ref, alt in alleles)
     assert np.isnan(found.diff[:, 0]).sum() == len(odd) + too_long
     assert np.isfinite(found.diff).all(axis=1).sum() == len(alleles) - len(odd) - too_long
+
+
+def spelled(bases, pos, ref, alt, rng):
+    """The same allele with up to 60 bases around it that do not change, in upper or lower case."""
+    before, after = rng.integers(0, 60, size=2)
+    start = max(1, pos - int(before))
+    left, end = bases[start - 1 : pos - 1], pos - 1 + len(ref)
+    right = bases[end : end + int(after)]
+    written = (left + ref + right, left + alt + right)
+    return start, *(text.lower() if rng.random() < 0.2 else text for text in written)
+
+
+def test_an_allele_has_one_score_however_it_is_written(toy, bases, bundle_folder):
+    """Substitutions, deletions and insertions: padded, and in a repeat at each of its copies."""
+    rng = np.random.default_rng(0)
+    repeat = bases[:600] + "CA" * 20 + bases[600:]
+    drawn = []
+    for _ in range(12):
+        pos, size = int(rng.integers(30, 1400)), int(rng.integers(1, 4))
+        ref = repeat[pos - 1 : pos - 1 + size]
+        alt = "".join(rng.choice(list("ACGT"), size=int(rng.integers(1, 4))))
+        drawn.append([(pos, ref, alt)] + [spelled(repeat, pos, ref, alt, rng) for _ in range(4)])
+    copies = [(pos, repeat[pos - 1 : pos + 2], repeat[pos - 1]) for pos in (600, 612, 637)]
+    drawn.append([*copies, *(spelled(repeat, *copy, rng) for copy in copies)])
+    records = [record for ways in drawn for record in ways]
+    found = score_variants(**toy(records, repeat), model=bundle_folder, window=200)
+    edges = np.cumsum([len(ways) for ways in drawn])[:-1]
+    for values in (found.diff, found.log_odds):
+        for ways in np.split(values, edges):
+            np.testing.assert_allclose(ways, ways[:1].repeat(len(ways), 0), atol=1e-6)
+    assert found.ref == [ref for _, ref, _ in records]
+
+
+def test_alleles_of_one_record_that_change_different_bases(toy, bases, bundle_folder):
+    pos, ref = 700, bases[699:703]
+    alts = [ref[:-1] + other_base(ref[-1]), other_base(ref[0]) + ref[1:], ref[:2], ref + "TT"]
+    together = score_variants(**toy([(pos, ref, ",".join(alts))]), model=bundle_folder)
+    apart = score_variants(
+        **toy(
+            [
+                (pos + 3, ref[3], alts[0][3]),
+                (pos, ref[0], alts[1][0]),
+                (pos + 1, ref[1:], ref[1]),
+                (pos + 3, ref[3], ref[3] + "TT"),
+            ]
+        ),
+        model=bundle_folder,
+    )
+    np.testing.assert_allclose(together.log_odds, apart.log_odds, atol=ROUNDING)

@@ -35,7 +35,7 @@ def real_run(tmp_path, real_data):
         if is_pathogenic
     ]
     for pos, ref, alt in common_variants(real_data):
-        ((_, new, strand, _),) = forward.convert_coordinate("chr22", pos - 1, "+")
+        ((_, new, strand, _),) = forward.chains.convert_coordinate("chr22", pos - 1, "+")
         assert strand == "+"
         rows.append({"chrom": "22", "pos": new + 1, "ref": ref, "alt": alt, "label": False})
     write_bed(tmp_path / "variant_effects_disease.bed", rows)
