@@ -152,7 +152,7 @@ def place_on_genome(
 
 
 def note_absent(path: Path | str, genome: Genome, absent: Mapping[str, int], rows: str) -> None:
-    """Note which chromosomes of a file a genome lacks, with their number of rows, if there are any."""
+    """Note which chromosomes a genome lacks, with the number of rows on each, if there are any."""
     if absent:
         note(
             f"{path}: left out, because {genome.path.name} lacks the chromosome: "
