@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import yaml
-
 from dna_bigbird.choices import near
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import read_text
 from dna_bigbird.resources import resource_folder
+from dna_bigbird.yaml_files import read_yaml
 
 SHEET_COLUMNS = ("label", "group", "cell", "url", "sha256")
 SAMPLE_COLUMNS = ("label", "group", "cell", "path")
@@ -121,13 +119,7 @@ def _read_yaml(path: Path) -> dict:
             f"{path}: no such file; a description that comes with dna-bigbird is found by its name, such "
             "as grch37_genome"
         )
-    try:
-        values = yaml.safe_load(read_text(path))
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: expected keys and values, found {type(values).__name__}")
-    return values
+    return read_yaml(path).values()
 
 
 def _check_keys(path: Path, values: dict) -> None:
