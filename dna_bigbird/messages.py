@@ -125,7 +125,7 @@ def short_enough(text: str) -> str:
 
     Example:
         >>> len(short_enough("A" * 100_000 + " is not a label"))
-        316
+        318
     """
     text = with_short_words(text)
     return text if len(text) <= LONGEST_MESSAGE else _cut(text, LONGEST_MESSAGE)

@@ -28,7 +28,9 @@ _NO_MEMORY = (
     "not enough memory; use a smaller --batch_size or fewer --workers, a shorter window, or a "
     "machine with more"
 )
-_MEMORY_WORDS = ("can't allocate memory", "out of memory", "cannot allocate memory")
+_MEMORY_WORDS = (
+    "can't allocate memory", "out of memory", "cannot allocate memory", "storage size calculation overflowed",
+)  # fmt: skip
 
 
 def fail(message: str, status: int = 2) -> NoReturn:

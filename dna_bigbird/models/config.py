@@ -9,6 +9,7 @@ from dna_bigbird.models.longformer_config import PAPER_LONGFORMER, LongformerCon
 from dna_bigbird.models.performer_config import PAPER_PERFORMER, PerformerConfig
 from dna_bigbird.models.stored_settings import settings_from
 
+LARGEST_SIZE = 2**31 - 1
 SIZES = (
     "vocab_size",
     "hidden_size",
@@ -147,6 +148,10 @@ class EncoderConfig:
             least = 0 if name == "num_layers" else 1
             if getattr(self, name) < least:
                 raise ValueError(f"--model.{name} {getattr(self, name)} must be at least {least}")
+            if getattr(self, name) > LARGEST_SIZE:
+                raise ValueError(
+                    f"--model.{name} {getattr(self, name)} must be at most {LARGEST_SIZE}"
+                )
         largest = max(LARGEST_BLOCK, self.max_tokens)
         if self.block_size > largest:  # sequences are padded to whole blocks
             raise ValueError(f"--model.block_size {self.block_size} must be at most {largest}")
@@ -158,8 +163,10 @@ class EncoderConfig:
         if not self.init_std > 0:
             raise ValueError(f"--model.init_std {self.init_std} must be positive")
         for name in ("num_random", "pattern_seed", "num_segments", "stem_width"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"--model.{name} {getattr(self, name)} must not be negative")
+            if not 0 <= getattr(self, name) <= LARGEST_SIZE:
+                raise ValueError(
+                    f"--model.{name} {getattr(self, name)} must be at least 0 and at most {LARGEST_SIZE}"
+                )
         for name in ("norm_eps", "rotary_base"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"--model.{name} {getattr(self, name)} must be positive")
