@@ -148,6 +148,7 @@ class EncoderConfig:
             least = 0 if name == "num_layers" else 1
             if getattr(self, name) < least:
                 raise ValueError(f"--model.{name} {getattr(self, name)} must be at least {least}")
+        for name in (*SIZES, "num_random", "num_segments", "stem_width", "window_blocks"):
             if getattr(self, name) > LARGEST_SIZE:
                 raise ValueError(
                     f"--model.{name} {getattr(self, name)} must be at most {LARGEST_SIZE}"
@@ -163,10 +164,8 @@ class EncoderConfig:
         if not self.init_std > 0:
             raise ValueError(f"--model.init_std {self.init_std} must be positive")
         for name in ("num_random", "pattern_seed", "num_segments", "stem_width"):
-            if not 0 <= getattr(self, name) <= LARGEST_SIZE:
-                raise ValueError(
-                    f"--model.{name} {getattr(self, name)} must be at least 0 and at most {LARGEST_SIZE}"
-                )
+            if getattr(self, name) < 0:
+                raise ValueError(f"--model.{name} {getattr(self, name)} must not be negative")
         for name in ("norm_eps", "rotary_base"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"--model.{name} {getattr(self, name)} must be positive")
