@@ -22,6 +22,7 @@ STATUS = {signal.SIGTERM: 143, signal.SIGINT: 130}
 SIGNALS = pytest.mark.parametrize("number", STATUS, ids=lambda number: number.name)
 STEP = "dna_bigbird.tasks.steps:SeededBatches.on_train_batch_start"
 VALIDATION = "dna_bigbird.tasks.checkpoints:Checkpoints.on_validation_end"
+FIGURES = ("step ", "dna-bigbird: note", "train: ", "validation: ")
 
 TEXT = (
     "text train --task text-classification --set imdb --train rows.jsonl --validation rows.jsonl --pretrained mlm "
@@ -29,7 +30,7 @@ TEXT = (
     "--training.measure_speed false --training.max_steps 4 --training.validate_every 4 --threads 1"
 )
 CHARACTERS = (
-    "train-characters --data letters --seed 1 --threads 1 --model.hidden_size 16 --model.num_heads 2 "
+    "train-characters --input letters --seed 1 --threads 1 --model.hidden_size 16 --model.num_heads 2 "
     "--model.ffn_size 16 --model.causal_windows 4 6 --model.dilations 1 2 --model.dilated_heads 1 "
     "--training.phase_steps 8 4 4 --training.examples_per_step 4 2 2 --training.batch_size 2 "
     "--training.max_tokens 32 --training.longest 100 --training.validations 2 --training.precision 32-true"
@@ -72,9 +73,7 @@ def interrupted(monkeypatch, capsys):
             )
             main(line.split())
         said = capsys.readouterr().err.splitlines()
-        return stop.value.code, [
-            x for x in said if not x.startswith(("step ", "dna-bigbird: note"))
-        ]
+        return stop.value.code, [x for x in said if not x.startswith(FIGURES)]
 
     return run
 
@@ -282,9 +281,9 @@ def more_inputs(toy_project):
 
 MORE = {
     "text train": (TEXT, STEP, 3, "interrupted at step 3 of 4; the same command continues"),
-    "train-characters": (CHARACTERS, STEP, 20, "interrupted at step 2 of 4; the same command continues"),
+    "train-characters": (CHARACTERS, STEP, 18, "interrupted at step 2 of 4; the same command continues"),
     "finetune --search": (f"{FINETUNE} --search 2", STEP, 29, "interrupted at step 9 of 20; the same command continues"),
-    "bench": (BENCH, STEP, 3, "interrupted at step 3 of 40; the same command continues"),
+    "bench": (BENCH, STEP, 3, "interrupted at step 3 of 120; the same command continues"),
 }  # fmt: skip
 
 
@@ -339,7 +338,7 @@ def test_two_processes(number, rank):
     )  # fmt: skip - it waits until no process holds the pipe: none stays behind
     assert done.returncode == STATUS[number]
     said = [x for x in done.stderr.splitlines() if "find_unused_parameters" not in x]
-    said = [x for x in said if not x.startswith(("step ", "dna-bigbird: note"))]
+    said = [x for x in said if not x.startswith(FIGURES)]
     assert said == ["dna-bigbird: interrupted at step 9 of 20; the same command continues"]
     assert names_of(output) == set()
     whole = f"whole_{output}"
