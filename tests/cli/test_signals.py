@@ -110,9 +110,9 @@ def test_a_training_is_saved_and_ends_as_an_undisturbed_one(
         ("dna_bigbird.tasks.processes:SameStart.on_train_start", 1, 1, "at step 0 of 20; the same command starts again"),
         (STEP, 9, 3, "at step 9 of 20; the same command continues"),
         (VALIDATION, 1, 1, "at step 10 of 20; the same command continues"),
-        (VALIDATION, 2, 1, "at step 20 of 20; the same command continues"),
+        pytest.param(VALIDATION, 2, 1, "at step 20 of 20; the same command continues", marks=pytest.mark.slow),
         ("dna_bigbird.tasks.preemption:Preemption.teardown", 1, 1, "at step 20 of 20; the same command continues"),
-        ("dna_bigbird.tasks.fit:load_best", 1, 1, "interrupted"),
+        pytest.param("dna_bigbird.tasks.fit:load_best", 1, 1, "interrupted", marks=pytest.mark.slow),
         ("dna_bigbird.writing:replace_folder", 1, 1, "interrupted"),
     ],
 )  # fmt: skip
