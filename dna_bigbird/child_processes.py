@@ -43,7 +43,7 @@ class EndingProcess(SpawnProcess):
 
     @staticmethod
     def _Popen(process_obj):  # noqa: N802 - the name that multiprocessing calls
-        with _STARTING:
+        with _STARTING, _unheard_in_children(signal.SIGINT):
             usual = spawn.get_command_line
             spawn.get_command_line = functools.partial(_with_first_instructions, usual)
             try:
@@ -61,6 +61,19 @@ class EndingContext(SpawnContext):
 def ending_worker() -> Callable[[int], None]:
     """Return the `worker_init_fn` with which data workers of torch end with this process."""
     return functools.partial(_start_data_worker, os.getpid(), _is_main_thread())
+
+
+@contextlib.contextmanager
+def _unheard_in_children(number: int) -> Iterator[None]:
+    """Block a signal in the processes that the block starts: they inherit this thread's mask.
+
+    A handler of theirs would come too late: Python imports for seconds first.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_data_worker(parent: int, by_signal: bool, number: int) -> None:
@@ -164,7 +177,6 @@ class Workers(Generic[Task, Result]):
 
 def _serve(pipe: Connection, make: Callable[[int], Callable], number: int, does: str) -> None:
     """Answer tasks until the pipe ends; what a process runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     tasks: queue.SimpleQueue = queue.SimpleQueue()
 
     def listen() -> None:

@@ -73,9 +73,12 @@ class KneserNey:
                         seen.update(line)
                         process.stdin.write((" ".join(line) + "\n").encode())
                     process.stdin.close()
-                except BrokenPipeError:
-                    pass  # it has stopped; its log says why
-                failed = process.wait()
+                    failed = process.wait()
+                except BrokenPipeError:  # it has stopped; its log says why
+                    failed = process.wait()
+                except BaseException:
+                    process.kill()
+                    raise
             if failed:
                 said = log.read_text(errors="replace").strip().splitlines()[-1:]
                 raise InputError(f"lmplz -o {self.order} failed: {' '.join(said)}; {HOW}")

@@ -5,8 +5,9 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from typing import NoReturn
 
-from dna_bigbird import __version__, watchdog
+from dna_bigbird import __version__, signals, watchdog
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.commands import COMMANDS, GROUPS, find_command
 from dna_bigbird.cli.failures import explain, fail
@@ -23,7 +24,7 @@ from dna_bigbird.cli.streams import (
 from dna_bigbird.cli.text_train import current_name
 from dna_bigbird.cli.verbosity import applied, take_verbosity
 from dna_bigbird.cli.waiting import let_waiting_threads_sleep
-from dna_bigbird.errors import TRACEBACK, InputError, Interrupted, OutputError, command_line, note
+from dna_bigbird.errors import TRACEBACK, InputError, OutputError, command_line, note
 from dna_bigbird.messages import printable, with_arguments, with_short_words
 from dna_bigbird.paths import WRITTEN, Role, check_paths, paths_of, roles_of
 from dna_bigbird.writing import claimed
@@ -37,6 +38,7 @@ def main(argv: list[str] | None = None) -> None:
     Exits with 0; with 2 and one line on standard error for input, files and memory that the user
     can change; with 1 and one line for a fault of this program.
     """
+    signals.interrupt()
     open_closed_streams()
     protect_terminal()
     try:
@@ -51,18 +53,22 @@ def main(argv: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader (head, less) has gone
         forget_standard_output()
         raise SystemExit(141) from None
-    except Interrupted as stop:
-        after = "\n" if sys.stderr.isatty() else ""  # of the ^C that a terminal shows
-        print(f"{after}dna-bigbird: {printable(str(stop))}", file=sys.stderr)
-        raise SystemExit(stop.status) from None
-    except KeyboardInterrupt:
-        print("dna-bigbird: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None
+    except KeyboardInterrupt as stop:
+        signals.ignore()
+        _end_interrupted(str(stop), signals.status_of(stop))
     except Exception as error:
         if os.environ.get(TRACEBACK):
             raise
         message, status = explain(error)
         fail(with_arguments(message), status)  # outside `command_line`
+
+
+def _end_interrupted(message: str, status: int) -> NoReturn:
+    """Print one line; of the processes that a training has started only the first one does."""
+    if message and os.environ.get("LOCAL_RANK", "0") == "0":
+        after = "\n" if sys.stderr.isatty() else ""  # of the ^C that a terminal shows
+        print(f"{after}dna-bigbird: {printable(message)}", file=sys.stderr)
+    raise SystemExit(status)
 
 
 def _run(argv: list[str]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.bundles.choice import Models, choose_labels, load_models, notes_on
-from dna_bigbird.errors import InputError, OutputError
+from dna_bigbird.errors import InputError, Interrupted, OutputError
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor, check_together
 from dna_bigbird.inference.results import Predictions
@@ -30,6 +30,7 @@ from dna_bigbird.inference.writers.target import (
     Writer,
     frame_of,
 )
+from dna_bigbird.signals import status_of
 
 
 class PredictionRun:
@@ -137,7 +138,8 @@ class PredictionRun:
         """Write rows as they are computed; return their number.
 
         Raises:
-            InputError: On bad input and Ctrl-C. The stream then ends early.
+            InputError: On bad input. The stream then ends early.
+            Interrupted: On Ctrl-C or SIGTERM. The stream then ends early.
             OutputError: If the stream cannot be written.
         """
         count = 0
@@ -148,9 +150,10 @@ class PredictionRun:
                 stream.writelines(lines_of(frame, "tsv"))
                 stream.flush()
                 count += len(frame["start"])
-        except KeyboardInterrupt:
-            raise InputError(
-                f"interrupted: standard output ends after {count} windows, it is incomplete"
+        except KeyboardInterrupt as stop:
+            raise Interrupted(
+                f"interrupted: standard output ends after {count} windows, it is incomplete",
+                status_of(stop),
             ) from None
         except BrokenPipeError:
             raise

@@ -4,15 +4,13 @@ import contextlib
 import hashlib
 import json
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from dna_bigbird import __version__, progress
+from dna_bigbird import __version__, progress, signals
 from dna_bigbird.datasets.text.row_outputs import Outputs, in_order, split_rows
 from dna_bigbird.errors import InputError, Interrupted, OutputError, note, shortened
 from dna_bigbird.files import sha256_of
@@ -87,16 +85,15 @@ def open_spool(
     with _locked(path, output) as stream:
         spool = Spool(output, stream)
         try:
-            with _sigterm_interrupts():
+            with signals.interrupting():
                 _begin(spool, identity, resume, unit)
                 yield spool
         except KeyboardInterrupt as stop:
-            status = 143 if isinstance(stop, _Terminated) else 130
             kept = f"after {spool.rows} {unit}; continue with --resume"
             if not spool.rows:
                 path.unlink(missing_ok=True)
                 kept = f"before the first {unit} were finished; nothing was left behind"
-            raise Interrupted(f"{output}: interrupted {kept}", status) from None
+            raise Interrupted(f"{output}: interrupted {kept}", signals.status_of(stop)) from None
         except OutputError as error:
             if spool.rows and error.reason:
                 raise OutputError(
@@ -212,24 +209,3 @@ def _locked(path: Path, output: Path) -> Iterator[BinaryIO]:
         except OSError as error:
             raise readable_write_error(output, error) from error
         yield stream
-
-
-class _Terminated(KeyboardInterrupt):
-    pass
-
-
-@contextlib.contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does; only the main thread can set that."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(signum: int, frame: object) -> None:
-        raise _Terminated
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -105,10 +105,6 @@ def baseline(
         if search:
             raise InputError("--search is for kmer and the networks; --method gkm has one recipe")
         return fit_gkm_baseline(optional_path(genome), data, output, gkm, seed=seed)
-    from dna_bigbird.tasks import signals
-
-    signals.listen()  # before the imports, which take seconds
-
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.network_baseline import fit_network_baseline
 

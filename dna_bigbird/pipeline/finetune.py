@@ -93,10 +93,6 @@ def finetune(
         scored: Also score the test rows: a bundle (folder) to write, as `dna-bigbird evaluate` does, next to
             the baselines kmer and gc on the same rows (SCORED.kmer.h5, SCORED.gc.h5).
     """
-    from dna_bigbird.tasks import signals
-
-    signals.listen()  # before the imports, which take seconds
-
     from dna_bigbird.bundles.save import check_output
     from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.errors import InputError

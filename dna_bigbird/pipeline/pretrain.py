@@ -91,10 +91,6 @@ def pretrain(
             objective_of(model, cpc, nsp_weight, repeat_weight, sites_share if sites else 0.0)
         return estimate(model, source, training, masking)
 
-    from dna_bigbird.tasks import signals
-
-    signals.listen()  # before the imports, which take seconds
-
     from dna_bigbird.bundles.save import check_output
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import dna_pretraining as steps

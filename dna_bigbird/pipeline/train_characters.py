@@ -72,10 +72,6 @@ def train_characters(
         model: The model; its vocabulary size is taken from the data.
         training: The phases.
     """
-    from dna_bigbird.tasks import signals
-
-    signals.listen()  # before the imports, which take seconds
-
     from dna_bigbird.bundles.character_model import CharacterDescription, save_character_model
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.character_model import CharacterModel

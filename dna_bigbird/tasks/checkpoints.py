@@ -12,7 +12,7 @@ from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
 
 from dna_bigbird.tasks.checkpoint_files import RUN, explained, save_checkpoint
 from dna_bigbird.tasks.objective import Objective
-from dna_bigbird.tasks.processes import any_process
+from dna_bigbird.tasks.processes import highest
 from dna_bigbird.tasks.run_folder import best_path, note, prune, run_sha256, step_path
 from dna_bigbird.tasks.steps import is_step_end
 
@@ -146,7 +146,7 @@ class Checkpoints(pl.Callback):
         if not self.every_minutes:
             return False
         over = trainer.is_global_zero and self.clock() - self.saved_at >= 60 * self.every_minutes
-        return any_process(trainer, over)
+        return bool(highest(trainer, over))
 
     def _stop_if_out_of_patience(self, trainer: pl.Trainer) -> None:
         if self.patience and self.validations_since_best >= self.patience:

@@ -31,7 +31,7 @@ from dna_bigbird.tasks.divergence import StopAtNan
 from dna_bigbird.tasks.growing_table import GrowingTable
 from dna_bigbird.tasks.history import History
 from dna_bigbird.tasks.objective import Objective
-from dna_bigbird.tasks.preemption import Preemption
+from dna_bigbird.tasks.preemption import Preemption, naming_the_step
 from dna_bigbird.tasks.processes import (
     SameStart,
     check_agreement,
@@ -163,6 +163,7 @@ def fit(
             float32_matmul(config.float32_matmul),
             whole_restore(resume_from, keeper),
             readable_loss(config.processes),
+            naming_the_step(trainer, keeper),
         ):
             trainer.fit(task, datamodule=data, ckpt_path=resume_from)
         check_agreement(trainer, task)

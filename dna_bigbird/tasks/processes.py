@@ -89,18 +89,18 @@ def _on_cpus(world: object) -> torch.distributed.ProcessGroup:
     return torch.distributed.new_group(backend="gloo")
 
 
-def any_process(trainer: pl.Trainer, flag: bool) -> bool:
-    """Return True if the flag is set in one of the processes; all must ask at the same step.
+def highest(trainer: pl.Trainer, value: int) -> int:
+    """Return the highest value (0 to 255) of the processes; all must ask at the same step.
 
     It asks the processes, not their GPUs, which a program that asked each step would wait for.
     """
     if trainer.world_size == 1:
-        return flag
-    flags = torch.tensor([flag], dtype=torch.uint8)
+        return value
+    values = torch.tensor([value], dtype=torch.uint8)
     torch.distributed.all_reduce(
-        flags, torch.distributed.ReduceOp.MAX, group=_on_cpus(torch.distributed.group.WORLD)
+        values, torch.distributed.ReduceOp.MAX, group=_on_cpus(torch.distributed.group.WORLD)
     )
-    return bool(flags)
+    return int(values)
 
 
 class SameStart(pl.Callback):

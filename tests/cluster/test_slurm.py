@@ -21,6 +21,7 @@ from safetensors.numpy import load_file
 from dna_bigbird import watchdog
 from dna_bigbird.tasks.run_settings import flatten
 from tests.cluster.conftest import CONFIG
+from tests.toy_project import PRETRAIN
 from tests.workflow.conftest import ROOT, copy_of_the_workflow
 from tests.workflow.test_dag import DEMO_JOBS
 
@@ -270,6 +271,49 @@ def test_time_limits_and_requeues_leave_no_trace(new_copy, copy, start, tmp_path
     proved(
         f"{disturbed.count(' requeued')} time limits, each answered with a checkpoint and a requeue, "
         "end with the weights, the optimizer state and the bundle of the undisturbed run, bit for bit"
+    )
+
+
+def test_a_cancelled_training_saves_and_ends_with_143(cluster, toy_project, proved):
+    """`scancel` sends SIGTERM to both tasks; `sbatch --requeue` and preemption do the same."""
+    name = "cancelled"
+    options = (
+        f"--training.max_steps 600 --training.devices 2 --output {name} --checkpoints ck/{name}"
+    )
+    line = f"{PRETRAIN} --training.checkpoint_every_steps 3 {options}"
+    run = f"{sys.executable} -m dna_bigbird {line}"
+    script = toy_project / "job.sh"
+    script.write_text(
+        f"#!/bin/sh\nsrun sh -c '{run} 2>task$SLURM_PROCID; echo $? >status$SLURM_PROCID'\n"
+    )
+
+    def submit() -> str:
+        command = ["sbatch", "--parsable", "--nodes=1", "--ntasks=2", "--output=job.log", script]
+        done = subprocess.run(command, cwd=toy_project, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def read(file: str) -> str:
+        path = toy_project / file
+        return path.read_text() if path.exists() else ""
+
+    job = submit()
+    wait_for(lambda: any((toy_project / "ck" / name).glob("step_*.ckpt")), "a checkpoint")
+    subprocess.run(["scancel", job], check=True)
+    assert states_of([job])[job].startswith("CANCELLED")
+    wait_for(lambda: read("status0") and read("status1"), "the tasks")
+    assert (read("status0"), read("status1")) == ("143\n", "143\n")
+    says = r"dna-bigbird: interrupted at step (\d+) of 600; the same command continues\n"
+    (step,) = re.findall(says, read("task0"))
+    assert "interrupted" not in read("task1")
+    assert not (toy_project / name).exists()
+    assert states_of([again := submit()]) == {again: "COMPLETED"}
+    assert f"continuing after step {step}\n" in read("task0")
+    alone = run.replace(name, "undisturbed").split()
+    subprocess.run(alone, cwd=toy_project, check=True, capture_output=True)
+    assert bytes_below(toy_project / name) == bytes_below(toy_project / "undisturbed")
+    proved(
+        f"scancel: two tasks end with 143 after saving step {step}, with one line; the same job then ends "
+        "with the bundle of the undisturbed run, bit for bit"
     )
 
 

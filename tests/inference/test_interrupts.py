@@ -125,10 +125,13 @@ def test_an_interrupt_before_the_first_window_leaves_nothing(fasta, bundle_folde
     assert {p.name for p in tmp_path.iterdir()} == {"in.fa"}
 
 
-def test_an_interrupted_standard_output_is_status_2(fasta, bundle_folder):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_standard_output_says_that_it_is_incomplete(
+    fasta, bundle_folder, number, status
+):
     process = Started(*arguments(fasta, bundle_folder), stop_after=2)
-    code, out, err = process.signal(signal.SIGINT)
-    assert code == 2
+    code, out, err = process.signal(number)
+    assert code == status
     assert out.count("\n") == 1 + 10, "what was finished is there"
     assert "interrupted: standard output ends after 10 windows, it is incomplete" in err
     assert err.count("\n") == 1

@@ -74,11 +74,11 @@ def test_only_the_first_process_decides(tmp_path, is_first, monkeypatch):
     """Clocks differ between nodes; what is shared is the answer of the first."""
     asked = []
 
-    def any_process(trainer, flag):
+    def highest(trainer, flag):
         asked.append(flag)
         return True  # as the other process says
 
-    monkeypatch.setattr(checkpoints, "any_process", any_process)
+    monkeypatch.setattr(checkpoints, "highest", highest)
 
     trainer = SimpleNamespace(
         world_size=2,

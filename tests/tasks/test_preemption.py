@@ -6,7 +6,7 @@ import signal
 import pytest
 import pytorch_lightning as pl
 
-from dna_bigbird.tasks import signals
+from dna_bigbird import signals
 from dna_bigbird.tasks.fit import fit
 
 JOB = "77"
@@ -26,11 +26,11 @@ def requeued(tmp_path, monkeypatch):
 
 @pytest.fixture
 def listening():
-    previous = signal.signal(signals.SIGNAL, signal.SIG_DFL)
-    signals.listen()
+    previous = signal.signal(signals.SAVE, signal.SIG_DFL)
+    signals.remember(signals.SAVE)
     yield
     signals.forget()
-    signal.signal(signals.SIGNAL, previous)
+    signal.signal(signals.SAVE, previous)
 
 
 class SignalAt(pl.Callback):
@@ -39,14 +39,14 @@ class SignalAt(pl.Callback):
 
     def on_before_backward(self, trainer, pl_module, loss):
         if trainer.global_step == self.step:
-            os.kill(os.getpid(), signals.SIGNAL)
+            os.kill(os.getpid(), signals.SAVE)
 
 
 def test_a_signal_before_training_is_answered_after_the_first_step(
     tiny_run, tmp_path, listening, requeued, capsys
 ):
     task, data, config = tiny_run()
-    os.kill(os.getpid(), signals.SIGNAL)
+    os.kill(os.getpid(), signals.SAVE)
     fit(task, data, config, checkpoints=tmp_path / "run", seed=0, settings={})
     assert "signal SIGUSR1: saved after step 1\n" in capsys.readouterr().err
     assert requeued() == f"requeue {JOB}\n"
@@ -61,7 +61,7 @@ def test_after_the_last_step_there_is_nothing_to_queue_again(tiny_run, tmp_path,
 
 
 def test_training_leaves_the_signal_as_it_was(tiny_run, tmp_path):
-    before = signal.getsignal(signals.SIGNAL)
+    before = signal.getsignal(signals.SAVE)
     task, data, config = tiny_run()
     fit(task, data, config, checkpoints=tmp_path / "run", seed=0, settings={})
-    assert signal.getsignal(signals.SIGNAL) == before
+    assert signal.getsignal(signals.SAVE) == before

@@ -29,6 +29,7 @@ from dna_bigbird.inference.variants.sites import Site, VariantSites, open_genome
 from dna_bigbird.inference.variants.targets import VariantTarget, open_writers
 from dna_bigbird.inference.variants.writers import Origin, rows_of_fitting
 from dna_bigbird.inference.windows.record_notes import short_window_notes
+from dna_bigbird.signals import status_of
 
 
 class VariantRun:
@@ -154,20 +155,20 @@ class VariantRun:
         """Write every score as it is computed, for inputs that can be read only once.
 
         Raises:
-            Interrupted: On Ctrl-C while a file is written.
-            InputError: On Ctrl-C while standard output is written, which then ends too early.
+            Interrupted: On Ctrl-C or SIGTERM; standard output then ends too early.
         """
         output = self.targets[0].path
         try:
             with self.sites.open() as (header, stream):
                 self._write(header, self._effects(stream))
-        except KeyboardInterrupt:
-            if output is None:
-                raise InputError("interrupted: standard output is incomplete") from None
-            raise Interrupted(
-                f"{output}: interrupted; nothing was left behind. If --vcf is a file, a run can be "
-                "continued with --resume"
-            ) from None
+        except KeyboardInterrupt as stop:
+            message = "interrupted: standard output is incomplete"
+            if output is not None:
+                message = (
+                    f"{output}: interrupted; nothing was left behind. If --vcf is a file, a run can be "
+                    "continued with --resume"
+                )
+            raise Interrupted(message, status_of(stop)) from None
         return VariantSummary(**self.facts())
 
     def via_spool(self, resume: bool) -> VariantSummary:

@@ -108,10 +108,6 @@ def bench(
         page: Also write table and page of all tasks in the output; jobs of one task each leave that to `bench page`.
         dry_run: Dry run: list tasks, rows and expected minutes, and run nothing.
     """
-    from dna_bigbird.tasks import signals
-
-    signals.listen()  # before the imports, which take seconds
-
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.bench import suite_run as steps
     from dna_bigbird.pipeline.bench.task_run import TrainingChoice

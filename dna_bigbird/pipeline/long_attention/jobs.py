@@ -1,9 +1,7 @@
 """Jobs of the comparison: each writes one result file, and is not started again once that is there."""
 
-import queue
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -68,25 +66,30 @@ def _in_processes(
     folder: Path,
     processes: int,
 ) -> None:
-    failed: queue.SimpleQueue = queue.SimpleQueue()
-    stop = threading.Event()
-
-    def run(name: str) -> None:
-        if stop.is_set():
-            return
-        job, settings = work[name]
-        note(f"job {name}")
-        process = EndingContext().Process(target=run_job, args=(job, folder, name, settings))
-        process.start()
-        process.join()
-        if process.exitcode:
-            stop.set()
-            failed.put((name, process.exitcode))
-
-    with ThreadPoolExecutor(processes) as pool:
-        list(pool.map(run, names))
-    if not failed.empty():
-        name, status = failed.get()
+    left, running = list(reversed(names)), {}
+    failed: list[tuple[str, int]] = []
+    try:
+        while running or (left and not failed):
+            while left and not failed and len(running) < processes:
+                name = left.pop()
+                job, settings = work[name]
+                note(f"job {name}")
+                process = EndingContext().Process(
+                    target=run_job, args=(job, folder, name, settings)
+                )
+                process.start()
+                running[process.sentinel] = (name, process)
+            for sentinel in wait(list(running)):
+                name, process = running.pop(sentinel)
+                process.join()
+                if process.exitcode:
+                    failed.append((name, process.exitcode))
+    finally:
+        for _, process in running.values():  # Ctrl-C or SIGTERM: what they have saved is kept
+            process.kill()
+            process.join()
+    if failed:
+        name, status = failed[0]
         raise InputError(
             f"job {name} ended with status {status}; its message is above. The same command goes on "
             "with the jobs that are left"

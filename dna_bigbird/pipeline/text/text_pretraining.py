@@ -57,10 +57,6 @@ def pretrain(
         cpc: Hidden sentences; with attention etc.
         training: How it is trained.
     """
-    from dna_bigbird.tasks import signals
-
-    signals.listen()  # before the imports, which take seconds
-
     from dna_bigbird.bundles.save import check_output
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.pretraining_run import run_pretraining

@@ -77,10 +77,6 @@ def train(
         InputError: If there is no such task or option, or inputs are wrong or do not fit the
             pretrained model.
     """
-    from dna_bigbird.tasks import signals
-
-    signals.listen()  # before the imports, which take seconds
-
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.pipeline.text import training_run as steps
     from dna_bigbird.pipeline.text.task_options import new_task
