@@ -122,13 +122,13 @@ def _check_whole_characters(value: Any) -> None:
         raise ValueError(f"{half!a} is half of a character") from None
 
 
-def is_gzip(path: Path) -> bool:
+def is_gzip(path: Path | str) -> bool:
     """Return True if a file starts like gzip (bgzip too), under any name."""
     with open(path, "rb") as stream:
         return stream.read(2) == GZIP_MAGIC
 
 
-def is_bgzip(path: Path) -> bool:
+def is_bgzip(path: Path | str) -> bool:
     """Return True if a file is gzip in the blocks of bgzip, which can be read at random."""
     with open(path, "rb") as stream:
         return _starts_as_bgzip(stream.read(18))
@@ -138,9 +138,9 @@ def _starts_as_bgzip(first: bytes) -> bool:
     return first[:4] == _BGZIP_END[:4] and first[12:14] == b"BC"
 
 
-def check_random_access(path: Path) -> None:
+def check_random_access(path: Path | str) -> None:
     """Raise InputError for FASTA as ordinary gzip, which is read from front to back only."""
-    if not (path.is_file() and is_gzip(path)) or is_bgzip(path):
+    if not (os.path.isfile(path) and is_gzip(path)) or is_bgzip(path):
         return
     if looks_like(path) in (None, "a FASTA file"):
         raise InputError(

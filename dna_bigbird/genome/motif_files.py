@@ -20,8 +20,8 @@ from dna_bigbird.plain_numbers import decimal_number, whole_number
 
 LETTERS = "ACGT"
 _COUNTS = re.compile(r"([ACGT])\s*\[?([^\]]*)\]?\s*")
-_WIDTH = re.compile(r"\bw=\s*(\w+)")
-_ALPHABET_LENGTH = re.compile(r"\balength=\s*(\w+)")
+_WIDTH = re.compile(r"\bw=\s*(\S+)")
+_ALPHABET_LENGTH = re.compile(r"\balength=\s*(\S+)")
 MOST_COUNT = 1e15
 """Of a base in a column; float64 adds up whole numbers exactly to nine times as many."""
 SUM_TOLERANCE = 0.02
