@@ -178,9 +178,9 @@ def _starting(annotation: _Annotation) -> Iterator[_Feature]:
     """Yield the transcripts, and the genes that have none."""
     transcripts = annotation.transcripts.values()
     yield from transcripts
-    with_transcripts = {feature.gene for feature in transcripts}
+    with_transcripts = {feature.gene for feature in transcripts} - {None}
     for feature in annotation.genes.values():
-        if feature.gene in with_transcripts - {None}:
+        if feature.gene in with_transcripts:
             continue
         if transcripts and feature.gene is None:
             annotation.unused[f"{feature.type} without an ID"] += 1
