@@ -59,7 +59,6 @@ BedOutput = Annotated[OutputPath, Form("BED", (".bed",))]
 PackedBedOutput = Annotated[OutputPath, Form("compressed BED", (".bed.gz",))]
 FastaOutput = Annotated[OutputPath, Form("FASTA", (".fa", ".fasta", ".fna"))]
 SentencePieceOutput = Annotated[OutputPath, Form("a SentencePiece model", (".model",))]
-FolderOutput = Annotated[OutputPath, Form("a folder")]
 
 STANDARD_STREAM = "-"
 STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")

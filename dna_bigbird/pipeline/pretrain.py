@@ -95,7 +95,6 @@ def pretrain(
 
     signals.listen()  # before the imports, which take seconds
 
-    from dna_bigbird.bundles.save import check_output
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import dna_pretraining as steps
     from dna_bigbird.pipeline.pretraining_reading import open_reading
@@ -104,7 +103,6 @@ def pretrain(
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
 
     output = Path(output)
-    check_output(output)
     start = choose_start(tokenizer, initial, model)
     encoder = start.encoder
     with checked_settings():

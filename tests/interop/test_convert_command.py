@@ -155,8 +155,8 @@ def test_rotary_positions_are_lengthened_without_a_rule(project, capsys):
             "--from-huggingface hf --to ./hf",
             "--to hf: this is the input --from_huggingface hf, which",
         ),
-        ("--from-huggingface hf --to papers", "papers: the folder contains something else"),
-        ("--from-huggingface hf --to papers/1.txt", "papers/1.txt: this is a file"),
+        ("--from-huggingface hf --to papers", "papers: the folder holds 1.txt, which no run"),
+        ("--from-huggingface hf --to papers/1.txt", "papers/1.txt: this is not a folder"),
     ],
 )
 def test_refused(project, options, message, capsys):

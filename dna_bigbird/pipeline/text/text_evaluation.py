@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.html_repr import html_rows
-from dna_bigbird.paths import FolderOutput, InputPath
+from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.text.set_options import SetOptions
+from dna_bigbird.result_folders import TEXT_SCORES
 from dna_bigbird.shared_options import BootstrapSeed, SetPart, TaskData, TaskModel
 from dna_bigbird.short_repr import short_repr
 
@@ -43,7 +44,7 @@ class EvaluatedText:
 def evaluate(
     model: TaskModel,
     data: TaskData,
-    output: FolderOutput,
+    output: Annotated[OutputPath, TEXT_SCORES],
     split: SetPart = "validation",
     train: InputPath | None = None,
     seed: BootstrapSeed = 0,
@@ -101,7 +102,7 @@ def evaluate(
             },
         )
         files = task.submission(rows.examples, predictions)
-    write_files(output, {**files, "metrics.json": json_text(metrics).encode()})
+    write_files(output, TEXT_SCORES, {**files, "metrics.json": json_text(metrics).encode()})
     return EvaluatedText(output, tuple(files), metrics)
 
 
