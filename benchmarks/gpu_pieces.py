@@ -63,7 +63,7 @@ def write_pieces(
     """Write the folder, whole or not at all.
 
     Raises:
-        InputError: If it has other files than those of a call before, or cannot be written.
+        InputError: If it holds anything that no call wrote, or cannot be written.
     """
     rounded = copy.deepcopy(model).to(torch.bfloat16)
     with tempfile.TemporaryDirectory() as scratch, atomic_directory(folder, PIECES) as partial:
@@ -81,6 +81,7 @@ def write_pieces(
             if path.name not in (WEIGHTS, CARD, RECORD):
                 shutil.copyfile(path, partial / path.name)
         (partial / LOG).write_text(log, encoding="utf-8")
+    (folder / RECORD).unlink()  # a lent machine gives back eight files
 
 
 def join(folder: Path, output: Path) -> None:
@@ -101,5 +102,5 @@ def join(folder: Path, output: Path) -> None:
         (partial / WEIGHTS).write_bytes(b"".join(piece.read_bytes() for piece in pieces))
         (partial / CARD).write_text(card, encoding="utf-8")
         for path in folder.iterdir():
-            if path not in pieces and path.name not in (LOG, RECORD):
+            if path not in pieces and path.name != LOG:
                 shutil.copyfile(path, partial / path.name)

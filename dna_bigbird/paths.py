@@ -58,6 +58,8 @@ TsvOutput = Annotated[OutputPath, Form("TSV", (".tsv",))]
 BedOutput = Annotated[OutputPath, Form("BED", (".bed",))]
 PackedBedOutput = Annotated[OutputPath, Form("compressed BED", (".bed.gz",))]
 FastaOutput = Annotated[OutputPath, Form("FASTA", (".fa", ".fasta", ".fna"))]
+FolderOutput = Annotated[OutputPath, Form("a folder")]
+"""A folder whose other files stay; one that is replaced is a `dna_bigbird.result_folders.ResultFolder`."""
 SentencePieceOutput = Annotated[OutputPath, Form("a SentencePiece model", (".model",))]
 
 STANDARD_STREAM = "-"

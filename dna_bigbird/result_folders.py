@@ -29,6 +29,11 @@ from dna_bigbird.writing import check_can_write, readable_write_error
 RECORD = ".dna-bigbird"
 UNLISTED = (RECORD, ".snakemake_timestamp")
 """Files of any result folder that its record does not name."""
+AFTER_WORK = (
+    "nothing was replaced; move it away and repeat the command (a training continues from its "
+    "checkpoints, which are kept)"
+)
+"""Advice if the user has put a file into the folder since the start of the command."""
 
 
 @dataclass(frozen=True)
@@ -47,20 +52,20 @@ class ResultFolder(Form):
         super().check(option, path)
         self.check_replaceable(Path(path))
 
-    def check_replaceable(self, folder: Path) -> None:
+    def check_replaceable(self, folder: Path, advice: str = "name a new folder") -> None:
         """Raise InputError if a folder holds anything that no run wrote: it would be deleted.
 
         Raises:
             InputError: Naming the first such entry, or if the folder cannot be written.
         """
         check_can_write(folder, folder=True)
-        if entry := self.foreign_entry(folder):
+        if entry := self._foreign_entry(folder):
             raise InputError(
                 f"{folder}: the folder holds {shortened(entry)}, which no run of this command wrote; "
-                "name a new folder"
+                f"{advice}"
             )
 
-    def foreign_entry(self, folder: Path) -> str | None:
+    def _foreign_entry(self, folder: Path) -> str | None:
         """Return the first file or folder inside that no run wrote, None if there is none."""
         target = real_path(folder)
         if not target.is_dir():
@@ -114,19 +119,14 @@ def atomic_directory(path: Path, result: ResultFolder) -> Iterator[Path]:
         OutputError: If the disk is full or the folder cannot be written to.
     """
     path = Path(path)
-    result.check_replaceable(path)
+    result.check_replaceable(path, AFTER_WORK)
     try:
         with scratch_folder(path) as scratch:
             temporary = scratch / path.name
             temporary.mkdir()
             yield temporary
             result.record(temporary)
-            if entry := result.foreign_entry(path):
-                raise InputError(
-                    f"{path}: {shortened(entry)} was put into this folder while the command ran, and "
-                    "would be deleted, so the earlier result stays; move it away and repeat the "
-                    "command (a training continues from its checkpoints, which are kept)"
-                )
+            result.check_replaceable(path, AFTER_WORK)
             replace_folder(temporary, real_path(path), scratch)
     except OSError as error:
         raise readable_write_error(path, error) from error
@@ -180,13 +180,4 @@ DEMO = ResultFolder(
     others=("promoters.bed", "variants.vcf", "peaks", "peaks/*.bed"),
 )
 MADE_TEXT = ResultFolder("a folder with made text")
-_PREDICTIONS = (
-    "predictions.csv", "predictions.json", "predictions.jsonl", "predictions.txt", "references.txt",
-    "answers.json", "na_prob.json", "CoLA.tsv", "MNLI-m.tsv", "MNLI-mm.tsv", "MRPC.tsv", "QNLI.tsv",
-    "QQP.tsv", "RTE.tsv", "SST-2.tsv", "STS-B.tsv",
-)  # fmt: skip
-TEXT_PREDICTIONS = ResultFolder("a folder with predictions of a text task", others=_PREDICTIONS)
-TEXT_SCORES = ResultFolder(
-    "a folder with scores of a text task", others=("metrics.json", *_PREDICTIONS)
-)
 REPEATED_RUNS = ResultFolder("a folder with the mean of several runs", required=("metrics.json",))

@@ -1,35 +1,28 @@
-"""No command writes over one of its inputs, whichever output is given the name of whichever input."""
+"""No command writes over one of its inputs; the calls of all commands are in `test_situations`."""
 
 import os
-import typing
 from pathlib import Path
 
 import pytest
 
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import build_parser, main
-from dna_bigbird.cli.parser_internals import actions_of, has_type, type_of
 from dna_bigbird.errors import InputError
 from dna_bigbird.paths import WRITTEN, InputPath, OutputPath, Role, check_paths, roles_of
+from tests.cli.situations import command_of
 
 EVERY = list(every_command())
 PATH_TEXTS = {"fasta", "bed", "vcf", "avoid"}
 """Options that are paths but text by type, since '-' is standard input."""
 
 
-def options_of(command):
-    """The options of a command: name, type, whether required, whether positional."""
-    parser, function = build_parser(command)
-    actions = [a for a in actions_of(parser) if has_type(a)]
-    return [(a.dest, type_of(a), a.required, not a.option_strings) for a in actions], function
-
-
 @pytest.mark.parametrize("command", EVERY)
 def test_every_path_of_every_command_has_a_role(command):
-    options, function = options_of(command)
-    roles = {name.rstrip("_") for name in roles_of(function)}
-    paths = {name for name, hint, *_ in options if "Path" in str(hint) or name in PATH_TEXTS}
-    assert paths <= roles
+    described = command_of(command)
+    paths = {
+        name for name, hint, *_ in described.options if "Path" in str(hint) or name in PATH_TEXTS
+    }
+    assert paths <= described.roles.keys()
 
 
 @pytest.mark.parametrize("command", EVERY)
@@ -40,50 +33,6 @@ def test_help_shows_every_path_as_one(command):
     for name in roles_of(function):
         option = name.rstrip("_")
         assert f"--{option} {option.upper()}" not in text
-
-
-def example(hint):
-    """Some text that an option of this type accepts."""
-    if typing.get_origin(hint) is typing.Literal:
-        return str(typing.get_args(hint)[0])
-    if hint in (int, float):
-        return "1"
-    return "[]" if "list" in str(hint) else "{}" if "dict" in str(hint) else "x"
-
-
-def as_option(hint, path):
-    text = str(hint)
-    return f"{{x: {path}}}" if "dict[" in text else f"[{path}]" if text.startswith("list") else path
-
-
-@pytest.mark.parametrize("command", EVERY)
-def test_no_command_writes_over_an_input(command, tmp_path, capsys):
-    options, function = options_of(command)
-    roles = {name.rstrip("_"): role for name, role in roles_of(function).items()}
-    outputs = [name for name, role in roles.items() if role in WRITTEN]
-    inputs = [name for name, role in roles.items() if role not in WRITTEN]
-    read = {name: tmp_path / f"{name}.in" for name in inputs}
-    for path in read.values():
-        path.write_text(f"precious {path.name}")
-    for output in outputs:
-        for source in inputs:
-            values = {name: tmp_path / f"{name}.out" for name in outputs} | read
-            values[output] = read[source]
-            argv = command.split()
-            for name, hint, required, positional in options:
-                if name in values:
-                    argv += [f"--{name}"] * (not positional)
-                    argv.append(str(as_option(hint, values[name])))
-                elif required:
-                    argv += [f"--{name}"] * (not positional) + [example(hint)]
-            with pytest.raises(SystemExit, match="2"):
-                main(argv)
-            error = capsys.readouterr().err
-            assert f"--{output} " in error, (output, source)
-            assert "would be overwritten" in error, (output, source)
-            assert all(path.read_text() == f"precious {path.name}" for path in read.values())
-            left = {path.name for path in tmp_path.iterdir()}
-            assert left == {path.name for path in read.values()}, "something was written"
 
 
 def copy(source: InputPath, output: OutputPath | None = None, table: OutputPath | None = None):

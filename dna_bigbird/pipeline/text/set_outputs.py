@@ -18,8 +18,8 @@ from dna_bigbird.pipeline.text.set_options import SetOptions
 from dna_bigbird.pipeline.text.set_rows import report_size
 from dna_bigbird.pipeline.text.set_source import SetSource
 from dna_bigbird.pipeline.text.stored_sets import stored_set
-from dna_bigbird.result_folders import ResultFolder, atomic_directory
 from dna_bigbird.tasks.text.task import TextTask
+from dna_bigbird.writing import atomic_path, check_can_write
 
 
 @contextlib.contextmanager
@@ -42,6 +42,7 @@ def run_set(
         gold: Whether labels must be there.
         output: Folder of the results.
     """
+    check_can_write(output, folder=True)
     use_threads(settings.threads)
     source = SetSource(
         task,
@@ -97,12 +98,12 @@ def outputs_of(
     )
 
 
-def write_files(folder: Path, result: ResultFolder, files: dict[str, bytes]) -> None:
-    """Write the files of a result folder, whole or not at all.
+def write_files(folder: Path, files: dict[str, bytes]) -> None:
+    """Write files into a folder, each whole or not at all; what else is in it stays.
 
     Raises:
-        InputError, OutputError: As `atomic_directory`.
+        OutputError: If one cannot be written.
     """
-    with atomic_directory(folder, result) as partial:
-        for name, content in files.items():
-            (partial / name).write_bytes(content)
+    for name, content in files.items():
+        with atomic_path(folder / name) as partial:
+            partial.write_bytes(content)

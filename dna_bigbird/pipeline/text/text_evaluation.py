@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.html_repr import html_rows
-from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.pipeline.text.set_options import SetOptions
-from dna_bigbird.result_folders import TEXT_SCORES
 from dna_bigbird.shared_options import BootstrapSeed, SetPart, TaskData, TaskModel
 from dna_bigbird.short_repr import short_repr
 
@@ -44,7 +43,7 @@ class EvaluatedText:
 def evaluate(
     model: TaskModel,
     data: TaskData,
-    output: Annotated[OutputPath, TEXT_SCORES],
+    output: FolderOutput,
     split: SetPart = "validation",
     train: InputPath | None = None,
     seed: BootstrapSeed = 0,
@@ -102,7 +101,7 @@ def evaluate(
             },
         )
         files = task.submission(rows.examples, predictions)
-    write_files(output, TEXT_SCORES, {**files, "metrics.json": json_text(metrics).encode()})
+    write_files(output, {**files, "metrics.json": json_text(metrics).encode()})
     return EvaluatedText(output, tuple(files), metrics)
 
 

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 from dna_bigbird.choices import checked
 from dna_bigbird.html_repr import html_repr
-from dna_bigbird.paths import OutputPath
+from dna_bigbird.paths import FolderOutput
 from dna_bigbird.pipeline.text.set_options import SetOptions
-from dna_bigbird.result_folders import TEXT_PREDICTIONS
 from dna_bigbird.shared_options import SetPart, TaskData, TaskModel
 from dna_bigbird.short_repr import short_repr
 
@@ -35,7 +34,7 @@ class PredictedText:
 def predict(
     model: TaskModel,
     data: TaskData,
-    output: Annotated[OutputPath, TEXT_PREDICTIONS],
+    output: FolderOutput,
     split: SetPart = "test",
     **options: Annotated[Any, SetOptions],
 ) -> PredictedText:
@@ -59,5 +58,5 @@ def predict(
         rows, outputs = ran
         predictions = task.decode(rows, outputs)
         files = task.submission(rows.examples, predictions)
-    write_files(output, TEXT_PREDICTIONS, files)
+    write_files(output, files)
     return PredictedText(output, tuple(files), predictions)

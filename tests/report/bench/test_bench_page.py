@@ -11,6 +11,7 @@ import pytest
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.task_results import Published, Score
 from dna_bigbird.pipeline.bench.page import bench_page
+from dna_bigbird.result_folders import RECORD
 from tests.report.bench.example_tasks import (
     SOURCES,
     example_task,
@@ -215,6 +216,7 @@ def test_the_page_stands_alone(three, read_page):
     assert all(len(x["alt"]) > 40 for x in images)
     names = {path.name for path in (folder / "page").iterdir()}
     assert names == {
+            RECORD,
         "index.html", "table.md", "table.tsv", "bench_summary.png", "genomic-benchmarks_01_clear.png",
         "genomic-benchmarks_02_few.png", "genomic-benchmarks_03_unclear.png",
     }  # fmt: skip
