@@ -89,7 +89,7 @@ class ResultFolder(Form):
     def _names(self, folder: Path) -> Callable[[str], bool]:
         """Return a function that says whether a run wrote an entry of a folder."""
         with contextlib.suppress(FileNotFoundError, IsADirectoryError):
-            what, *names = os.fsdecode((folder / RECORD).read_bytes()).split("\n")
+            what, *names = os.fsdecode((folder / RECORD).read_bytes()).rstrip("\n").split("\n")
             return set(names if what == self.what else ()).__contains__
         if not all((folder / name).is_file() for name in self.required):
             return lambda entry: False
