@@ -6,8 +6,8 @@ Each has a record of its files, whose first line says what the folder is:
                         table.md
                         table.tsv
 
-A folder without a record is of an earlier version, or not a result. The type of a parameter says what
-its folder is; `dna_bigbird.paths.check_paths` checks it before any work:
+A folder without a record was written by an earlier version, or is not a result. The type of a
+parameter says what its folder is; `dna_bigbird.paths.check_paths` checks it before any work:
 
     def compare_lm(runs: list[InputPath], output: Annotated[OutputPath, COMPARISON]) -> Comparison: ...
 """
