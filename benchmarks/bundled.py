@@ -33,7 +33,8 @@ from dna_bigbird.evaluation.rounding import rounded
 from dna_bigbird.genome import Genome
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.writing import atomic_directory, json_text
+from dna_bigbird.result_folders import MODEL, atomic_directory
+from dna_bigbird.writing import json_text
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 RECIPE = CHECKOUT / "config" / "bundled-promoter.yaml"
@@ -154,7 +155,7 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path, networks: Pa
 
 def ship(bundle: Bundle, metrics: dict, encoder: Path) -> None:
     """Write the bundled models: the encoder as it is; of the classifier scores and card are new."""
-    with atomic_directory(ENCODER) as partial:
+    with atomic_directory(ENCODER, MODEL) as partial:
         for name in (
             "config.json",
             "model.safetensors",
@@ -163,7 +164,7 @@ def ship(bundle: Bundle, metrics: dict, encoder: Path) -> None:
             "README.md",
         ):
             shutil.copyfile(encoder / name, partial / name)
-    with atomic_directory(BUNDLED) as partial:
+    with atomic_directory(BUNDLED, MODEL) as partial:
         for name in ("config.json", "model.safetensors", "tokenizer.model", SEQUENCES):
             shutil.copyfile(bundle.folder / name, partial / name)
         (partial / "metrics.json").write_text(json_text(metrics))

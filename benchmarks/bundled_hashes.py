@@ -27,7 +27,7 @@ from dna_bigbird.bundles.sequences_read import SEQUENCES
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.genome import Genome
 from dna_bigbird.pipeline.read_regions import hashes_read, read_in_fine_tuning
-from dna_bigbird.writing import atomic_directory
+from dna_bigbird.result_folders import MODEL, atomic_directory
 
 
 def with_hashes(config: BundleConfig, labelled: LabelledSet, count: int) -> BundleConfig:
@@ -50,7 +50,7 @@ def write(bundle: Bundle, labelled: LabelledSet) -> None:
     hashes = hashes_read(labelled)
     config = with_hashes(bundle.config, labelled, len(hashes))
     checksum = bundle.config.sha256[WEIGHTS]
-    with tempfile.TemporaryDirectory() as scratch, atomic_directory(BUNDLED) as partial:
+    with tempfile.TemporaryDirectory() as scratch, atomic_directory(BUNDLED, MODEL) as partial:
         save_bundle(
             Path(scratch) / "bundle",
             model=bundle.model,

@@ -17,13 +17,18 @@ from dna_bigbird.bundles.bundle import WEIGHTS
 from dna_bigbird.bundles.card import model_card
 from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.bundles.metrics import read_metrics
-from dna_bigbird.bundles.save import check_output, save_bundle
+from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.errors import InputError
-from dna_bigbird.writing import atomic_directory
+from dna_bigbird.result_folders import MODEL, RECORD, ResultFolder, atomic_directory
 
 PIECE_BYTES, MOST_PIECES = 15 * 2**20, 4
 LOG, CARD = "log.tsv", "README.md"
+PIECES = ResultFolder(
+    "a folder with a model in pieces",
+    required=("config.json", LOG),
+    others=(f"{WEIGHTS}.*-of-*", "metrics.json", "tokenizer.model"),
+)
 
 
 def check_size(model: nn.Module) -> None:
@@ -58,10 +63,10 @@ def write_pieces(
     """Write the folder, whole or not at all.
 
     Raises:
-        InputError: If it has other files than those of a call before, or cannot be written.
+        InputError: If it holds anything that no call wrote, or cannot be written.
     """
     rounded = copy.deepcopy(model).to(torch.bfloat16)
-    with tempfile.TemporaryDirectory() as scratch, atomic_directory(folder) as partial:
+    with tempfile.TemporaryDirectory() as scratch, atomic_directory(folder, PIECES) as partial:
         bundle = Path(scratch) / "bundle"
         card = model_card(config, metrics)
         save_bundle(
@@ -73,9 +78,10 @@ def write_pieces(
             piece = weights[index * PIECE_BYTES : (index + 1) * PIECE_BYTES]
             (partial / f"{WEIGHTS}.{index + 1}-of-{count}").write_bytes(piece)
         for path in bundle.iterdir():
-            if path.name not in (WEIGHTS, CARD):
+            if path.name not in (WEIGHTS, CARD, RECORD):
                 shutil.copyfile(path, partial / path.name)
         (partial / LOG).write_text(log, encoding="utf-8")
+    (folder / RECORD).unlink()  # a lent machine gives back eight files
 
 
 def join(folder: Path, output: Path) -> None:
@@ -90,9 +96,9 @@ def join(folder: Path, output: Path) -> None:
         raise InputError(
             f"{folder}: {len(pieces)} of {expected} pieces of {WEIGHTS} are there; copy it again whole"
         )
-    check_output(output)
+    MODEL.check_replaceable(output)
     card = model_card(read_config(folder / "config.json"), read_metrics(folder / "metrics.json"))
-    with atomic_directory(output) as partial:
+    with atomic_directory(output, MODEL) as partial:
         (partial / WEIGHTS).write_bytes(b"".join(piece.read_bytes() for piece in pieces))
         (partial / CARD).write_text(card, encoding="utf-8")
         for path in folder.iterdir():

@@ -34,7 +34,6 @@ class Role(enum.Enum):
     FOLDER = "written: a folder to which files are added"
 
 
-A_FOLDER = Form("a folder")
 if typing.TYPE_CHECKING:  # what a caller may pass: `choices.checked` makes a Path of text
     InputPath = Path | str
     GenomePath = Path | str
@@ -48,7 +47,7 @@ else:
     ResultsPath = Annotated[Path, Role.RESULTS]
     OutputPath = Annotated[Path, Role.OUTPUT]
     OutputStream = Annotated[Path, Role.STREAM]
-    OutputFolder = Annotated[Path, Role.FOLDER, A_FOLDER]
+    OutputFolder = Annotated[Path, Role.FOLDER, Form("a folder")]
 InputText = Annotated[str, Role.INPUT]
 """A path as text, because '-' is standard input."""
 InputFile = Annotated[str | Path, Role.INPUT]
@@ -65,8 +64,9 @@ TsvOutput = Annotated[OutputPath, Form("TSV", (".tsv",))]
 BedOutput = Annotated[OutputPath, Form("BED", (".bed",))]
 PackedBedOutput = Annotated[OutputPath, Form("compressed BED", (".bed.gz",))]
 FastaOutput = Annotated[OutputPath, Form("FASTA", (".fa", ".fasta", ".fna"))]
+FolderOutput = Annotated[OutputPath, Form("a folder")]
+"""A folder whose other files stay; one that is replaced is a `dna_bigbird.result_folders.ResultFolder`."""
 SentencePieceOutput = Annotated[OutputPath, Form("a SentencePiece model", (".model",))]
-FolderOutput = Annotated[OutputPath, A_FOLDER]
 
 STANDARD_STREAM = "-"
 STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -217,7 +217,7 @@ def check_paths(
         for path in _paths_in(arguments.get(name)):
             form.check(f"--{name.rstrip('_')}", path)
     for output in written:
-        _check_writable(output, is_folder=forms.get(output.name) == A_FOLDER)
+        _check_writable(output, is_folder=output.name in forms and forms[output.name].is_folder)
 
 
 def _check_writable(output: NamedPath, is_folder: bool) -> None:

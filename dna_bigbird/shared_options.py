@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from dna_bigbird.paths import (
-    FolderOutput,
     GenomePath,
     Hdf5Output,
     InputFile,
     InputPath,
     OutputFolder,
+    OutputPath,
 )
+from dna_bigbird.result_folders import MODEL
 
 
 @dataclass(frozen=True)
@@ -72,18 +73,16 @@ Threads = Annotated[int, Doc("CPU threads: 0 leaves the choice to torch.")]
 Resume = Annotated[
     bool, Doc("Continue an interrupted run with the same settings and inputs, if there is one.")
 ]
+ModelOutput = Annotated[OutputPath, MODEL]
 TrainedBundle = Annotated[
-    FolderOutput, Doc("Result to write: a model bundle (a folder) with history.tsv in it.")
+    ModelOutput, Doc("Result to write: a model bundle (a folder) with history.tsv in it.")
 ]
 ScoredBundle = Annotated[
-    FolderOutput,
+    ModelOutput,
     Doc("Result to write: a bundle (folder), the same model with its test scores and card."),
 ]
 Checkpoints = Annotated[
     OutputFolder, Doc("Folder for the state of the run; not part of the result.")
-]
-NewFolder = Annotated[
-    FolderOutput, Doc("Result to write: a folder, replaced as a whole if it exists.")
 ]
 SetOutput = Annotated[Hdf5Output, Doc("Result to write: the labelled set, an HDF5 file.")]
 Assembly = Annotated[

@@ -38,6 +38,11 @@ class Form:
     what: str
     suffixes: tuple[str, ...] = ()
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder."""
+        return self.what.startswith("a folder")
+
     def check(self, option: str, path: Path | str) -> None:
         """Raise InputError if the suffix of a name is that of another format.
 

@@ -1,13 +1,13 @@
-"""Writing files and folders that are either whole or absent."""
+"""Writing files that are either whole or absent; folders: `dna_bigbird.result_folders`."""
 
 import contextlib
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from dna_bigbird.errors import InputError, OutputError, shortened
-from dna_bigbird.scratch import claim, real_path, replace_folder, scratch_folder
+from dna_bigbird.errors import OutputError
+from dna_bigbird.scratch import claim, real_path, scratch_folder
 
 
 def json_text(value: object) -> str:
@@ -55,27 +55,6 @@ def check_can_write_in(path: Path, *, into: bool = False) -> None:
         raise OutputError(f"{path}: cannot write it: no permission to write in {above}")
 
 
-def refuse_other_folder(folder: Path, own: Collection[str], what: str) -> None:
-    """Raise InputError if a folder holds other files than ours: it would be replaced as a whole.
-
-    Args:
-        own: Files that every folder of the kind has.
-        what: Its kind, for the message.
-
-    Raises:
-        InputError: If the folder is neither empty nor one of the kind, or cannot be written.
-    """
-    folder = Path(folder)
-    check_can_write(folder, folder=True)
-    if not folder.is_dir() or all((folder / name).is_file() for name in own):
-        return
-    if other := min((path.name for path in folder.iterdir()), default=None):
-        raise InputError(
-            f"{folder}: this folder holds {shortened(other)} and is no {what}, which would replace "
-            "it as a whole; name a new or empty folder"
-        )
-
-
 @contextlib.contextmanager
 def claimed(path: Path) -> Iterator[None]:
     """Keep other processes from writing a file or folder as long as the block runs.
@@ -114,29 +93,6 @@ def atomic_path(path: Path) -> Iterator[Path]:
             with open(temporary, "rb") as written:
                 os.fsync(written.fileno())
             temporary.replace(real_path(path))
-    except OSError as error:
-        raise readable_write_error(path, error) from error
-
-
-@contextlib.contextmanager
-def atomic_directory(path: Path) -> Iterator[Path]:
-    """Yield an empty temporary folder that replaces `path` if the block succeeds.
-
-    If `path` is a link, the folder that it names is replaced. After a kill at any moment either
-    the old or the new folder is whole.
-
-    Raises:
-        InputError: If another process writes this path.
-        OutputError: If the disk is full or the folder cannot be written to.
-    """
-    path = Path(path)
-    check_can_write(path, folder=True)
-    try:
-        with scratch_folder(path) as scratch:
-            temporary = scratch / path.name
-            temporary.mkdir()
-            yield temporary
-            replace_folder(temporary, real_path(path), scratch)
     except OSError as error:
         raise readable_write_error(path, error) from error
 

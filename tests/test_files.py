@@ -9,7 +9,7 @@ import pytest
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import open_text
 from dna_bigbird.locks import kernel_lock
-from dna_bigbird.writing import atomic_directory, atomic_path, partial_path, refuse_other_folder
+from dna_bigbird.writing import atomic_path
 
 
 def test_atomic_path_keeps_the_old_file_when_the_block_fails(tmp_path):
@@ -44,30 +44,6 @@ def test_a_failed_read_inside_the_block_is_not_called_a_failed_write(tmp_path):
     missing = tmp_path / "missing"
     with pytest.raises(FileNotFoundError, match="missing"), atomic_path(tmp_path / "sub" / "out"):
         missing.read_text()
-
-
-def test_atomic_directory_replaces_the_whole_folder(tmp_path):
-    target = tmp_path / "bundle"
-    target.mkdir()
-    (target / "stale").write_text("x")
-    with atomic_directory(target) as partial:
-        (partial / "new").write_text("y")
-    assert [p.name for p in target.iterdir()] == ["new"]
-    assert not partial_path(target).exists()
-
-
-def test_only_an_empty_folder_or_one_of_its_kind_is_replaced(tmp_path):
-    own = ("config.json", "model.safetensors")
-    folder = tmp_path / "data"
-    refuse_other_folder(folder, own, "model")
-    folder.mkdir()
-    refuse_other_folder(folder, own, "model")
-    (folder / "train.json").write_text("precious")
-    with pytest.raises(InputError, match=r"data: this folder holds train.json and is no model"):
-        refuse_other_folder(folder, own, "model")
-    for name in own:
-        (folder / name).touch()
-    refuse_other_folder(folder, own, "model")
 
 
 @pytest.mark.parametrize("compress", [False, True])

@@ -58,8 +58,8 @@ def test_every_output_says_what_is_written():
         ),
         (
             "ensemble --models a --output model.PT",
-            "--output model.PT: .pt is the suffix of PyTorch, but this is written as a folder; leave "
-            "out .pt",
+            "--output model.PT: .pt is the suffix of PyTorch, but this is written as a folder with a model; "
+            "leave out .pt",
         ),
         (
             "predict --fasta g.fa --output x.xlsx",

@@ -35,7 +35,8 @@ from dna_bigbird.files import sha256_of
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
 from dna_bigbird.models.stored_settings import settings_from
-from dna_bigbird.writing import atomic_directory, json_text
+from dna_bigbird.result_folders import MODEL, atomic_directory
+from dna_bigbird.writing import json_text
 
 FORMAT_VERSION = 1
 
@@ -109,7 +110,7 @@ def save_character_model(
         "history.tsv": history,
         "README.md": _card(model, description, metrics),
     }
-    with atomic_directory(folder) as partial:
+    with atomic_directory(folder, MODEL) as partial:
         (partial / WEIGHTS).write_bytes(weights)
         for name, text in texts.items():
             (partial / name).write_text(text, encoding="utf-8")

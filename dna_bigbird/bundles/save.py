@@ -19,16 +19,7 @@ from dna_bigbird.bundles.metrics import Metrics
 from dna_bigbird.bundles.sequences_read import SEQUENCES, no_sequences, to_bytes
 from dna_bigbird.bundles.weights import unique_tensors
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer
-from dna_bigbird.writing import atomic_directory, refuse_other_folder
-
-
-def check_output(folder: Path) -> None:
-    """Check that a bundle can be written; to be called before a long training.
-
-    Raises:
-        InputError: If the folder has other files than a bundle's, or cannot be written.
-    """
-    refuse_other_folder(folder, ("config.json", WEIGHTS), "model")
+from dna_bigbird.result_folders import MODEL, atomic_directory
 
 
 def save_bundle(
@@ -57,7 +48,7 @@ def save_bundle(
     Raises:
         ValueError: If an extra file has the name of another one, or one with a folder in it, or if the
             number of hashes differs from the settings.
-        InputError: If the folder has other files than a bundle's, or cannot be written.
+        InputError: If the folder holds anything that no run wrote, or cannot be written.
     """
     state = {name: x.cpu().contiguous() for name, x in unique_tensors(model).items()}
     # save_file would make it readable for its owner alone.
@@ -83,8 +74,7 @@ def save_bundle(
     for name in extra_files or {}:
         if Path(name).name != name or name in ("", "..", *binary, *texts):
             raise ValueError(f"{name!r} cannot be the name of an extra file of a bundle")
-    check_output(folder)
-    with atomic_directory(folder) as partial:
+    with atomic_directory(folder, MODEL) as partial:
         for name, content in binary.items():
             (partial / name).write_bytes(content)
         for name, text in (texts | (extra_files or {})).items():
@@ -100,8 +90,7 @@ def write_scored_bundle(
 
     Weights are hard-linked where the file system allows, else copied.
     """
-    check_output(output)
-    with atomic_directory(output) as partial:
+    with atomic_directory(output, MODEL) as partial:
         optional = (*TOKENIZER_FILES, "special_tokens_map.json", SEQUENCES)
         for name in (*FILES, *(name for name in optional if (Path(trained) / name).is_file())):
             if name == "metrics.json":

@@ -7,19 +7,9 @@ from dna_bigbird.demo.build import Demo
 from dna_bigbird.demo.label_rules import Peak
 from dna_bigbird.demo.long_range import LongRange
 from dna_bigbird.demo.motifs import load_motifs
-from dna_bigbird.errors import InputError
-from dna_bigbird.writing import atomic_directory
+from dna_bigbird.result_folders import DEMO, atomic_directory
 
 LINE_BP = 100
-FILES = (
-    "demo.fa",
-    "promoters.bed",
-    "peaks",
-    "peaks.tsv",
-    "variants.vcf",
-    "truth.tsv",
-    "README.md",
-)
 TRUTH_COLUMNS = ("kind", "name", "start", "end", "strand", "belongs_to", "note")
 VCF_HEADER = f"""\
 ##fileformat=VCFv4.2
@@ -37,16 +27,15 @@ VCF_HEADER = f"""\
 
 
 def write_demo(demo: Demo, folder: Path) -> None:
-    """Write a demo into a folder, which is replaced as a whole.
+    """Write a demo into a folder; one that another call wrote is replaced.
 
     The files are described in `docs/demo-data.md`. Intervals in them are 0-based and half-open,
     except in `variants.vcf`.
 
     Raises:
-        InputError: If the folder holds files that are not the demo's; they would be lost.
+        InputError: If the folder holds files that no call wrote.
     """
-    refuse_to_replace_other_files(Path(folder))
-    with atomic_directory(Path(folder)) as out:
+    with atomic_directory(Path(folder), DEMO) as out:
         labels = [(label.name, label.group) for label in grammar.LABELS]
         write_genome_and_peaks(out, background_sequence.CHROM, demo, labels)
         write_text(out / "promoters.bed", promoters_bed(demo))
@@ -71,19 +60,6 @@ def write_genome_and_peaks(
     sheet += [(name, group, "demo", f"peaks/{name}.bed") for name, group in labels]
     write_text(out / "peaks.tsv", table_text(sheet))
     write_text(out / "truth.tsv", table_text([TRUTH_COLUMNS, *truth_rows(demo)]))
-
-
-def refuse_to_replace_other_files(folder: Path) -> None:
-    """Raise an InputError if a folder holds more than a demo and the indexes made next to it."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: this is a file; expected a folder to write the demo into")
-    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        known = path.name in FILES or path.name in ("demo.fa.fai", ".snakemake_timestamp")
-        if not known:
-            raise InputError(
-                f"{folder}: the folder holds {path.name}, which is not a file of the demo and would "
-                "be lost; name a new or empty folder"
-            )
 
 
 def promoters_bed(demo: Demo) -> str:

@@ -12,7 +12,7 @@ from dna_bigbird.demo.long_range import (
     WRONG_BP,
     LongRange,
 )
-from dna_bigbird.writing import atomic_directory
+from dna_bigbird.result_folders import DEMO, atomic_directory
 
 RULES = {label.name: label.rule for label in grammar.LABELS} | {
     name: f"promoters of the class {promoter_class}, -100..+220"
@@ -30,11 +30,11 @@ MISPLACED = {
 
 
 def write_long_range(demo: LongRange, folder: Path) -> None:
-    """Write the long-range demo into a folder, which is replaced as a whole.
+    """Write the long-range demo into a folder; one that another call wrote is replaced.
 
     The files are a part of those of the default demo (`docs/demo-data.md`), in the same formats.
     """
-    with atomic_directory(Path(folder)) as out:
+    with atomic_directory(Path(folder), DEMO) as out:
         labels = [(name, group) for group, names in GROUPS for name in names]
         write_genome_and_peaks(out, CHROM, demo, labels)
         write_text(out / "README.md", readme(demo))

@@ -31,7 +31,7 @@ from dna_bigbird.interop.tensor_names import (
 )
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
-from dna_bigbird.writing import atomic_directory, refuse_other_folder
+from dna_bigbird.result_folders import HUGGING_FACE, atomic_directory
 
 
 def write_huggingface(
@@ -87,8 +87,7 @@ def write_huggingface(
             "--allow-different-attention true to write the weights all the same"
         )
     weights = safetensors.torch.save(tensors, metadata={"format": "pt"})
-    refuse_other_folder(folder, ("config.json", "model.safetensors"), "model")
-    with atomic_directory(folder) as partial:
+    with atomic_directory(folder, HUGGING_FACE) as partial:
         (partial / "model.safetensors").write_bytes(weights)
         (partial / "config.json").write_text(_json(written))
         if search := generation_config(config, written):

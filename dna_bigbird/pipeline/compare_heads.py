@@ -1,11 +1,12 @@
 """`dna-bigbird compare-heads`."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import FolderOutput, InputPath, ResultsPath
+from dna_bigbird.paths import InputPath, OutputPath, ResultsPath
 from dna_bigbird.pipeline.results import Comparison
+from dna_bigbird.result_folders import COMPARISON, atomic_directory
 
 
 @checked()
@@ -14,7 +15,7 @@ def compare_heads(
     runs: list[str],
     data: list[InputPath],
     table: Literal["table6", "table7", "context"],
-    output: FolderOutput,
+    output: Annotated[OutputPath, COMPARISON],
     labels: list[str] = [],  # noqa: B006 - jsonargparse shows the default
     seed: int = 0,
     replicates: int = 1000,
@@ -46,7 +47,6 @@ def compare_heads(
     from dna_bigbird.pipeline import head_comparison as steps
     from dna_bigbird.report.compare import head_pages
     from dna_bigbird.report.gallery import SEMI_SYNTHETIC_TAG, Gallery
-    from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
     if not runs or len(runs) != len(data):
         raise InputError(
@@ -67,8 +67,7 @@ def compare_heads(
         "table.md": head_pages.comparison_markdown(comparison),
         "table.tsv": head_pages.comparison_tsv(comparison),
     }
-    refuse_other_folder(output, ("table.tsv", "table.md"), "comparison")
-    with atomic_directory(output) as folder:
+    with atomic_directory(output, COMPARISON) as folder:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
         gallery.save_all(folder)

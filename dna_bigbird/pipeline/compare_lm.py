@@ -1,16 +1,19 @@
 """`dna-bigbird compare-lm`."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import FolderOutput, InputPath
+from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.results import Comparison
+from dna_bigbird.result_folders import COMPARISON, atomic_directory
 
 
 @checked()
 def compare_lm(
-    runs: list[InputPath], table: Literal["table5", "figure8", "table1"], output: FolderOutput
+    runs: list[InputPath],
+    table: Literal["table5", "figure8", "table1"],
+    output: Annotated[OutputPath, COMPARISON],
 ) -> Comparison:
     """Compare pretrained models, in the form of a table or figure of the paper.
 
@@ -41,7 +44,7 @@ def compare_lm(
     from dna_bigbird.report.compare.lm_tables import TABLES
     from dna_bigbird.report.compare.markdown import to_markdown
     from dna_bigbird.report.figures.lm_figures import scores_figure, steps_figure
-    from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
+    from dna_bigbird.writing import json_text
 
     if not runs:
         raise InputError("--runs []: expected the folder of at least one variant")
@@ -56,8 +59,7 @@ def compare_lm(
     facts = {
         name: getattr(comparison, name) for name in ("title", "rows", "notes", "parts", "pairs")
     }
-    refuse_other_folder(output, ("table.tsv", "table.md"), "comparison")
-    with atomic_directory(output) as folder:
+    with atomic_directory(output, COMPARISON) as folder:
         (folder / "table.tsv").write_text(to_tsv(comparison.rows))
         (folder / "table.md").write_text(to_markdown(comparison))
         (folder / "table.json").write_text(json_text(facts))

@@ -1,12 +1,13 @@
 """`dna-bigbird convert`."""
 
-from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
-from dna_bigbird.paths import FolderOutput, InputPath
+from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.results import ConvertedModel
+from dna_bigbird.result_folders import HUGGING_FACE
+from dna_bigbird.shared_options import ModelOutput
 
 WAYS = (
     "--from-huggingface DIR --to BUNDLE [--plan …]",
@@ -18,9 +19,9 @@ WAYS = (
 @checked()
 def convert(
     from_: InputPath | None = None,
-    to: FolderOutput | None = None,
+    to: ModelOutput | None = None,
     from_huggingface: InputPath | None = None,
-    to_huggingface: FolderOutput | None = None,
+    to_huggingface: Annotated[OutputPath, HUGGING_FACE] | None = None,
     plan: Literal["uniform", "original", "huggingface"] | None = None,
     allow_different_attention: bool = False,
     max_tokens: int | None = None,
@@ -75,25 +76,10 @@ def convert(
     source = from_huggingface if from_ is None else from_
     output = to_huggingface if to is None else to
     if way - {"plan"} == {"from-huggingface", "to"}:
-        check_target(source, output)
         return conversions.from_huggingface(source, output, plan)
     if way - {"allow-different-attention", "license"} == {"from", "to-huggingface"}:
-        check_target(source, output)
         return conversions.to_huggingface(source, output, allow_different_attention, license)
     if way - {"positions"} == {"from", "to", "max-tokens"}:
-        check_target(source, output)
         return conversions.lengthen(source, output, max_tokens, positions)
     options = " ".join(f"--{name}" for name in chosen if name in way) or "no option"
     raise InputError(f"convert: {options} given; expected one of: {'; '.join(WAYS)}")
-
-
-def check_target(source: Path, output: Path) -> None:
-    """Raise InputError if the output is the source, or a folder with something else than a model."""
-    if output.resolve() == source.resolve():
-        raise InputError(f"{output}: source and result are the same folder; name another one")
-    if output.exists() and not output.is_dir():
-        raise InputError(f"{output}: this is a file; expected the name of a folder")
-    if output.is_dir() and any(output.iterdir()) and not (output / "config.json").is_file():
-        raise InputError(
-            f"{output}: the folder contains something else than a model; name another one"
-        )

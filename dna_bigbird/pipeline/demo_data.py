@@ -1,17 +1,18 @@
 """`dna-bigbird demo-data`."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
+from dna_bigbird.paths import OutputPath
 from dna_bigbird.pipeline.results import Written
-from dna_bigbird.shared_options import NewFolder
+from dna_bigbird.result_folders import DEMO
 
 
 @checked()
 def demo_data(
-    output: NewFolder,
+    output: Annotated[OutputPath, DEMO],
     seed: int = 0,
     promoters: int = 300,
     variants: int = 300,
@@ -30,6 +31,7 @@ def demo_data(
         dna-bigbird demo-data --output demo_distance --long_range 300 --negatives misplaced
 
     Args:
+        output: Result to write: a folder.
         seed: Seed of the random numbers: the same seed gives the same files, byte by byte.
         promoters: Start sites to plant, spread evenly.
         variants: Number of neutral variants, and at most as many that break a site.
@@ -41,10 +43,9 @@ def demo_data(
             distance decides and counts of k-mers in 8 kb contain no information.
     """
     from dna_bigbird.demo.build import DemoConfig, build_demo
-    from dna_bigbird.demo.demo_files import refuse_to_replace_other_files, write_demo
+    from dna_bigbird.demo.demo_files import write_demo
 
     output = Path(output)
-    refuse_to_replace_other_files(output)
     if long_range:
         _long_range(output, long_range, seed, copies, negatives)
         return Written(output)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked
 from dna_bigbird.html_repr import html_repr
-from dna_bigbird.paths import FolderOutput, InputPath
+from dna_bigbird.paths import InputPath
+from dna_bigbird.shared_options import ModelOutput
 from dna_bigbird.short_repr import short_repr
 
 
@@ -25,7 +26,7 @@ class Ensemble:
 
 
 @checked()
-def ensemble(models: list[InputPath], output: FolderOutput) -> Ensemble:
+def ensemble(models: list[InputPath], output: ModelOutput) -> Ensemble:
     """Join independently trained models into one whose probabilities are the mean of theirs.
 
     The result is a bundle like any other: predict and evaluate take it. The members must have the

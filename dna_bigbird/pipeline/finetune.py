@@ -8,7 +8,6 @@ from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.words_config import WordsConfig
 from dna_bigbird.paths import (
-    FolderOutput,
     InputPath,
     OutputFolder,
     named_paths,
@@ -19,6 +18,7 @@ from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import (
     ModelBundle,
+    ModelOutput,
     ProcessThreads,
     Progress,
     SetGenome,
@@ -48,7 +48,7 @@ def finetune(
     search: int = 0,
     threads: ProcessThreads = 0,
     progress: Progress = True,
-    scored: FolderOutput | None = None,
+    scored: ModelOutput | None = None,
 ) -> TrainedModel:
     """Fine-tune a pretrained model on a labelled set.
 
@@ -93,7 +93,6 @@ def finetune(
         scored: Also score the test rows: a bundle (folder) to write, as `dna-bigbird evaluate` does, next to
             the baselines kmer and gc on the same rows (SCORED.kmer.h5, SCORED.gc.h5).
     """
-    from dna_bigbird.bundles.save import check_output
     from dna_bigbird.datasets.same_genome import open_labelled_set
     from dna_bigbird.errors import InputError
     from dna_bigbird.limits import use_threads
@@ -114,10 +113,7 @@ def finetune(
         raise InputError(
             "--freeze encoder with --lora.rank: LoRA trains the encoder; leave one out"
         )
-    check_output(output)
     test_output = optional_path(scored)
-    if test_output is not None:
-        check_output(test_output)
     use_threads(threads)
     source = open_source(pretrained, optional_path(tokenizer), model, from_scratch=from_scratch)
     labelled = open_labelled_set(data, optional_path(genome), verify=is_first_on_node())

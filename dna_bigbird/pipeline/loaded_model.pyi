@@ -26,7 +26,6 @@ from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.words_config import WordsConfig
 from dna_bigbird.paths import (
-    FolderOutput,
     InputFile,
     InputPath,
     OutputFile,
@@ -42,6 +41,7 @@ from dna_bigbird.shared_options import (
     FastaFile,
     Labels,
     ModelBundles,
+    ModelOutput,
     ModelWindow,
     ProcessThreads,
     Progress,
@@ -171,7 +171,7 @@ class LoadedModel:
         search: int = 0,
         threads: ProcessThreads = 0,
         progress: Progress = True,
-        scored: FolderOutput | None = None,
+        scored: ModelOutput | None = None,
     ) -> TrainedModel: ...
     @property
     def labels(self) -> list[str]: ...

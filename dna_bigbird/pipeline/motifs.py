@@ -1,12 +1,14 @@
 """`dna-bigbird motifs`."""
 
 from pathlib import Path
+from typing import Annotated
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, checked_settings, note
-from dna_bigbird.paths import FolderOutput, InputFile, InputPath
+from dna_bigbird.paths import InputFile, InputPath, OutputPath
 from dna_bigbird.pipeline.results import Comparison
 from dna_bigbird.progress import progress_bar, shows_progress
+from dna_bigbird.result_folders import MOTIFS, atomic_directory
 
 LISTED_MATCHES = 4
 
@@ -15,7 +17,7 @@ LISTED_MATCHES = 4
 @checked()
 def motifs(
     attributions: list[InputPath],
-    output: FolderOutput,
+    output: Annotated[OutputPath, MOTIFS],
     *,
     database: InputFile | None = None,
     window: int = 400,
@@ -74,13 +76,11 @@ def motifs(
         check_together,
         read_attributions,
     )
-    from dna_bigbird.pipeline.motif_discovery.files import OWN_FILES, table_rows, write_files
+    from dna_bigbird.pipeline.motif_discovery.files import table_rows, write_files
     from dna_bigbird.pipeline.motif_discovery.naming import match_all, read_database
     from dna_bigbird.pipeline.motif_discovery.patterns import Pattern, find_patterns
-    from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
     output = Path(output)
-    refuse_other_folder(output, OWN_FILES, "result of motifs")
     files = [(path, read_attributions(path, window)) for path in attribution_paths(attributions)]
     check_together(files)
     matrices = read_database(database)
@@ -106,6 +106,6 @@ def motifs(
         f"{len(rows)} patterns of {len(files)} labels, {sum(bool(row['matrix']) for row in rows)} of them similar to a "
         f"matrix of {matrices.name} (q up to {max_q:g})"
     )
-    with atomic_directory(output) as folder:
+    with atomic_directory(output, MOTIFS) as folder:
         write_files(folder, patterns, rows, {x.label: x for _, x in files}, f"{summary}.")
     return Comparison(output, rows, [f"{output}: {summary}; see index.html"])

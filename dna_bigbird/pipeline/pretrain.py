@@ -91,7 +91,6 @@ def pretrain(
             objective_of(model, cpc, nsp_weight, repeat_weight, sites_share if sites else 0.0)
         return estimate(model, source, training, masking)
 
-    from dna_bigbird.bundles.save import check_output
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline import dna_pretraining as steps
     from dna_bigbird.pipeline.pretraining_reading import open_reading
@@ -100,7 +99,6 @@ def pretrain(
     from dna_bigbird.pipeline.trained_bundle import save_trained, validation_metrics
 
     output = Path(output)
-    check_output(output)
     start = choose_start(tokenizer, initial, model)
     encoder = start.encoder
     with checked_settings():

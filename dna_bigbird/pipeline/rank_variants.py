@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_repr
-from dna_bigbird.paths import FolderOutput, GenomePath, InputPath
+from dna_bigbird.paths import GenomePath, InputPath, OutputPath
+from dna_bigbird.result_folders import RANKING, atomic_directory
 from dna_bigbird.shared_options import BootstrapSeed
 from dna_bigbird.short_repr import short_repr
 
@@ -43,7 +45,7 @@ class VariantRanking:
 def rank_variants(
     scores: dict[str, InputPath] | InputPath,
     truth: InputPath,
-    output: FolderOutput,
+    output: Annotated[OutputPath, RANKING],
     genome: GenomePath,
     data: InputPath | None = None,
     regions: list[str] | None = None,
@@ -89,7 +91,7 @@ def rank_variants(
     from dna_bigbird.pipeline.known_variants import read_truth
     from dna_bigbird.pipeline.ranked_table import ranked_table, source_table
     from dna_bigbird.pipeline.variant_sources import variant_sources
-    from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
+    from dna_bigbird.writing import json_text
 
     if block_bp < 1:
         raise InputError(f"--block_bp {block_bp}: expected at least 1")
@@ -111,8 +113,7 @@ def rank_variants(
         "baselines": ranking,
     }
     ranked = ranked_table(variants, known, sources.changes, sources.without_labels)
-    refuse_other_folder(output, ("metrics.json", "ranked.tsv"), "ranking")
-    with atomic_directory(output) as partial:
+    with atomic_directory(output, RANKING) as partial:
         (partial / "metrics.json").write_text(json_text(rounded(metrics)))
         (partial / "ranked.tsv").write_text(ranked)
         (partial / "sources.tsv").write_text(table)

@@ -78,9 +78,7 @@ def train_characters(
     from dna_bigbird.pipeline.character_files import read_parts
     from dna_bigbird.pipeline.character_phases import train_in_phases
     from dna_bigbird.pipeline.character_results import history_of, metrics_of
-    from dna_bigbird.writing import refuse_other_folder
 
-    refuse_other_folder(output, ("config.json", "model.safetensors"), "model")
     use_threads(threads)
     characters = read_parts(input, source, split)
     settings = replace(model, vocab_size=len(characters.alphabet))

@@ -148,7 +148,7 @@ def test_a_link_to_a_folder_that_holds_something_is_refused(bundle_folder, tmp_p
     elsewhere.mkdir()
     (elsewhere / "keep.txt").write_text("x")
     (tmp_path / "new").symlink_to(elsewhere)
-    with pytest.raises(InputError, match=r"new: this folder holds keep\.txt"):
+    with pytest.raises(InputError, match=r"new: the folder holds keep\.txt"):
         write_scored_bundle(bundle_folder, tmp_path / "new", {"n": 1}, "# card\n")
     assert [path.name for path in elsewhere.iterdir()] == ["keep.txt"]
 

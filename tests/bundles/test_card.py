@@ -8,6 +8,7 @@ from dna_bigbird.bundles.card import model_card
 from dna_bigbird.bundles.card_encoder import GLOBAL_BLOCKS, RANDOM_PLANS
 from dna_bigbird.bundles.save import write_scored_bundle
 from dna_bigbird.models.config import CHOICES, EncoderConfig
+from dna_bigbird.result_folders import RECORD
 
 ENCODER = {
     "num_layers": 2, "num_heads": 2, "hidden_size": 16, "block_size": 8, "num_random": 1,
@@ -173,5 +174,5 @@ def test_scored_bundle_shares_everything_but_the_scores(bundle_folder, tmp_path)
     assert json.loads((output / "metrics.json").read_text()) == {"n": 7}
     assert (output / "README.md").read_text() == "# card\n"
     assert sorted(p.name for p in output.iterdir()) == [
-        "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model",
+        RECORD, "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model",
     ]  # fmt: skip

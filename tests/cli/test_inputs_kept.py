@@ -1,47 +1,37 @@
-"""No command writes over one of its inputs, whichever output is given the name of whichever input."""
+"""No command writes over one of its inputs; the calls of all commands are in `test_situations`."""
 
 import gzip
 import os
-import typing
 from pathlib import Path
 
 import pytest
 
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import build_parser, main
-from dna_bigbird.cli.parser_internals import actions_of, has_type, type_of
 from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.paths import (
-    A_FOLDER,
     WRITTEN,
     InputPath,
     OutputFolder,
     OutputPath,
     Role,
-    _marks_of,
     check_paths,
     roles_of,
 )
-from dna_bigbird.suffixes import Form
+from tests.cli.situations import command_of
 
 EVERY = list(every_command())
 PATH_TEXTS = {"fasta", "bed", "vcf", "avoid"}
 """Options that are paths but text by type, since '-' is standard input."""
 
 
-def options_of(command):
-    """The options of a command: name, type, whether required, whether positional."""
-    parser, function = build_parser(command)
-    actions = [a for a in actions_of(parser) if has_type(a)]
-    return [(a.dest, type_of(a), a.required, not a.option_strings) for a in actions], function
-
-
 @pytest.mark.parametrize("command", EVERY)
 def test_every_path_of_every_command_has_a_role(command):
-    options, function = options_of(command)
-    roles = {name.rstrip("_") for name in roles_of(function)}
-    paths = {name for name, hint, *_ in options if "Path" in str(hint) or name in PATH_TEXTS}
-    assert paths <= roles
+    described = command_of(command)
+    paths = {
+        name for name, hint, *_ in described.options if "Path" in str(hint) or name in PATH_TEXTS
+    }
+    assert paths <= described.roles.keys()
 
 
 @pytest.mark.parametrize("command", EVERY)
@@ -54,82 +44,22 @@ def test_help_shows_every_path_as_one(command):
         assert f"--{option} {option.upper()}" not in text
 
 
-def example(hint):
-    """Some text that an option of this type accepts."""
-    if typing.get_origin(hint) is typing.Literal:
-        return str(typing.get_args(hint)[0])
-    if hint in (int, float):
-        return "1"
-    return "[]" if "list" in str(hint) else "{}" if "dict" in str(hint) else "x"
-
-
-def as_option(hint, path):
-    text = str(hint)
-    return f"{{x: {path}}}" if "dict[" in text else f"[{path}]" if text.startswith("list") else path
-
-
-def arguments(command, options, values):
-    """The words of a call with these values, and with some value for what else is required."""
-    argv = command.split()
-    for name, hint, required, positional in options:
-        if name in values:
-            argv += [f"--{name}"] * (not positional)
-            argv.append(str(as_option(hint, values[name])))
-        elif required:
-            argv += [f"--{name}"] * (not positional) + [example(hint)]
-    return argv
-
-
 @pytest.mark.parametrize("command", EVERY)
-def test_no_command_writes_over_an_input(command, tmp_path, capsys):
-    options, function = options_of(command)
-    roles = {name.rstrip("_"): role for name, role in roles_of(function).items()}
-    outputs = [name for name, role in roles.items() if role in WRITTEN]
-    inputs = [name for name, role in roles.items() if role not in WRITTEN]
-    read = {name: tmp_path / f"{name}.in" for name in inputs}
-    for path in read.values():
-        path.write_text(f"precious {path.name}")
-    for output in outputs:
-        for source in inputs:
-            values = {name: tmp_path / f"{name}.out" for name in outputs} | read
-            values[output] = read[source]
-            argv = arguments(command, options, values)
-            with pytest.raises(SystemExit, match="2"):
-                main(argv)
-            error = capsys.readouterr().err
-            assert f"--{output} " in error, (output, source)
-            assert "would be overwritten" in error, (output, source)
-            assert all(path.read_text() == f"precious {path.name}" for path in read.values())
-            left = {path.name for path in tmp_path.iterdir()}
-            assert left == {path.name for path in read.values()}, "something was written"
-
-
-@pytest.mark.parametrize("command", EVERY)
-def test_every_output_is_checked_before_work(command, tmp_path, capsys, monkeypatch):
-    """A folder in place of a file, the reverse, a file in place of the folder above, no permission."""
-    options, function = options_of(command)
-    roles = {name.rstrip("_"): role for name, role in roles_of(function).items()}
-    folders = {name for name, form in _marks_of(function, Form).items() if form == A_FOLDER}
-    outputs = [name for name, role in roles.items() if role in WRITTEN]
-    read = {name: tmp_path / f"{name}.in" for name, role in roles.items() if role not in WRITTEN}
-    needed = {name for name, _, required, _ in options if required} & set(outputs)
-    for path in [*read.values(), tmp_path / "file"]:
-        path.touch()
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "locked").mkdir()
-    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path / "locked")
+def test_permission_is_asked_for_before_work(command, tmp_path, capsys, monkeypatch):
+    """`os.access` answers for a folder without permission, which root has everywhere."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "locked")
+    call = command_of(command)
+    for name in call.inputs:
+        Path(f"{name}.in").touch()
+    Path("locked").mkdir()
     before = set(tmp_path.rglob("*"))
-    for output in outputs:
-        other = "file" if output in folders else "folder"
-        for wrong in (tmp_path / other, tmp_path / "file" / "x", tmp_path / "locked" / "x"):
-            if roles[output] is Role.FOLDER and wrong.parent.name == "locked":
-                wrong = wrong.parent
-            values = {name: tmp_path / f"{name}.out" for name in needed} | read
-            values[output] = wrong
-            with pytest.raises(SystemExit, match="2"):
-                main(arguments(command, options, values))
-            assert f"{wrong}: " in capsys.readouterr().err, (output, wrong)
-            assert set(tmp_path.rglob("*")) == before, "something was written"
+    for output in call.outputs:
+        wrong = "locked" if call.roles[output] is Role.FOLDER else "locked/x"
+        with pytest.raises(SystemExit, match="2"):
+            main(call.argv({output: wrong}))
+        assert f"{wrong}: " in capsys.readouterr().err, output
+        assert set(tmp_path.rglob("*")) == before, "something was written"
 
 
 def copy(source: InputPath, output: OutputPath | None = None, table: OutputPath | None = None):

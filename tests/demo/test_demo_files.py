@@ -6,11 +6,12 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.demo.build import DemoConfig, build_demo, segments
-from dna_bigbird.demo.demo_files import FILES, write_demo
+from dna_bigbird.demo.demo_files import write_demo
 from dna_bigbird.demo.grammar import LABELS
 from dna_bigbird.demo.planted_promoters import start_sites
 from dna_bigbird.errors import InputError
 from dna_bigbird.pipeline.demo_data import demo_data
+from dna_bigbird.result_folders import RECORD
 
 
 def all_bytes(folder) -> dict[str, bytes]:
@@ -19,10 +20,11 @@ def all_bytes(folder) -> dict[str, bytes]:
 
 
 def test_the_folder_holds_what_the_readme_says(folder):
-    assert {path.name for path in folder.iterdir()} == set(FILES)
+    files = {"demo.fa", "promoters.bed", "peaks", "peaks.tsv", "variants.vcf", "truth.tsv"}
+    assert {path.name for path in folder.iterdir()} == files | {"README.md", RECORD}
     text = (folder / "README.md").read_text()
     assert "semi-synthetic" in text
-    assert all(f"`{name}" in text for name in FILES if name not in ("README.md", "peaks"))
+    assert all(f"`{name}" in text for name in files - {"peaks"})
     assert str(folder) not in text
 
 
@@ -33,7 +35,7 @@ def test_same_seed_same_bytes_other_seed_other_bytes(folder, tmp_path):
     first, other = all_bytes(folder), all_bytes(tmp_path / "other")
     assert set(first) == set(other)
     same = {name for name in first if first[name] == other[name]}
-    assert same == {"peaks.tsv"}
+    assert same == {"peaks.tsv", RECORD}
 
 
 def test_sample_sheet_lists_every_label_with_a_relative_path(folder):
@@ -96,14 +98,14 @@ def test_impossible_settings_are_one_line(options, message, tmp_path, capsys):
 
 def test_a_folder_with_other_files_is_not_replaced(folder, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match=r"holds thesis\.tex, which is not a file of the demo"):
+    with pytest.raises(InputError, match=r"holds thesis\.tex, which no run"):
         demo_data(tmp_path)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
 def test_a_file_is_not_replaced_by_a_folder(tmp_path):
     (tmp_path / "demo").write_text("a file")
-    with pytest.raises(InputError, match="this is a file; expected a folder"):
+    with pytest.raises(InputError, match="demo: this is not a folder"):
         demo_data(tmp_path / "demo")
 
 

@@ -11,6 +11,7 @@ import torch
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.inference import load_bundle
+from dna_bigbird.result_folders import RECORD
 from tests.tiny_bundle import write_rotary_bundle
 
 SMALL = {
@@ -62,6 +63,7 @@ def refused(line: str, capsys) -> str:
 
 def test_a_converted_bundle(project, capsys):
     assert {path.name for path in (project / "gena").iterdir()} == {
+        RECORD,
         "README.md", "config.json", "metrics.json", "model.safetensors", "special_tokens_map.json",
         "tokenizer.json",
     }  # fmt: skip
@@ -155,8 +157,8 @@ def test_rotary_positions_are_lengthened_without_a_rule(project, capsys):
             "--from-huggingface hf --to ./hf",
             "--to hf: this is the input --from_huggingface hf, which",
         ),
-        ("--from-huggingface hf --to papers", "papers: the folder contains something else"),
-        ("--from-huggingface hf --to papers/1.txt", "papers/1.txt: this is a file"),
+        ("--from-huggingface hf --to papers", "papers: the folder holds 1.txt, which no run"),
+        ("--from-huggingface hf --to papers/1.txt", "papers/1.txt: this is not a folder"),
     ],
 )
 def test_refused(project, options, message, capsys):
@@ -176,11 +178,23 @@ def test_options_may_stand_in_yaml(project):
     assert load_bundle("from-yaml").config["encoder"]["max_tokens"] == 300
 
 
-def test_a_finished_folder_is_replaced_whole(project, monkeypatch):
-    run("convert --from-huggingface hf --to twice")
-    (project / "twice/old.txt").write_text("of an earlier run")
-    run("convert --from-huggingface hf --to twice")
-    assert not (project / "twice/old.txt").exists()
+@pytest.mark.parametrize(
+    "line", ["--from-huggingface hf --to twice", "--from gena --to-huggingface back"]
+)
+def test_a_finished_folder_is_replaced_whole_if_a_run_wrote_it(project, capsys, line):
+    folder = project / line.split()[-1]
+    run(f"convert {line}")
+    written = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "notes.md").write_text("mine")
+    assert "holds notes.md, which no run" in refused(f"convert {line}", capsys)
+    assert (folder / "notes.md").read_text() == "mine"
+    with open(folder / RECORD, "a") as record:
+        record.write("notes.md\n")
+    run(f"convert {line}")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == written
+    (folder / RECORD).unlink()  # as an earlier version wrote it
+    run(f"convert {line}")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == written
 
 
 @pytest.fixture(scope="module")

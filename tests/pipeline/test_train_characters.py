@@ -182,5 +182,5 @@ def test_data_that_are_too_short(text, tmp_path):
 def test_a_folder_with_other_files_is_not_replaced(text, tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model/thesis.txt").write_text("")
-    with pytest.raises(InputError, match=r"this folder holds thesis\.txt and is no model"):
+    with pytest.raises(InputError, match=r"model: the folder holds thesis\.txt"):
         train(text, tmp_path)

@@ -13,6 +13,7 @@ from dna_bigbird.report.compare.context_table import context_table
 from dna_bigbird.report.compare.head_runs import HeadRun, SetFacts, by_set
 from dna_bigbird.report.compare.head_tables import table6
 from dna_bigbird.report.model_results import read_model
+from dna_bigbird.result_folders import RECORD
 from tests.report import example_heads
 from tests.report.conftest import Page
 
@@ -108,6 +109,7 @@ def test_the_page_is_whole_and_names_negatives_and_leakage(compared):
     ):
         assert part in words
     assert {p.name for p in compared["table6"].iterdir()} == {
+        RECORD,
         "index.html", "table.md", "table.tsv", "scores_0.png", "scores_1.png",
     }  # fmt: skip
 

@@ -6,8 +6,7 @@ from dna_bigbird.datasets.text.description import load
 from dna_bigbird.datasets.text.registry import synthetic_text
 from dna_bigbird.demo.text import classes, questions, summaries
 from dna_bigbird.demo.text.words import TOPICS, drawing, json_lines, prose
-from dna_bigbird.errors import InputError
-from dna_bigbird.writing import atomic_directory
+from dna_bigbird.result_folders import MADE_TEXT, atomic_directory
 
 
 def corpus(seed: int, examples: int) -> dict[str, bytes]:
@@ -36,26 +35,16 @@ def made_files(seed: int, examples: int) -> dict[str, bytes]:
 
 
 def write_made_text(folder: Path, *, seed: int, examples: int) -> dict[str, int]:
-    """Write all sets into a folder, which is replaced as a whole.
+    """Write all sets into a folder; one that another call wrote is replaced.
 
     Returns:
         How many files each set has.
 
     Raises:
-        InputError: If the folder holds files that are not of made text; they would be lost.
+        InputError: If the folder holds files that no call wrote.
     """
-    folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: this is a file; expected a folder to write made text into")
-    known = {*synthetic_text(), "corpus", "README.md", ".snakemake_timestamp"}
-    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        if path.name not in known:
-            raise InputError(
-                f"{folder}: the folder holds {path.name}, which is not part of made text and would "
-                "be lost; name a new or empty folder"
-            )
     counts: dict[str, int] = {}
-    with atomic_directory(folder) as out:
+    with atomic_directory(folder, MADE_TEXT) as out:
         for name, content in made_files(seed, examples).items():
             path = out / name
             path.parent.mkdir(parents=True, exist_ok=True)

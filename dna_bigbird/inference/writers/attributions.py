@@ -21,7 +21,8 @@ from dna_bigbird.inference.writers.target import (
     WriteContext,
     file_names,
 )
-from dna_bigbird.writing import atomic_directory, atomic_path
+from dna_bigbird.result_folders import FILE_PER_LABEL, atomic_directory
+from dna_bigbird.writing import atomic_path
 
 ATTRIBUTIONS_FORMAT = "dna-bigbird attributions"
 ATTRIBUTIONS_VERSION = 1
@@ -102,7 +103,7 @@ def write_hdf5_files(target: Target, spool: Spool, context: WriteContext) -> Non
         return
     files = file_names(context.label_names, ".h5")
     lines = [f"{label}\t{file}\n" for label, file in zip(context.label_names, files, strict=True)]
-    with atomic_directory(target.path) as partial:
+    with atomic_directory(target.path, FILE_PER_LABEL) as partial:
         (partial / LABEL_LIST).write_text("".join(["label\tfile\n", *lines]), encoding="utf-8")
         for label, file in enumerate(files):
             _write_hdf5(partial / file, spool, context, label)

@@ -13,7 +13,6 @@ from dna_bigbird.inference.writers.target import (
     LABEL_LIST,
     Target,
     WriteContext,
-    check_replaceable,
     file_names,
 )
 from dna_bigbird.inference.writers.tracks import (
@@ -23,7 +22,8 @@ from dna_bigbird.inference.writers.tracks import (
     place_windows,
     segments_of,
 )
-from dna_bigbird.writing import atomic_directory, atomic_path
+from dna_bigbird.result_folders import FILE_PER_LABEL, atomic_directory
+from dna_bigbird.writing import atomic_path
 
 LABELS_AT_ONCE = 64
 """Files open at the same time; the rows are read again for each such group of labels."""
@@ -56,7 +56,7 @@ def write_bigwig_folder(path: Path, spool: Spool, context: WriteContext) -> None
     """Write one file per label into a folder, and a list of them.
 
     Raises:
-        InputError: If the folder holds anything that an earlier run did not write, or no window
+        InputError: If the folder holds anything that no run wrote, or no window
             has a score.
         OutputError: If the disk is full.
     """
@@ -81,10 +81,9 @@ def _write_file(path: Path, spool: Spool, context: WriteContext, values: Values)
 
 def _write_folder(path: Path, spool: Spool, context: WriteContext, values: Values) -> None:
     placement = _placement(path, spool, context, values)
-    check_replaceable(path)
     files = file_names(context.label_names)
     lines = [f"{label}\t{file}\n" for label, file in zip(context.label_names, files, strict=True)]
-    with atomic_directory(path) as partial:
+    with atomic_directory(path, FILE_PER_LABEL) as partial:
         (partial / LABEL_LIST).write_text("".join(["label\tfile\n", *lines]), encoding="utf-8")
         for first in range(0, len(files), LABELS_AT_ONCE):
             paths = [partial / file for file in files[first : first + LABELS_AT_ONCE]]

@@ -14,6 +14,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.paths import STANDARD_STREAM
+from dna_bigbird.result_folders import FILE_PER_LABEL
 from dna_bigbird.suffixes import check_known
 from dna_bigbird.writing import check_can_write
 
@@ -84,9 +85,10 @@ def chosen_target(
     check_same_format(path, by_name, format)
     chosen = format or by_name or "tsv"
     folder = chosen in per_label and by_name != chosen
-    check_can_write(path, folder=folder)
     if folder:
-        check_replaceable(path)
+        FILE_PER_LABEL.check_replaceable(path)
+    else:
+        check_can_write(path)
     return Target(path, chosen, folder, per_label)
 
 
@@ -117,23 +119,6 @@ def check_same_format(path: Path, by_name: str | None, format: str | None) -> No
         raise InputError(
             f"--output {path} has the suffix of {by_name}, but --format is {format}; change one of them"
         )
-
-
-def check_replaceable(folder: Path) -> None:
-    """Raise InputError if a folder has files that no earlier run of this command wrote."""
-    if not folder.exists():
-        return
-    listing = folder / LABEL_LIST
-    own = {LABEL_LIST}
-    if listing.is_file():
-        lines = listing.read_text(encoding="utf-8").splitlines()
-        own |= {line.rpartition("\t")[2] for line in lines}
-    for file in sorted(folder.iterdir()):
-        if file.name not in own:
-            raise InputError(
-                f"{folder}: the folder holds {file.name}, which no run of this command wrote; "
-                "name a new folder"
-            )
 
 
 def file_names(label_names: Sequence[str], suffix: str = ".bw") -> list[str]:

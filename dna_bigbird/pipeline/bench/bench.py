@@ -10,6 +10,7 @@ from dna_bigbird.errors import InputError, check_named
 from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import GenomePath, InputPath, OutputFolder
 from dna_bigbird.progress import shows_progress
+from dna_bigbird.result_folders import BENCH_PAGE
 from dna_bigbird.shared_options import BenchData, BootstrapSeed, ProcessThreads, Progress
 from dna_bigbird.short_repr import short_repr
 from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
@@ -129,5 +130,7 @@ def bench(
     )
     if dry_run:
         return BenchResult(output, [], suite_run.planned())
+    if page:
+        BENCH_PAGE.check_replaceable(Path(output) / steps.PAGE)
     results = suite_run.results()
     return BenchResult(output, results, suite_run.page() if page else "")

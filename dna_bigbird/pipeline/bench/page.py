@@ -2,23 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.task_results import TaskResult
-from dna_bigbird.paths import FolderOutput, InputPath
+from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.results import Comparison
+from dna_bigbird.result_folders import BENCH_PAGE, atomic_directory
 
 if TYPE_CHECKING:
     from dna_bigbird.report.bench.results import SuiteFacts
 
-OWN_FILES = ("index.html", "table.md", "table.tsv", "bench_summary.png")
-"""Files of every folder that `write_bench` wrote."""
-
 
 @checked()
-def bench_page(results: list[InputPath], output: FolderOutput) -> Comparison:
+def bench_page(results: list[InputPath], output: Annotated[OutputPath, BENCH_PAGE]) -> Comparison:
     """Write one table and one page over the results of benchmark tasks.
 
     It reads task.json files only, so tasks that ran as jobs of their own, on other machines, or in several suites are shown together.
@@ -42,15 +40,13 @@ def write_bench(results: Sequence[TaskResult], output: Path) -> Comparison:
     """Write the table and the page of results, in their order; at least one.
 
     Args:
-        output: Folder; it is replaced as a whole if an earlier call wrote it.
+        output: Folder; it is replaced if an earlier call wrote all that is in it.
 
     Raises:
         InputError: If the folder contains something else.
     """
     from dna_bigbird.report.bench import page, table
-    from dna_bigbird.writing import atomic_directory, refuse_other_folder
 
-    refuse_other_folder(output, OWN_FILES, "page of benchmark results")
     facts = _suite_facts(result.suite for result in results)
     text, gallery = page.bench_report(results, facts)
     rows = table.table_rows(results)
@@ -59,7 +55,7 @@ def write_bench(results: Sequence[TaskResult], output: Path) -> Comparison:
         "table.md": page.bench_markdown(results, facts),
         "table.tsv": table.table_tsv(rows),
     }
-    with atomic_directory(output) as folder:
+    with atomic_directory(output, BENCH_PAGE) as folder:
         for name, content in texts.items():
             (folder / name).write_text(content, encoding="utf-8")
         gallery.save_all(folder)

@@ -14,7 +14,6 @@ from dna_bigbird.inference.writers.target import file_names
 from dna_bigbird.pipeline.motif_discovery.naming import Match
 from dna_bigbird.pipeline.motif_discovery.patterns import Pattern, information
 
-OWN_FILES = ("motifs.tsv", "motifs.meme", "hits.bed", "index.html")
 """Files of every folder of a run."""
 COLUMNS = (
     "label", "pattern", "sign", "seqlets", "consensus", "matrix", "q", "other_matches", "mean_contribution", "logo",

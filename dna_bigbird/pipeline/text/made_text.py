@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_repr
-from dna_bigbird.shared_options import NewFolder
+from dna_bigbird.paths import OutputPath
+from dna_bigbird.result_folders import MADE_TEXT
 from dna_bigbird.short_repr import short_repr
 
 
@@ -27,7 +29,9 @@ class MadeText:
 
 
 @checked()
-def made_data(output: NewFolder, seed: int = 0, examples: int = 240) -> MadeText:
+def made_data(
+    output: Annotated[OutputPath, MADE_TEXT], seed: int = 0, examples: int = 240
+) -> MadeText:
     """Write synthetic text in the native format of every set, with a rule planted in each.
 
     The folder's README.md describes the rules. A tiny model learns them in minutes; the sentences have
@@ -37,6 +41,7 @@ def made_data(output: NewFolder, seed: int = 0, examples: int = 240) -> MadeText
         dna-bigbird text made-data --output made
 
     Args:
+        output: Result to write: a folder.
         seed: Seed of the random numbers: equal seeds give equal files, byte by byte.
         examples: Number of examples: for training, of every set; validation and test have a quarter
             each.

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.html_repr import html_rows
-from dna_bigbird.paths import FolderOutput, InputPath
+from dna_bigbird.paths import InputPath, OutputPath
+from dna_bigbird.result_folders import REPEATED_RUNS, atomic_directory
 from dna_bigbird.short_repr import short_repr
 
 
@@ -46,7 +48,7 @@ class RepeatedRuns:
 
 @renamed(metrics="scores")
 @checked()
-def runs(scores: list[InputPath], output: FolderOutput) -> RepeatedRuns:
+def runs(scores: list[InputPath], output: Annotated[OutputPath, REPEATED_RUNS]) -> RepeatedRuns:
     """Join the scores of runs that differ in their training seed: mean and standard deviation.
 
     The paper reports IMDb and Hyperpartisan as the mean of 5 runs.
@@ -61,11 +63,10 @@ def runs(scores: list[InputPath], output: FolderOutput) -> RepeatedRuns:
         dna-bigbird text runs --scores scores/0/metrics.json scores/1/metrics.json --output scores/mean
     """
     from dna_bigbird.evaluation.runs import runs_summary
-    from dna_bigbird.writing import atomic_directory, json_text, refuse_other_folder
+    from dna_bigbird.writing import json_text
 
     output = Path(output)
-    refuse_other_folder(output, ("metrics.json",), "summary of runs")
     joined = runs_summary([Path(each) for each in scores])
-    with atomic_directory(output) as partial:
+    with atomic_directory(output, REPEATED_RUNS) as partial:
         (partial / "metrics.json").write_bytes(json_text(joined).encode())
     return RepeatedRuns(output, joined)

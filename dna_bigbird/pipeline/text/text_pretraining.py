@@ -57,7 +57,6 @@ def pretrain(
         cpc: Hidden sentences; with attention etc.
         training: How it is trained.
     """
-    from dna_bigbird.bundles.save import check_output
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.pretraining_run import run_pretraining
     from dna_bigbird.pipeline.text import masked_text_run as steps
@@ -65,7 +64,6 @@ def pretrain(
     from dna_bigbird.pipeline.trained_bundle import save_trained, unwritten, validation_metrics
 
     output, checkpoints = Path(output), Path(checkpoints)
-    check_output(output)
     use_threads(threads)
     start = choose_start(optional_path(tokenizer), optional_path(initial), model, seed, cpc)
     encoder = start.model.encoder.config

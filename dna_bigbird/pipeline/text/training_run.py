@@ -6,7 +6,6 @@ from pathlib import Path
 from torch import nn
 
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.bundles.save import check_output
 from dna_bigbird.datasets.text.data import text_data
 from dna_bigbird.datasets.text.row_store import StoredSet
 from dna_bigbird.errors import InputError, checked_settings
@@ -37,7 +36,6 @@ def check_run(output: Path, training: TrainConfig, threads: int) -> None:
     Raises:
         InputError: If the output cannot be written, or a training setting does not work here.
     """
-    check_output(output)
     use_threads(threads)
     check_compiles(training)
     check_no_dropout(training)

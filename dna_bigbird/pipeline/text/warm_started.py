@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from dna_bigbird.choices import checked, renamed
-from dna_bigbird.paths import FolderOutput, InputPath, optional_path
+from dna_bigbird.paths import InputPath, optional_path
 from dna_bigbird.pipeline.results import ConvertedModel
+from dna_bigbird.shared_options import ModelOutput
 
 if TYPE_CHECKING:
     from dna_bigbird.interop.short_encoders import ShortEncoder
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 @checked()
 def warm_start(
     from_huggingface: InputPath,
-    output: FolderOutput,
+    output: ModelOutput,
     vocabulary: InputPath | None = None,
     max_tokens: int = 4096,
     block_size: int = 64,

@@ -230,7 +230,7 @@ def test_a_folder_with_data_is_no_place_for_a_model(here, tmp_path, capsys):
     (tmp_path / "triviaqa").mkdir()
     (tmp_path / "triviaqa" / "questions.json").write_text("[]")
     runs = f"--output {tmp_path}/triviaqa --checkpoints {tmp_path}/run"
-    assert "this folder holds questions.json and is no model" in error(capsys, f"{TRAIN} {runs}")
+    assert "the folder holds questions.json, which no run" in error(capsys, f"{TRAIN} {runs}")
     assert contents(tmp_path / "triviaqa") == {"questions.json": b"[]"}
     assert not (tmp_path / "run").exists()  # refused before the training
 

@@ -86,7 +86,7 @@ def test_evaluate_scores_and_writes_summaries(here):
 def test_predict_needs_no_summary(here):
     write_items(here / "new.jsonl", [{"document": item["document"]} for item in ITEMS[:2]])
     run("text predict --model model --data new.jsonl --output summaries")
-    assert sorted(p.name for p in (here / "summaries").glob("*.*")) == [
+    assert sorted(p.name for p in (here / "summaries").glob("p*.*")) == [
         "predictions.jsonl",
         "predictions.txt",
     ]

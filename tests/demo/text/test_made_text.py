@@ -39,9 +39,7 @@ def test_equal_settings_give_equal_bytes_and_another_seed_others():
 
 def test_a_folder_of_other_files_is_not_replaced(tmp_path):
     (tmp_path / "letters.txt").write_text("mine")
-    with pytest.raises(
-        InputError, match=r"the folder holds letters\.txt, which is not part of made"
-    ):
+    with pytest.raises(InputError, match=r"the folder holds letters\.txt, which no run"):
         write_made_text(tmp_path, seed=0, examples=EXAMPLES)
 
 

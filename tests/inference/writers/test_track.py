@@ -12,6 +12,7 @@ from dna_bigbird.inference.spool import open_spool
 from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.inference.writers.target import Target, WriteContext, frame_of
 from dna_bigbird.inference.writers.tracks import place_windows, segments_of
+from dna_bigbird.result_folders import RECORD
 from tests.bedtools_program import needs_bedtools
 
 LENGTHS = {"chr2": 900, "chr10": 500, "chr1": 700, "long_name_without_windows": 50}
@@ -101,7 +102,7 @@ def test_bigwig_holds_the_mean_of_each_base_in_a_file_a_label(spooled, tmp_path)
         WriteContext(LABELS, lambda: LENGTHS),
     )
     names = ["CTCF.bw", "K562_H3K27ac_None.bw"]
-    assert sorted(p.name for p in folder.iterdir()) == [*names, "labels.tsv"]
+    assert sorted(p.name for p in folder.iterdir()) == [RECORD, *names, "labels.tsv"]
     assert (folder / "labels.tsv").read_text().splitlines() == [
         "label\tfile", "CTCF\tCTCF.bw", "K562|H3K27ac|None\tK562_H3K27ac_None.bw",
     ]  # fmt: skip

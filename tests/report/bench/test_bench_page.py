@@ -11,6 +11,7 @@ import pytest
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.task_results import Published, Score
 from dna_bigbird.pipeline.bench.page import bench_page
+from dna_bigbird.result_folders import RECORD
 from tests.report.bench.example_tasks import (
     SOURCES,
     example_task,
@@ -215,6 +216,7 @@ def test_the_page_stands_alone(three, read_page):
     assert all(len(x["alt"]) > 40 for x in images)
     names = {path.name for path in (folder / "page").iterdir()}
     assert names == {
+            RECORD,
         "index.html", "table.md", "table.tsv", "bench_summary.png", "genomic-benchmarks_01_clear.png",
         "genomic-benchmarks_02_few.png", "genomic-benchmarks_03_unclear.png",
     }  # fmt: skip
@@ -418,9 +420,7 @@ def test_equal_results_give_equal_files_and_replace_the_page(tmp_path):
 def test_a_folder_with_something_else_is_refused(tmp_path):
     (tmp_path / "page").mkdir()
     (tmp_path / "page/notes.txt").write_text("mine")
-    with pytest.raises(
-        InputError, match=r"page: this folder holds notes\.txt and is no page of benchmark results"
-    ):
+    with pytest.raises(InputError, match=r"page: the folder holds notes\.txt"):
         written(tmp_path, example_task("a"))
     assert [path.name for path in (tmp_path / "page").iterdir()] == ["notes.txt"]
 
