@@ -26,6 +26,8 @@ from dna_bigbird.pipeline.tables_and_pictures import write_figure
 
 MOST_BLOCKS = 2048
 MOST_PANELS = 16
+MOST_HEADS = 1024
+"""Each head has a table of blocks; models have 12 to 128 heads."""
 REASONS = {
     GLOBAL: "global",
     WINDOW: "window",
@@ -61,6 +63,8 @@ def configs_of_settings(
 
 def _config(settings: dict) -> EncoderConfig:
     heads = settings.get("num_heads", EncoderConfig.num_heads)
+    if heads > MOST_HEADS:
+        raise InputError(f"--num_heads {heads}: expected at most {MOST_HEADS:,}")
     try:
         return EncoderConfig(hidden_size=64 * heads if heads > 0 else 64, **settings)
     except ValueError as error:

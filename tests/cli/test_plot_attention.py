@@ -233,6 +233,7 @@ def test_pictures_need_no_display_and_text_no_matplotlib():
         ("--layers -1", "--layers -1: layers count from 0"),
         ("--window_blocks 4", "--window_blocks 4 must be 0 or odd"),
         ("--num_heads 0", "--num_heads 0 must be at least 1"),
+        ("--num_heads 1099511627776", "--num_heads 1099511627776: expected at most"),
         (
             "--random_plan original --window_blocks 5",
             "--random_plan original has --window_blocks 3",
