@@ -281,9 +281,9 @@ def _merged(layers: Layers) -> dict:
 
 
 def _path_of(text: str, layers: Layers) -> KeyPath:
-    """Return the path of the first setting that a message names and the config has, else of the section."""
-    for name in re.findall(r"(?:--|^)(?:\w+\.)*(\w+)", text):
-        for path, part in reversed(layers):
+    """Return the path of the first setting of a message in the last layer that has one, else of the section."""
+    for path, part in reversed(layers):
+        for name in re.findall(r"(?:--|^)(?:\w+\.)*(\w+)", text):
             if name in part:
                 return (*path, name)
             for key, inner in part.items():
