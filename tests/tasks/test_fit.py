@@ -356,6 +356,7 @@ def test_patience_stops_and_stays_stopped(tiny_run, tmp_path):
     again = run(tiny_run, tmp_path, callbacks=(KillAt(stopped_after, "start"),), **settings)
     assert newest_state(tmp_path)["global_step"] == stopped_after
     assert_same_run(tmp_path, tmp_path, first, again)
+    run(tiny_run, tmp_path, **settings | {"max_steps": 6})  # it has finished, before its last step
 
 
 def test_divergence_names_step_and_examples(tiny_run, tmp_path):
