@@ -12,7 +12,7 @@ def keep_results(rules: Path) -> None:
 
     Snakemake removes the outputs of a job before it starts, and again if it fails. The commands write a
     whole result under a temporary name and exchange it, so what is there is a whole one. After a failure
-    it stays marked as incomplete: the next run makes it again. `update()` is no substitute: docs/workflow.md.
+    it stays marked as incomplete: the next run makes it again. Why `update()` is not used: docs/workflow.md.
 
     Args:
         rules: Folder of the files with the rules; those of another workflow are left alone.

@@ -40,8 +40,10 @@ def indexed_genomes(run: Mapping) -> Iterator[Genome]:
     if len(sources := own.get("genome", [])) == 1 and len(own) == 1 and is_path(sources[0]):
         candidates.append(Path(plain_path(sources[0])))
     results = results_folder(run)
-    made = _read(results / "config.yaml").get("inputs", {})
-    if "demo" in own or (own and own == {key: made[key] for key in OF_GENOME if key in made}):
+    recorded = _read(results / "config.yaml").get("inputs", {})
+    if "demo" in own or (
+        own and own == {key: recorded[key] for key in OF_GENOME if key in recorded}
+    ):
         candidates.append(results / "genome" / "genome.fa")
     for path in candidates:
         if path.is_file() and Path(f"{path}.fai").is_file():

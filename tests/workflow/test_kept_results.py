@@ -24,6 +24,13 @@ NOT_RESULTS = {"checkpoints", "benchmarks", "ballast"}
 """In the folder of results, with what a job may add to."""
 ROOM = 96 * 2**20
 SMALL = TINY | {
+    "evaluation": {
+        "examples": 8,
+        "baseline_scored_documents": 4,
+        "baseline_counted_documents": 50,
+        "unmasked_baselines": False,
+    },
+    "text": None,
     "chromatin": None,
     "predictions": {"regions": ["demo22:880,001-881,000"], "stride": {"promoter": 500}},
 }

@@ -41,15 +41,15 @@ def read_config(paths: Sequence[Path]) -> dict:
     return config
 
 
-def results_folder(config: Mapping) -> Path:
+def results_folder(run: Mapping) -> Path:
     """Return the folder of the results of a run.
 
     Example:
         >>> [str(results_folder({"name": name})) for name in ("demo", "mine")]
         ['results', 'results/mine']
     """
-    name = config["name"]
-    return Path(config.get("results") or ("results" if name == "demo" else f"results/{name}"))
+    name = run["name"]
+    return Path(run.get("results") or ("results" if name == "demo" else f"results/{name}"))
 
 
 def end_with(error: InputError) -> NoReturn:
