@@ -106,7 +106,10 @@ def test_a_full_disk_leaves_every_result(finished):
         target = f"results/tiny/{output}"
         forced = ("--cores", "1", "--configfile=changed.yaml", "--forcerun", target, "--", target)
         output_of_run = workflow.snakemake(*forced, check=False)
-        assert results_in(folder) == before, rule
+        after = results_in(folder)
+        assert before.items() <= after.items(), rule
+        # Hidden: parts of a store from which the same command continues.
+        assert all("/." in name for name in set(after) - set(before)), rule
         assert "dna_bigbird" in output_of_run
         (folder / "ballast").unlink()
     workflow.snakemake(*COMMAND)

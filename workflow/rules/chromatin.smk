@@ -18,6 +18,7 @@ rule unpack_deepsea:
         "(rm -rf {output}.part && mkdir -p {output}.part"
         " && tar -xzf {input:q} -C {output}.part --strip-components=1"
         " && rm -rf {output} && mv {output}.part {output}) > {log} 2>&1"
+        " || (rm -rf {output}.part; exit 1)"
 
 
 rule chromatin_set:

@@ -13,6 +13,7 @@ rule write_config:
         text=yaml.safe_dump(json.loads(json.dumps(config)), sort_keys=False),
     shell:
         "(printf '%s' {params.text:q} > {output}.part && mv {output}.part {output}) 2> {log}"
+        " || (rm -f {output}.part; exit 1)"
 
 
 rule report:
