@@ -40,6 +40,8 @@ class ChromatinConfig:
                 f"--background {self.background} --require_group all: every bin is in the set already; "
                 "choose one of the two"
             )
+        if self.min_positive < 0:
+            raise ValueError(f"--min_positive {self.min_positive} must not be negative")
         if self.bin < 1:
             raise ValueError(f"--bin {self.bin} must be at least 1")
         if self.window is not None:

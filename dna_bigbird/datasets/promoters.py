@@ -56,6 +56,13 @@ class PromoterConfig:
         if not 0 <= self.max_n_fraction <= 1:
             raise ValueError(f"--max_n_fraction {self.max_n_fraction} is not between 0 and 1")
 
+    def check_split(self, split: SplitConfig) -> None:
+        """Raise ValueError for regions that this way to split does not read."""
+        if self.unread and not split.folds:
+            raise ValueError(
+                "--unread belongs to --split.folds; with regions a negative is in those of its split"
+            )
+
     @property
     def methods(self) -> list[str]:
         """The kind of each negative of a promoter, in the order of the rows."""

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dna_bigbird.corpus.regions import read_region
 from dna_bigbird.datasets.groups import arrays_of, folds_of, group_windows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
@@ -85,23 +86,20 @@ class SplitConfig:
     def _held_out(self) -> tuple[tuple[int, dict[str, Spans]], ...]:
         return (VALIDATION, self._spans(self.validation)), (TEST, self._spans(self.test))
 
-    def check_chromosomes(self, genome: Genome) -> None:
-        """Raise InputError if a region is on a chromosome that the genome does not have.
+    def check_regions(self, genome: Genome, *, pieces: bool = False) -> None:
+        """Check that the genome has the regions.
+
+        Args:
+            pieces: It has only the first part of its chromosomes; regions may end after it.
 
         Raises:
-            InputError: Naming the region.
+            InputError: Naming a region on another chromosome, or beyond the end of its own.
         """
         for text in map(str, [*self.validation, *self.test]):
             try:
-                genome.resolve(text.rpartition(":")[0] or text)
+                read_region(text.rpartition(":")[0] or text if pieces else text, genome)
             except InputError as error:
-                hint = (
-                    " If it is the rest of a number with thousands commas: inside [...] leave the "
-                    "commas out or put the region in double quotes"
-                )
-                raise InputError(
-                    f"split: region {text!r}: {error}{hint if text.isdigit() else ''}"
-                ) from None
+                raise InputError(f"split: {error}") from None
 
     def as_options(self) -> str:
         """Return the command-line options that give these settings."""

@@ -10,6 +10,20 @@ from dna_bigbird.models.etc_config import OF_WEIGHTS, EtcChanges
 from dna_bigbird.models.longformer_config import LongformerChanges
 from dna_bigbird.models.performer_config import PerformerChanges
 
+SMALL = EncoderConfig(
+    hidden_size=128,
+    num_layers=2,
+    num_heads=4,
+    ffn_size=512,
+    num_segments=0,
+    positions="rotary",
+    norm_first=True,
+    stem_width=9,
+    dropout=0.2,
+    init_std=0.05,
+)
+"""The encoder of a fine-tuning without a pretrained bundle; its vocabulary and length are those of the set."""
+
 
 @dataclass(frozen=True)
 class EncoderChanges:

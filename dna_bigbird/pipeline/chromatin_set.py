@@ -87,7 +87,7 @@ def chromatin_set(
     if check_every:
         check_has_bedtools(f"--check_every {check_every}")
     reference = Genome(genome)
-    split.check_chromosomes(reference)
+    split.check_regions(reference, pieces=pieces)
     sheet = peak_rows(listed_paths(peaks))
     check_paths(chromatin_set, {"output": output}, also_read=[row.path for row in sheet])
     data, config = build_rows(

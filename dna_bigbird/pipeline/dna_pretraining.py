@@ -18,7 +18,7 @@ from dna_bigbird.datasets.hidden_sentence_examples import (
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.repeat_weights import RepeatWeighted
 from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.errors import InputError, note
+from dna_bigbird.errors import note
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.pipeline.pretraining_reading import PretrainingReading
@@ -27,7 +27,7 @@ from dna_bigbird.pipeline.read_regions import read_in_pretraining
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.cpc_task import CpcTask
-from dna_bigbird.tasks.objective_config import CpcConfig, ObjectiveConfig
+from dna_bigbird.tasks.objective_config import ObjectiveConfig
 from dna_bigbird.tasks.pretraining_task import PretrainingTask
 from dna_bigbird.tasks.processes import is_first_on_node
 
@@ -63,36 +63,6 @@ def open_corpus(
     if is_first_on_node():
         verify_stores(corpus.stores.values())
     return corpus
-
-
-def objective_of(
-    model: EncoderConfig,
-    cpc: CpcConfig,
-    nsp_weight: float | None,
-    repeat_weight: float,
-    sites_share: float,
-) -> ObjectiveConfig:
-    """Return the objective of a model: with NSP, or with CPC if its attention is etc.
-
-    Raises:
-        InputError: If --cpc is given for another attention.
-        ValueError: If a weight or share is out of range.
-    """
-    is_etc = model.attention == "etc"
-    if not is_etc and cpc != CpcConfig():
-        raise InputError("--cpc is read with --model.attention etc only: add that, or leave it out")
-    size, fewest = model.etc.tokens_per_global, max(cpc.fewest_sentences, 2)
-    if is_etc and cpc.weight and model.max_tokens < fewest * size:
-        raise InputError(
-            f"--model.max_tokens {model.max_tokens} is less than {fewest} sentences of "
-            f"--model.etc.tokens_per_global {size} (--cpc.fewest_sentences): none would ever be hidden; give "
-            "smaller sentences, or --cpc.weight 0"
-        )
-    if nsp_weight is None:
-        nsp_weight = 0.0 if is_etc else 1.0
-    return ObjectiveConfig(
-        nsp_weight, repeat_weight, sites_share, cpc if is_etc and cpc.weight else None
-    )
 
 
 def pretraining_examples(

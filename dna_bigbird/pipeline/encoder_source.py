@@ -12,24 +12,11 @@ from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_to
 from dna_bigbird.corpus.tokenizer_files import Tokenizer
 from dna_bigbird.errors import InputError, checked_settings, note
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.encoder_changes import EncoderChanges
+from dna_bigbird.models.encoder_changes import SMALL, EncoderChanges
 from dna_bigbird.tasks.processes import is_first_on_node
 
 BASES = "bases"
 """What `--tokenizer` is for one token per base."""
-SMALL = EncoderConfig(
-    hidden_size=128,
-    num_layers=2,
-    num_heads=4,
-    ffn_size=512,
-    num_segments=0,
-    positions="rotary",
-    norm_first=True,
-    stem_width=9,
-    dropout=0.2,
-    init_std=0.05,
-)
-"""The encoder of a fine-tuning without a pretrained bundle; its vocabulary and length are those of the set."""
 ENDS = 2
 """[CLS] and [SEP]."""
 

@@ -126,10 +126,7 @@ def evaluate_lm(
 
     if examples < 1 or batch_size < 1:
         raise InputError(f"--examples {examples} --batch_size {batch_size}: expected at least 1")
-    if kenlm and not unmasked_baselines:
-        raise InputError(
-            "--kenlm true: its n-grams are causal; leave out --unmasked_baselines false"
-        )
+    check_baselines(kenlm, unmasked_baselines)
     if kenlm and kenlm_missing():
         raise InputError(f"--kenlm: not installed: {kenlm_missing()}; see docs/experiments.md")
     with checked_settings():
@@ -157,3 +154,11 @@ def evaluate_lm(
         path.write_text(json_text(language_tables.with_descriptions(metrics)))
         write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     return LanguageEvaluation(output, report, Metrics.from_json(metrics))
+
+
+def check_baselines(kenlm: bool, unmasked_baselines: bool) -> None:
+    """Raise InputError if baselines are asked for and left out."""
+    if kenlm and not unmasked_baselines:
+        raise InputError(
+            "--kenlm true: its n-grams are causal; leave out --unmasked_baselines false"
+        )

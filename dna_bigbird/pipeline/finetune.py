@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.choices import checked
+from dna_bigbird.errors import InputError
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.words_config import WordsConfig
@@ -53,8 +54,8 @@ def finetune(
     """Fine-tune a pretrained model on a labelled set.
 
     Killed and started again with the same command, it continues from the newest checkpoint and ends
-    with the same weights. With other settings or inputs it starts over with a note and moves the earlier
-    states to a subfolder of `checkpoints`. The bundle has the weights of the step with the
+    with the same weights. With other settings or inputs an unfinished run is not given up: that needs another
+    folder of `checkpoints`. The states of a finished one move to a subfolder. The bundle has the weights of the step with the
     highest score on validation: macro AUROC of labels, Matthews correlation of classes, Pearson correlation
     of targets.
 
@@ -94,7 +95,6 @@ def finetune(
             the baselines kmer and gc on the same rows (SCORED.kmer.h5, SCORED.gc.h5).
     """
     from dna_bigbird.datasets.same_genome import open_labelled_set
-    from dna_bigbird.errors import InputError
     from dna_bigbird.limits import use_threads
     from dna_bigbird.models.lora import merge
     from dna_bigbird.pipeline import label_model as steps
@@ -107,12 +107,7 @@ def finetune(
     from dna_bigbird.tasks.processes import is_first_on_node
 
     data, output = named_paths(data=data, output=output)
-    if dropout is not None and not 0 <= dropout < 1:
-        raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
-    if freeze and lora.rank:
-        raise InputError(
-            "--freeze encoder with --lora.rank: LoRA trains the encoder; leave one out"
-        )
+    check_trained_part(dropout, freeze, lora)
     test_output = optional_path(scored)
     use_threads(threads)
     source = open_source(pretrained, optional_path(tokenizer), model, from_scratch=from_scratch)
@@ -166,3 +161,13 @@ def finetune(
     if test_output is None or not trained.is_writer:
         return trained
     return score_trained(trained, data, optional_path(genome), test_output, seed)
+
+
+def check_trained_part(dropout: float | None, freeze: str | None, lora: LoraConfig) -> None:
+    """Raise InputError for a share of dropout out of range, or two ways to train the encoder."""
+    if dropout is not None and not 0 <= dropout < 1:
+        raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
+    if freeze and lora.rank:
+        raise InputError(
+            "--freeze encoder with --lora.rank: LoRA trains the encoder; leave one out"
+        )

@@ -62,11 +62,16 @@ def plan(configfile: list[InputPath] | InputPath, threads: ProcessThreads = 0) -
     """
     from pathlib import Path
 
-    from dna_bigbird.inputs.configs.run_config import read_config
+    from dna_bigbird.inputs.configs.config_files import read_config_files
+    from dna_bigbird.inputs.configs.run_config import check_config
     from dna_bigbird.limits import use_threads
     from dna_bigbird.pipeline.plan_steps import device_name, planned_steps
+    from dna_bigbird.pipeline.run_settings import check_settings
 
     paths = [configfile] if isinstance(configfile, Path | str) else list(configfile)
-    run = read_config(paths)
+    files = read_config_files(paths)
+    run = files.values()
+    check_config(run, files)
+    check_settings(run, files)
     use_threads(threads)
     return RunPlan(run["name"], tuple(planned_steps(run)), device_name())

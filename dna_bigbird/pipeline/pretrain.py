@@ -11,7 +11,7 @@ from dna_bigbird.pipeline.results import DryRun, TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Checkpoints, ProcessThreads, Progress, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.objective_config import CpcConfig
+from dna_bigbird.tasks.objective_config import CpcConfig, objective_of
 
 DEFAULT_VALIDATION_EXAMPLES = 256
 
@@ -45,8 +45,8 @@ def pretrain(
     --model.etc.tokens_per_global tokens are a sentence, and hidden ones are found among others.
 
     Killed and started again with the same command, it continues from the newest checkpoint and ends
-    with the same weights. With other settings or inputs it starts over with a note and moves the earlier
-    states to a subfolder of `checkpoints`. The bundle has the weights of the step with the
+    with the same weights. With other settings or inputs an unfinished run is not given up: that needs another
+    folder of `checkpoints`. The states of a finished one move to a subfolder. The bundle has the weights of the step with the
     fewest bits per base on validation.
 
     Examples:
@@ -82,7 +82,6 @@ def pretrain(
     """
     tokenizer, initial = optional_path(tokenizer), optional_path(initial)
     if dry_run:
-        from dna_bigbird.pipeline.dna_pretraining import objective_of
         from dna_bigbird.pipeline.dry_pretraining import dry_run as estimate
         from dna_bigbird.pipeline.dry_pretraining import sized
 
@@ -102,7 +101,7 @@ def pretrain(
     start = choose_start(tokenizer, initial, model)
     encoder = start.encoder
     with checked_settings():
-        objective = steps.objective_of(
+        objective = objective_of(
             encoder, cpc, nsp_weight, repeat_weight, sites_share if sites else 0.0
         )
     use_threads(threads)

@@ -77,15 +77,12 @@ def promoter_set(
         config = PromoterConfig(
             upstream, downstream, negatives, max_n_fraction, training_negatives, regions
         )
-        if unread and not split.folds:
-            raise ValueError(
-                "--unread belongs to --split.folds; with regions a negative is in those of its split"
-            )
+        config.check_split(split)
     files = [avoid] if isinstance(avoid, str) else avoid
     avoided = [Path(file) for file in files] if config.has_genomic else []
     reference = Genome(genome)
-    split.check_chromosomes(reference)
-    SplitConfig(test=regions).check_chromosomes(reference)
+    for each in (split, SplitConfig(test=regions)):
+        each.check_regions(reference, pieces=pieces)
     site_files = [sites] if isinstance(sites, str | Path) else sites
     starts = {str(file): read_sites(file, site_format) for file in site_files}
     data = build_promoters(

@@ -102,7 +102,7 @@ def sequence_set(
     check_paths(sequence_set, {"output": output}, also_read=[file.path for file in files])
     rows, roles = read_rows(files, columns, reference)
     if reference is not None and rows[0].interval is not None:
-        split.check_chromosomes(reference)
+        split.check_regions(reference)
     label_names = names if names and rows[0].interval is None else columns.label_names
     labels = encode_labels(
         rows, label_names[: len(rows[0].labels)], label_type=type, positive=positive

@@ -128,12 +128,12 @@ def fit(
         checkpoints: Folder for the state of the run; see tasks.run_folder.
         seed: Seeds dropout; the data has seeds of its own and the model is already initialised.
         settings: Everything else that decides the result (architecture, input checksums); with
-            other settings the run starts over.
+            other settings a finished run starts over, and an unfinished one is refused.
         callbacks: More Lightning callbacks, called first.
 
     Raises:
-        InputError: If the loss stops being a number, another process trains in the folder, the
-            processes end with different weights, another process of the run has ended, a checkpoint
+        InputError: If the loss stops being a number, another process trains in the folder, other settings
+            began an unfinished run there, the processes end with different weights, another process of the run has ended, a checkpoint
             cannot be read now, or the best weights are damaged.
     """
     is_writer = rank_zero_only.rank in (None, 0)

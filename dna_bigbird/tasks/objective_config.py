@@ -2,7 +2,8 @@
 
 from dataclasses import asdict, dataclass
 
-from dna_bigbird.models.config import CPC, PRETRAINING_HEADS
+from dna_bigbird.errors import InputError
+from dna_bigbird.models.config import CPC, PRETRAINING_HEADS, EncoderConfig
 
 
 @dataclass(frozen=True)
@@ -79,3 +80,33 @@ class ObjectiveConfig:
         if self.cpc is None:
             del settings["cpc"]
         return settings
+
+
+def objective_of(
+    model: EncoderConfig,
+    cpc: CpcConfig,
+    nsp_weight: float | None,
+    repeat_weight: float,
+    sites_share: float,
+) -> ObjectiveConfig:
+    """Return the objective of a model: with NSP, or with CPC if its attention is etc.
+
+    Raises:
+        InputError: If --cpc is given for another attention.
+        ValueError: If a weight or share is out of range.
+    """
+    is_etc = model.attention == "etc"
+    if not is_etc and cpc != CpcConfig():
+        raise InputError("--cpc is read with --model.attention etc only: add that, or leave it out")
+    size, fewest = model.etc.tokens_per_global, max(cpc.fewest_sentences, 2)
+    if is_etc and cpc.weight and model.max_tokens < fewest * size:
+        raise InputError(
+            f"--model.max_tokens {model.max_tokens} is less than {fewest} sentences of "
+            f"--model.etc.tokens_per_global {size} (--cpc.fewest_sentences): none would ever be hidden; give "
+            "smaller sentences, or --cpc.weight 0"
+        )
+    if nsp_weight is None:
+        nsp_weight = 0.0 if is_etc else 1.0
+    return ObjectiveConfig(
+        nsp_weight, repeat_weight, sites_share, cpc if is_etc and cpc.weight else None
+    )

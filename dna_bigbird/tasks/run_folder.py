@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dna_bigbird.errors import note
+from dna_bigbird.errors import InputError, note
 from dna_bigbird.locks import kernel_lock
 from dna_bigbird.scratch import remove_dead_scratch
 from dna_bigbird.tasks.checkpoint_files import WHOLE_STATE, DamagedError, read_checkpoint
@@ -74,7 +74,7 @@ def open_run(
 ) -> Path | None:
     """Return the checkpoint to continue from, or None to begin.
 
-    What other settings or inputs began, and what is damaged, is moved to a new folder
+    A finished run of other settings or inputs, and what is damaged, is moved to a new folder
     `superseded-…` with a note that says why.
 
     Args:
@@ -85,7 +85,8 @@ def open_run(
             with the settings (`read_chosen`), but not compared with those of a later start.
 
     Raises:
-        InputError: If something in the folder cannot be read or written now; nothing is changed.
+        InputError: If something in the folder cannot be read or written now, or other settings began a
+            run that has not finished; nothing is changed.
     """
     settings = json.loads(json.dumps(settings))
     with usable(folder):
@@ -98,6 +99,7 @@ def open_run(
             states = list_checkpoints(folder, "step") + list_checkpoints(folder, "best")
             if states:
                 change = describe_change(begun, settings)
+                refuse_unfinished(folder, begun, change)
                 # The settings first: a kill in between leaves nothing that could be continued.
                 others = [folder / name for name in (SETTINGS, *TABLES)]
                 moved = set_aside(folder, [others[0], *states, *others[1:]])
@@ -109,6 +111,24 @@ def open_run(
         newest = newest_usable(folder)
         set_newer_aside(folder, newest)
     return newest
+
+
+def refuse_unfinished(folder: Path, begun: dict | None, change: str) -> None:
+    """Raise InputError if the run of these settings has steps left: another one would give up its work."""
+    training = (begun or {}).get("training", {})
+    states = list_checkpoints(folder, "step")
+    if not states or step_of(states[-1]) >= training.get("max_steps", 0):
+        return
+    if training.get("patience"):
+        with contextlib.suppress(DamagedError):
+            keeper = keeper_state(states[-1], read_checkpoint(states[-1], WHOLE_STATE))
+            if keeper["validations_since_best"] >= training["patience"]:
+                return
+    raise InputError(
+        f"{folder}: {change}, and the training there is at step {step_of(states[-1])} of "
+        f"{training['max_steps']}; with the earlier settings it continues. To start over, give --checkpoints "
+        "another folder, or move this one away"
+    )
 
 
 def write_settings(folder: Path, settings: dict, choose: Callable[[], dict] | None) -> None:
@@ -132,7 +152,8 @@ def newest_usable(folder: Path) -> Path | None:
     run = run_sha256(folder)
     for path in reversed(list_checkpoints(folder, "step")):
         try:
-            best_step = best_step_of(path, read_checkpoint(path, WHOLE_STATE, run))
+            state = read_checkpoint(path, WHOLE_STATE, run)
+            best_step = keeper_state(path, state)["best_step"]
             if best_step is not None:
                 read_checkpoint(best_path(folder, best_step), run=run)
         except DamagedError as error:
@@ -142,15 +163,15 @@ def newest_usable(folder: Path) -> Path | None:
     return None
 
 
-def best_step_of(path: Path, state: dict[str, Any]) -> int | None:
-    """Return the step of the best validation that a training state remembers; None before any.
+def keeper_state(path: Path, state: dict[str, Any]) -> dict[str, Any]:
+    """Return what a training state remembers of its validations; `best_step` is None before any.
 
     Raises:
         DamagedError: If it lacks that entry.
     """
     for name, callback in state["callbacks"].items():
         if name.startswith("Checkpoints") and "best_step" in callback:
-            return callback["best_step"]
+            return callback
     raise DamagedError(f"{path}: damaged: it lacks the step of the best validation")
 
 

@@ -59,7 +59,7 @@ def test_contradictions_and_typing_errors(tmp_path):
         SplitConfig(test=["chr1:5"])
     (tmp_path / "toy.fa").write_text(">chr1\nACGT\n")
     with pytest.raises(InputError, match="split: region 'chr2': chromosome 'chr2' is not in toy"):
-        CONFIG.check_chromosomes(Genome(tmp_path / "toy.fa"))
+        CONFIG.check_regions(Genome(tmp_path / "toy.fa"))
 
 
 def test_rows_of_a_set_go_where_single_windows_go():

@@ -211,6 +211,23 @@ def test_other_settings_start_over_and_say_so(tiny_run, tmp_path, capsys):
     assert_same_run(tmp_path / "a", tmp_path / "b", fresh, changed)
 
 
+@pytest.mark.parametrize(
+    "changed", [{"max_steps": 16}, {"accumulate": 4}, {"learning_rate": 0.5}], ids=str
+)
+def test_an_unfinished_run_of_other_settings_is_not_given_up(tiny_run, tmp_path, settings, changed):
+    undisturbed = run(tiny_run, tmp_path / "a", **settings)
+    with pytest.raises(KilledError, match="on purpose"):
+        run(tiny_run, tmp_path / "b", callbacks=(KillAt(9, "start"),), **settings)
+    before = {path: path.read_bytes() for path in (tmp_path / "b").iterdir()}
+    with pytest.raises(InputError, match=r"^\S*/b: settings changed .*--checkpoints") as caught:
+        run(tiny_run, tmp_path / "b", **settings | changed)
+    assert "step 9 of 12" in str(caught.value)
+    assert {path: path.read_bytes() for path in (tmp_path / "b").iterdir()} == before
+    continued = run(tiny_run, tmp_path / "b", **settings)
+    assert_same_run(tmp_path / "a", tmp_path / "b", undisturbed, continued)
+    run(tiny_run, tmp_path / "b", **settings | changed)  # it has finished
+
+
 @pytest.fixture
 def bf16_here(monkeypatch):
     """Function (bool): whether this machine now has bfloat16 products."""
@@ -339,6 +356,7 @@ def test_patience_stops_and_stays_stopped(tiny_run, tmp_path):
     again = run(tiny_run, tmp_path, callbacks=(KillAt(stopped_after, "start"),), **settings)
     assert newest_state(tmp_path)["global_step"] == stopped_after
     assert_same_run(tmp_path, tmp_path, first, again)
+    run(tiny_run, tmp_path, **settings | {"max_steps": 6})  # it has finished, before its last step
 
 
 def test_divergence_names_step_and_examples(tiny_run, tmp_path):

@@ -273,10 +273,10 @@ def test_a_run_from_a_bundle_has_no_pretraining(workflow):
 def test_sections_with_defaults_may_be_left_out(workflow):
     sections = ("documents", "tokenizer", "model", "masking", "objective", "evaluation")
     absent = dict.fromkeys(sections)
-    config = workflow.config(name="mine", **absent, pretraining={"max_steps": 5})
+    config = workflow.config(name="mine", **absent, pretraining={"max_steps": 100})
     output = workflow.snakemake("-n", "-p", "--configfile", config)
     (pretrain,) = [x for x in workflow.commands_of(output) if x.startswith("pretrain ")]
-    assert re.search(r"--threads \d+ +--training.max_steps 5$", pretrain)
+    assert re.search(r"--threads \d+ +--training.max_steps 100$", pretrain)
 
 
 def test_a_failed_command_before_a_pipe_fails_the_rule(workflow):

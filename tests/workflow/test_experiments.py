@@ -25,7 +25,12 @@ TWO = {
     "variants": {
         "short": {
             "model": {"attention": "full", "max_tokens": 64},
-            "pretraining": {"batch_size": 12, "max_steps": 6},
+            "pretraining": {
+                "batch_size": 12,
+                "max_steps": 6,
+                "validate_every": 2,
+                "warmup_steps": 0,
+            },
             "evaluation": {"examples": 12},
         },
         "long": {},

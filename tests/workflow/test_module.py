@@ -119,6 +119,20 @@ def test_jobs_run_and_other_rules_keep_their_strict_mode_and_prefix(other):
     other.snakemake("--cores", "1", "failing.txt", check=False)
 
 
+def test_results_of_the_module_outlive_a_job_that_fails_and_others_do_not(other):
+    genome, failing = (other.folder / x for x in ("results/genome/genome.fa", "failing.txt"))
+    other.snakemake("--cores", "1", "dna_bigbird_genome")
+    before = genome.read_bytes()
+    (other.folder / "results/inputs/demo/demo.fa").write_text(">demo22\nA!C\n")
+    failing.write_text("of an earlier run\n")
+    forced = ("--keep-going", "--forcerun", "dna_bigbird_genome", "failing.txt")
+    targets = ("results/genome/genome.fa", "failing.txt")
+    said = other.snakemake("--cores", "1", *forced, "--", *targets, check=False)
+    assert "Error in rule dna_bigbird_genome" in said
+    assert genome.read_bytes() == before
+    assert not failing.exists()
+
+
 def test_files_of_the_command_line_come_last():
     """Snakemake lists them first, and lets them win."""
     workflow = SimpleNamespace(configfiles=["/cli", "/own"], overwrite_configfiles=["/cli"])

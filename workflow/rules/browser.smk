@@ -14,9 +14,7 @@ rule browser_regions:
     params:
         regions=BROWSER["regions"],
     run:
-        Path(output[0]).write_text(
-            regions_with_windows(params.regions, input.genome, input.model)
-        )
+        write_regions(output[0], params.regions, input.genome, input.model)
 
 
 rule browser_predictions:

@@ -12,8 +12,8 @@ TRACK_SUFFIXES = tuple(
 )
 
 
-def regions_with_windows(regions, fasta, model):
-    """BED rows of regions with a window of the model on either side, joined where they overlap.
+def write_regions(output, regions, fasta, model):
+    """Write BED rows of regions with a window of the model on either side, joined where they overlap.
 
     So every base of a region is in the middle of a window, even if the region is shorter than one.
     """
@@ -24,9 +24,9 @@ def regions_with_windows(regions, fasta, model):
     window_bp = json.loads(Path(model, "config.json").read_text())["window_bp"]
     genome = Genome(fasta)
     intervals = [find_region(genome, region) for region in regions]
-    return "".join(
-        f"{row}\n" for row in bed_rows(Extents.around(genome, intervals, window_bp))
-    )
+    rows = bed_rows(Extents.around(genome, intervals, window_bp))
+    with atomic_path(Path(output)) as path:
+        path.write_text("".join(f"{row}\n" for row in rows))
 
 
 def observed_peaks():

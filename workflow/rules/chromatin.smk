@@ -15,7 +15,10 @@ rule unpack_deepsea:
         mem_mb=1000,
         runtime=120,
     shell:
-        "(mkdir -p {output} && tar -xzf {input:q} -C {output} --strip-components=1) > {log} 2>&1"
+        "(rm -rf {output}.part && mkdir -p {output}.part"
+        " && tar -xzf {input:q} -C {output}.part --strip-components=1"
+        " && rm -rf {output} && mv {output}.part {output}) > {log} 2>&1"
+        " || (rm -rf {output}.part; exit 1)"
 
 
 rule chromatin_set:

@@ -14,7 +14,7 @@ from dna_bigbird import __version__
 from dna_bigbird import watchdog
 from dna_bigbird.bundles.bundled import bundled_encoder
 from dna_bigbird.inputs.configs.module_config import check_prefix
-from dna_bigbird.inputs.configs.run_config import end_with
+from dna_bigbird.inputs.configs.run_config import end_with, results_folder
 from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
 from dna_bigbird.inputs.configs.sources import is_path, plain_path
 from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
@@ -25,6 +25,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.inputs.specs import find_spec, read_spec
 from dna_bigbird.resources import import_folder, resource_folder
+from dna_bigbird.writing import atomic_path
 
 # Who runs the workflow: for `dna-bigbird clear-lock`, and for jobs to end with it if it is killed.
 watchdog.announce(is_job=workflow.subprocess_exec, is_cluster_job=workflow.remote_exec)
@@ -39,9 +40,7 @@ NAME = config["name"]
 HAS_GENOME = "assembly" in config
 # Documents, tokenizer and pretrained model are made, unless the config names a pretrained bundle.
 HAS_PRETRAINING = HAS_GENOME and "pretrained" not in config
-RES = config.get("results", "").rstrip("/") or (
-    "results" if NAME == "demo" else f"results/{NAME}"
-)
+RES = str(results_folder(config))
 LOGS = f"logs/{NAME}"
 try:
     check_prefix(workflow, RES)

@@ -24,7 +24,8 @@ rule leakage:
         version=VERSION,
     shell:
         "{params.run} leakage --genome {input.genome} --data {input.data} --output {log.leaks}"
-        " > {log.text} 2>&1 && cp {log.leaks} {output}"
+        " > {log.text} 2>&1 && (cp {log.leaks} {output}.part && mv {output}.part {output}"
+        " || (rm -f {output}.part; exit 1))"
 
 
 rule baseline:

@@ -12,7 +12,8 @@ rule prediction_regions:
     params:
         rows=bed_rows(map(parse_region, PREDICTIONS.get("regions", []))),
     shell:
-        "printf '%s\\n' {params.rows:q} > {output} 2> {log}"
+        "(printf '%s\\n' {params.rows:q} > {output}.part && mv {output}.part {output}) 2> {log}"
+        " || (rm -f {output}.part; exit 1)"
 
 
 rule predict:

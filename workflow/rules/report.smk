@@ -12,7 +12,8 @@ rule write_config:
     params:
         text=yaml.safe_dump(json.loads(json.dumps(config)), sort_keys=False),
     shell:
-        "printf '%s' {params.text:q} > {output} 2> {log}"
+        "(printf '%s' {params.text:q} > {output}.part && mv {output}.part {output}) 2> {log}"
+        " || (rm -f {output}.part; exit 1)"
 
 
 rule report:

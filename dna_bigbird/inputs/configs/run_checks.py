@@ -118,6 +118,7 @@ def region_texts(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
     ]
     for path, section in head_sections(run):
         lists.append(((*path, "splits"), section.get("splits", {}), ("validation", "test")))
+        lists.append((path, section, ("unread",)))
     for path, section, keys in lists:
         for key in keys:
             for i, region in enumerate(section.get(key, [])):

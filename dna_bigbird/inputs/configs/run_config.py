@@ -1,7 +1,7 @@
 """Reads the config of a run, or checks the one that Snakemake has read."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -50,6 +50,17 @@ def read_config(paths: Sequence[Path]) -> dict:
     config = files.values()
     check_config(config, files)
     return config
+
+
+def results_folder(run: Mapping) -> Path:
+    """Return the folder of the results of a run.
+
+    Example:
+        >>> [str(results_folder({"name": name})) for name in ("demo", "mine")]
+        ['results', 'results/mine']
+    """
+    name = run["name"]
+    return Path(run.get("results") or ("results" if name == "demo" else f"results/{name}"))
 
 
 def end_with(error: InputError) -> NoReturn:

@@ -15,7 +15,7 @@ from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.etc_encoder import EtcEncoder
 from dna_bigbird.pipeline import dna_pretraining as steps
 from dna_bigbird.pipeline.pretraining_reading import PretrainingReading
-from dna_bigbird.tasks.objective_config import CpcConfig, ObjectiveConfig
+from dna_bigbird.tasks.objective_config import CpcConfig, ObjectiveConfig, objective_of
 from tests.toy_project import FINETUNE, PRETRAIN, refused, run
 
 ETC = "--model.attention etc --model.etc.radius 6 --model.etc.tokens_per_global 8 --cpc.fewest_sentences 4"
@@ -76,7 +76,7 @@ def test_validation_masks_are_those_of_the_other_model():
             each,
             MaskingConfig(),
             1,
-            steps.objective_of(each, CpcConfig(fewest_sentences=4), None, 1.0, 0.0)
+            objective_of(each, CpcConfig(fewest_sentences=4), None, 1.0, 0.0)
             if each is etc
             else ObjectiveConfig(),
             PretrainingReading(),
