@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
-from dna_bigbird.genome.start_site import whole_number
+from dna_bigbird.files import numbered_lines
+from dna_bigbird.genome.start_site import position
 
 _COLUMNS = 9
 _GTF_ATTRIBUTE = re.compile(
@@ -32,25 +32,24 @@ def annotation_rows(path: Path | str) -> Iterator[tuple[list[str], int]]:
     Raises:
         InputError: Naming file and line, for another number of columns, or a start or end that is not a position.
     """
-    with open_text(path) as text:
-        for number, line in enumerate(text, start=1):
-            if line.startswith(("##FASTA", ">")):
-                return
-            if line.startswith("#") or not line.strip():
-                continue
-            fields = line.rstrip("\n").split("\t")
-            while len(fields) > _COLUMNS and not fields[-1].strip():
-                fields.pop()
-            where = f"{path}:{number}"
-            if len(fields) != _COLUMNS:
-                raise InputError(
-                    f"{where}: {len(fields)} column{'s' * (len(fields) != 1)} between tabs, "
-                    f"expected {_COLUMNS}. Is this a GTF or GFF file?"
-                )
-            start, end = (whole_number(fields[i], n, where) for i, n in ((3, "start"), (4, "end")))
-            if start > end:
-                raise InputError(f"{where}: start {start} is beyond end {end}")
-            yield fields, number
+    for number, line in numbered_lines(path):
+        if line.startswith(("##FASTA", ">")):
+            return
+        if line.startswith("#") or not line.strip():
+            continue
+        fields = line.rstrip("\n").split("\t")
+        while len(fields) > _COLUMNS and not fields[-1].strip():
+            fields.pop()
+        where = f"{path}:{number}"
+        if len(fields) != _COLUMNS:
+            raise InputError(
+                f"{where}: {len(fields)} column{'s' * (len(fields) != 1)} between tabs, "
+                f"expected {_COLUMNS}. Is this a GTF or GFF file?"
+            )
+        start, end = (position(fields[i], n, where) for i, n in ((3, "start"), (4, "end")))
+        if start > end:
+            raise InputError(f"{where}: start {start} is beyond end {end}")
+        yield fields, number
 
 
 def gtf_attributes(text: str, where: str) -> dict[str, str]:
@@ -64,15 +63,15 @@ def gtf_attributes(text: str, where: str) -> dict[str, str]:
         {'gene_id': 'G', 'note': 'a; "b"', 'level': '2', 'partial': ''}
     """
     attributes: dict[str, str] = {}
-    position = 0
-    while not _GTF_END.match(text, position):
-        match = _GTF_ATTRIBUTE.match(text, position)
+    at = 0
+    while not _GTF_END.match(text, at):
+        match = _GTF_ATTRIBUTE.match(text, at)
         if not match:
             raise _unreadable(text, where, 'key "value"; (GTF)')
         key, escaped, literal, bare = match.groups()
         value = re.sub(r"\\(.)", r"\1", escaped) if escaped is not None else literal or bare or ""
         attributes.setdefault(key, value)
-        position = match.end()
+        at = match.end()
     return attributes
 
 
