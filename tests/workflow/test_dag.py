@@ -238,6 +238,22 @@ def test_peak_files_are_named_in_the_config(workflow, peaks, words):
     assert "--truth_peaks" not in output
 
 
+def test_labels_of_peaks_are_what_is_written(workflow):
+    """YAML reads them as false, nothing, a number and a date; Snakemake's wildcards are in braces."""
+    (workflow.folder / "g.fa").write_text(">chr1\nACGT\n")
+    (workflow.folder / "a.bed").write_text("chr1\t1\t2\n")
+    changes = {"inputs": {"genome": ["./g.fa"], "peaks": "PEAKS"}, "promoter": None}
+    changes |= {"predictions__browser__labels": ["{x}", "NO"], "predictions__variants": None}
+    path = workflow.folder / workflow.config(assembly="toy", **changes)
+    keys = ("NO", "null", "007", "2001-01-01", "'{x}'")
+    path.write_text(
+        path.read_text().replace("PEAKS", "{" + ", ".join(f"{x}: ./a.bed" for x in keys) + "}")
+    )
+    output = workflow.snakemake("-n", "-p", "--configfile", path.name)
+    assert "--peaks NO=a.bed null=a.bed 007=a.bed 2001-01-01=a.bed '{x}=a.bed'" in output
+    assert "--names attribution predicted 'NO observed' '{x} observed'" in output
+
+
 def test_a_run_from_a_bundle_has_no_pretraining(workflow):
     sections = (
         "documents",

@@ -40,7 +40,7 @@ rule browser_predictions:
     params:
         run=command,
         version=VERSION,
-        labels=option("labels", BROWSER["labels"]),
+        labels=lambda wildcards: option("labels", BROWSER["labels"]),
         span="--span bin" if BROWSER["model"] == "chromatin" else "",
         stride=stride_of(BROWSER["model"]),
         precision=prediction_precision(),
@@ -71,7 +71,7 @@ rule browser_attributions:
     params:
         run=command,
         version=VERSION,
-        labels=option("labels", BROWSER["labels"]),
+        labels=lambda wildcards: option("labels", BROWSER["labels"]),
         stride=stride_of(BROWSER["model"]),
     shell:
         "{params.run} attribute --fasta {input.genome} --bed {input.bed} --model {input.model}"
@@ -101,8 +101,8 @@ rule browser:
         version=VERSION,
         title=option("title", BROWSER_TITLE),
         regions=option("region", BROWSER["regions"]),
-        tracks=shlex.join(TRACK_FILES),
-        names=shlex.join(TRACK_NAMES),
+        tracks=lambda wildcards: shlex.join(TRACK_FILES),
+        names=lambda wildcards: shlex.join(TRACK_NAMES),
     shell:
         "{params.run} view --fasta {input.genome} {params.regions} --output {output} {params.title}"
         " --tracks {input.computed} {params.tracks} --names attribution predicted {params.names}"

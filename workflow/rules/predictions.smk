@@ -158,7 +158,9 @@ rule mutagenesis:
     params:
         run=command,
         version=VERSION,
-        options=options({k: v for k, v in MUTAGENESIS.items() if k != "model"}),
+        options=lambda wildcards: options(
+            {k: v for k, v in MUTAGENESIS.items() if k != "model"}
+        ),
         precision=prediction_precision(),
     shell:
         "{params.run} mutagenesis --fasta {input.genome} --model {input.model}"
