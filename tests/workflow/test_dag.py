@@ -1,5 +1,6 @@
 """The workflow plans the same jobs however it is called, with commands that the program understands."""
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -236,6 +237,27 @@ def test_peak_files_are_named_in_the_config(workflow, peaks, words):
     assert words in output
     assert "a.bed, b.bed" in output
     assert "--truth_peaks" not in output
+
+
+@pytest.mark.slow
+def test_peaks_of_other_content_and_an_older_time_are_noticed(workflow):
+    """As `cp -p`, `rsync -t` and `tar` leave them; equal content with a newer time makes nothing."""
+    folder = workflow.folder
+    (folder / "g.fa").write_text(f">chr1\n{'ACGTTGCA' * 5000}\n")
+    (folder / "a.bed").write_text("chr1\t1000\t1400\nchr1\t22000\t22400\nchr1\t32000\t32400\n")
+    (folder / "sheet.tsv").write_text("label\tgroup\tcell\tpath\nA\tTF\tK562\ta.bed\n")
+    splits = {"validation": ["chr1:20001-30000"], "test": ["chr1:30001-40000"]}
+    inputs = {"genome": ["./g.fa"], "peaks": "./sheet.tsv"}
+    changes = {"promoter": None, "predictions": None, "splits": splits, "inputs": inputs}
+    config = workflow.config(name="mine", assembly="toy", **changes)
+    arguments = ("--cores", "1", "--configfile", config, "--", "results/mine/chromatin/set.h5")
+    workflow.snakemake(*arguments)
+    assert "Nothing to be done" in workflow.snakemake(*arguments)
+    os.utime(folder / "a.bed")
+    assert "Nothing to be done" in workflow.snakemake(*arguments)
+    (folder / "a.bed").write_text((folder / "a.bed").read_text().replace("1000", "1200"))
+    os.utime(folder / "a.bed", (1e9, 1e9))
+    assert workflow.jobs_of(workflow.snakemake("-n", *arguments))["chromatin_set"] == 1
 
 
 def test_labels_of_peaks_are_what_is_written(workflow):

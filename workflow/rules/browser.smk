@@ -99,6 +99,7 @@ rule browser:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: content(TRACK_FILES),
         title=option("title", BROWSER_TITLE),
         regions=option("region", BROWSER["regions"]),
         tracks=lambda wildcards: shlex.join(TRACK_FILES),

@@ -67,6 +67,7 @@ rule score_variants:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: content(VARIANT_FILE),
         precision=prediction_precision(),
     shell:
         "{params.run} score-variants --vcf {input.vcf:q} --fasta {input.genome}"
@@ -97,6 +98,7 @@ rule zero_shot:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: content(VARIANT_FILE),
         options=options(ZERO_SHOT, keys=["window"]),
         precision=prediction_precision(),
     shell:
