@@ -57,7 +57,7 @@ def plain_labels(
     """Return the rows that have all labels, each value in one spelling, and their places among the given.
 
     Equal numbers become one text (1, 1.0 and 01), and True and False become 1 and 0 if there are no other labels. If
-    some labels are no numbers, those with an exponent stay: 1E5 among names is one of them.
+    some labels are not numbers, those with an exponent stay: 1E5 among names is one of them.
 
     Args:
         missing: 'error' or 'drop': rows without a label; a note counts them by spelling.
@@ -104,7 +104,7 @@ def _with_labels(rows: Sequence[SequenceRow], missing: str) -> list[int]:
 def _refuse_comma(rows: Sequence[SequenceRow], commas: set[str]) -> None:
     row, text = next((row, text) for row in rows for text in row.labels if text in commas)
     raise InputError(
-        f"{row.where}: the label is {shortened(text)!r}, with a decimal comma; write it with a point, "
+        f"{row.where}: the label is {shortened(text)!r}, with a decimal comma; write a point, "
         f"{text.replace('.', '').replace(',', '.')}, and thousands without a mark"
     )
 
@@ -201,15 +201,16 @@ def _classes(rows: Sequence[SequenceRow], columns: Sequence[str]) -> SequenceLab
 
 def _binary_class(rows: Sequence[SequenceRow], positive: str, label_type: str) -> SequenceLabels:
     classes = sorted({text for row in rows for text in row.labels})
-    one = TRUTH.get(positive.lower(), shortest(positive))
-    one = positive if positive in classes else one
-    if label_type not in ("auto", BINARY) or len(classes) != 2 or one not in classes:
+    label = TRUTH.get(positive.lower(), shortest(positive))
+    label = positive if positive in classes else label
+    if label_type not in ("auto", BINARY) or len(classes) != 2 or label not in classes:
         raise InputError(
             f"--positive {positive}: expected one of two classes; there are {len(classes)}: "
             f"{shortened(', '.join(classes))}"
         )
-    bits = np.array([[row.labels[0] == one] for row in rows], dtype=np.uint8)
-    return SequenceLabels(BINARY, [positive], bits)
+    bits = np.array([[row.labels[0] == label] for row in rows], dtype=np.uint8)
+    name = positive if positive in classes else shortest(positive)
+    return SequenceLabels(BINARY, [name], bits)
 
 
 def _target(text: str, row: SequenceRow) -> float:

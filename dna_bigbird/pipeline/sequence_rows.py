@@ -52,6 +52,6 @@ def read_rows(
     if not len(order):
         raise InputError(f"{files[0].path}: no row has a label")
     some = [*(rows[i] for i in of_class), *plain]
-    places = np.argsort(order)
-    splits = np.array(roles, dtype=np.int8)[order[places]]
-    return [some[i] for i in places], splits, len(rows) - len(order)
+    positions = np.argsort(order)
+    splits = np.array(roles, dtype=np.int8)[order[positions]]
+    return [some[i] for i in positions], splits, len(rows) - len(order)

@@ -107,6 +107,14 @@ def test_the_type_of_labels_is_inferred(labels, columns, expected, names):
         assert encoded.targets[0, 0] == 1.5
 
 
+def test_the_positive_class_may_be_spelled_otherwise():
+    numbers, truths = (
+        encode_labels(rows(["1", "0", "1"]), ["x"], positive=x) for x in ("1.0", "True")
+    )
+    assert (numbers.names, truths.names) == (["1"], ["True"])
+    assert numbers.bits[:, 0].tolist() == truths.bits[:, 0].tolist() == [1, 0, 1]
+
+
 def test_one_of_two_classes_can_be_the_positive_one():
     encoded = encode_labels(rows(["b", "a", "b"]), ["label"], positive="b")
     assert (encoded.label_type, encoded.names) == ("binary", ["b"])

@@ -26,7 +26,7 @@ def check_config(config: dict, files: ConfigFiles) -> None:
     Raises:
         InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`.
     """
-    if files.files and not files.section:
+    if files.files and not files.section and "__use_yte__" not in files.values():  # no template
         _take_texts(config, files.values())
     _check_keys(config, files, ())
     if isinstance(config.get("tokenizer"), str):
@@ -38,11 +38,11 @@ def check_config(config: dict, files: ConfigFiles) -> None:
 def _take_texts(config: dict | list, read: dict | list) -> None:
     """Replace what Snakemake reads as another type and `read_yaml` as text: `1_0`, `010`, `2001-01-01`, the key `NO`."""
     if isinstance(read, dict):
-        given = dict(config)
-        other = {yaml.safe_load(key) for key in read if key not in given}  # such as False for NO
+        values = dict(config)
+        other = {yaml.safe_load(key) for key in read if key not in values}  # such as False for NO
         config.clear()
-        config.update({key: given.get(key, value) for key, value in read.items()})
-        config.update({key: given[key] for key in given if key not in {*read, *other}})
+        config.update({key: values.get(key, value) for key, value in read.items()})
+        config.update({key: values[key] for key in values if key not in {*read, *other}})
     for key, text in read.items() if isinstance(read, dict) else enumerate(read):
         if isinstance(text, dict | list) and isinstance(config[key], type(text)):
             _take_texts(config[key], text)
@@ -54,7 +54,7 @@ def _check_keys(values: object, files: ConfigFiles, path: KeyPath) -> None:
     """Raise InputError for a key of another type than text, which a workflow that uses this as a module may have."""
     for key, value in values.items() if isinstance(values, dict) else ():
         if not isinstance(key, str):
-            raise files.error(path, f"the key {key!r} is no text; put it in quotes")
+            raise files.error(path, f"the key {key!r} is not text; put it in quotes")
         _check_keys(value, files, (*path, key))
 
 

@@ -374,6 +374,15 @@ def test_labels_are_what_is_written(folder):
     assert config["inputs"]["variants"] == "./p.bed"
 
 
+def test_a_template_of_snakemake_keeps_what_it_made(folder):
+    """Snakemake removes the key that says so, and fills in the values."""
+    text = (folder / "c.yaml").read_text()
+    (folder / "c.yaml").write_text(f"__use_yte__: true\n{text}seed: ?1 + 1\n")
+    config = yaml.safe_load(text) | {"seed": 2}
+    check_config(config, read_config_files(["c.yaml"]))
+    assert (config["seed"], "__use_yte__" in config) == (2, False)
+
+
 def test_a_key_of_a_module_that_is_no_text_has_a_line(folder):
     text = (folder / "c.yaml").read_text()
     indented = "".join(f"  {line}\n" for line in text.splitlines())
