@@ -3,10 +3,14 @@
 `int` and `float` also take `1_0`, Arabic digits and blanks, and `int` raises for more than 4,300 digits.
 """
 
+import math
 import re
+from decimal import Decimal
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 """18 digits: what int64 always holds."""
+_MOST_DIGITS = 28
+"""Of `shortest`: what Decimal keeps of a number."""
 
 
 def whole_number(text: str) -> int | None:
@@ -32,3 +36,16 @@ def decimal_number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def shortest(text: str) -> str:
+    """Return the one spelling of a finite number, so that equal numbers are equal texts; other texts as they are.
+
+    Example:
+        >>> [shortest(text) for text in ("1", "1.0", "01", "+1e0", "-0.0", "0.50", "1e999", "1,5", "x")]
+        ['1', '1', '1', '1', '0', '0.5', '1e999', '1,5', 'x']
+    """
+    number = decimal_number(text)
+    if number is None or not math.isfinite(number) or len(text) > _MOST_DIGITS:
+        return text
+    return format((Decimal(text) + 0).normalize(), "f")

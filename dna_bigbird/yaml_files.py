@@ -1,7 +1,8 @@
 """YAML of the user: files with the line of every key, for messages, and values of the command line.
 
 What other programs build from a document is limited: its depth, its values as aliases repeat them, and
-its types. Numbers are decimal: `1_0`, `0x1F`, `010`, `1:30` and dates are texts here.
+its types. Numbers are decimal: `1_0`, `0x1F`, `010`, `1:30` and dates are texts here. Keys are texts as
+they are written: `NO`, `007` and `null` are names.
 """
 
 import math
@@ -83,6 +84,15 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
                 name := node.tag.removeprefix(_TAG), name
             )
             raise _error(f"{shortened(value)!r} is not {expected}", node.start_mark) from None
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        """Return a mapping of texts, as its keys are written, to values."""
+        if isinstance(node, yaml.MappingNode):
+            self.flatten_mapping(node)
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.tag in self.yaml_constructors:
+                    key.tag = f"{_TAG}str"
+        return super().construct_mapping(node, deep)
 
     def construct_whole(self, node: yaml.ScalarNode) -> int:
         """Return the value of `5` or `!!int 5`."""
@@ -258,7 +268,7 @@ def _check_twice(node: yaml.Node, name: str, seen: set[int]) -> None:
     for key, value in node.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
-            raise InputError(f"{name}:{line}: a key is a list or section; expected one word")
+            raise InputError(f"{name}:{line}: a key is a list or section; put it in quotes")
         if key.tag != _MERGE and key.value in lines:
             raise InputError(
                 f"{name}:{line}: {key.value} is also in line {lines[key.value]}; keep one of them"

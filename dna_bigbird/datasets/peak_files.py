@@ -73,7 +73,9 @@ def _is_named(path: Path) -> bool:
 def _label_and_path(text: Path) -> tuple[str, Path]:
     if not _is_named(text):
         return label_of(text), text
-    label, _, path = str(text).partition("=")
+    words = str(text).split("=")
+    splits = [("=".join(words[:i]), "=".join(words[i:])) for i in range(1, len(words))]
+    label, path = next((x for x in splits if Path(x[1].strip()).is_file()), splits[0])
     if not label.strip() or not path.strip():
         raise InputError(f"--peaks {text}: expected NAME=FILE")
     return label.strip(), Path(path.strip())

@@ -1,6 +1,7 @@
 """Sequences with labels as users have them: tables, one FASTA file per class, BED files."""
 
 import csv
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -91,7 +92,7 @@ class SequenceFile:
         check_inside(rows, genome, self.path)
         for row in rows:
             where = f"{self.path}:{row.line_number}"
-            labels = tuple(_bed_cell(row, number, where) for number in numbers)
+            labels = tuple(_bed_cell(row, number) for number in numbers)
             interval = replace(row.interval, chrom=genome.resolve(row.interval.chrom))
             name = f"{self.role}:{row.line_number}"
             bases = genome.fetch(interval)
@@ -195,12 +196,19 @@ def _cells(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, tuple[str, 
             if any(cell.strip() for cell in cells):
                 line = reader.line_num + 1
                 if len(cells) != len(header):
+                    comma = " Is there a decimal comma? Write 0.5" if _splits_number(cells) else ""
                     raise InputError(
-                        f"{path}:{line}: {len(cells)} columns, the header has {len(header)}"
+                        f"{path}:{line}: {len(cells)} columns, the header has {len(header)}.{comma}"
                     )
                 yield line, tuple(cells[position] for position in positions)
     except csv.Error as error:
         raise InputError(f"{path}:{reader.line_num + 1}: not a table: {error}") from error
+
+
+def _splits_number(cells: Sequence[str]) -> bool:
+    """Return True if two cells next to each other may be the parts of `0,5`."""
+    is_whole = [whole_number(cell.strip()) is not None for cell in cells]
+    return any(map(operator.and_, is_whole, is_whole[1:]))
 
 
 def _bed_columns(columns: SequenceColumns) -> list[int]:
@@ -218,10 +226,7 @@ def _bed_columns(columns: SequenceColumns) -> list[int]:
     return numbers
 
 
-def _bed_cell(row: BedRow, number: int, where: str) -> str:
+def _bed_cell(row: BedRow, number: int) -> str:
     strand = "" if row.interval.strand == "." else row.interval.strand
     cells = (row.name, row.score, strand, *row.extra)
-    text = cells[number - 4] if number - 4 < len(cells) else ""
-    if text in ("", "."):
-        raise InputError(f"{where}: nothing in column {number}, where the label is expected")
-    return text
+    return cells[number - 4] if number - 4 < len(cells) else ""

@@ -1,19 +1,27 @@
 """Labels that a table has as text: which type they are, and their values."""
 
 import math
+import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.datasets.sequence_files import SequenceRow
-from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.errors import InputError, note, shortened
 from dna_bigbird.label_types import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION
-from dna_bigbird.plain_numbers import decimal_number, whole_number
+from dna_bigbird.plain_numbers import decimal_number, shortest
 
 MOST_CLASSES = 50
 """If the label column has more different whole numbers, the type must be named."""
+TRUTH = {"false": "0", "true": "1"}
+_MISSING = re.compile(
+    r"\.?|None|NONE|(?i:[-+]?nan|#?n/?a|<na>|null|#N/A N/A|-?1\.#(IND|QNAN)|#(DIV/0|NULL|NUM|REF|VALUE)!|#NAME\?)"
+)
+"""What pandas, R, SQL, Excel and BED write for no value; `none` is a class."""
+_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*(\.[0-9]{3})*,[0-9]+([eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,64 @@ class SequenceLabels:
         """Return the labels of some rows."""
         targets = None if self.targets is None else self.targets[rows]
         return SequenceLabels(self.label_type, self.names, self.bits[rows], targets)
+
+
+def plain_labels(
+    rows: Sequence[SequenceRow], missing: str
+) -> tuple[list[SequenceRow], NDArray[np.int64]]:
+    """Return the rows that have all labels, each value in one spelling, and their places among the given.
+
+    Equal numbers become one text (1, 1.0 and 01), and True and False become 1 and 0 if there are no other labels. If
+    some labels are not numbers, those with an exponent stay: 1E5 among names is one of them.
+
+    Args:
+        missing: 'error' or 'drop': rows without a label; a note counts them by spelling.
+
+    Raises:
+        InputError: With file and line, for a missing label or a number with a decimal comma.
+    """
+    kept = _with_labels(rows, missing)
+    texts = {text for i in kept for text in rows[i].labels}
+    if {text.lower() for text in texts} <= {*TRUTH, "0", "1"}:
+        spelling = {text: TRUTH.get(text.lower(), text) for text in texts}
+    else:
+        names = {text for text in texts if decimal_number(text) is None}
+        if names and all(map(_DECIMAL_COMMA.fullmatch, names)):
+            _refuse_comma([rows[i] for i in kept], names)
+        spelling = {
+            text: text if names and "e" in text.lower() else shortest(text) for text in texts
+        }
+    plain = [replace(rows[i], labels=tuple(spelling[x] for x in rows[i].labels)) for i in kept]
+    return plain, np.array(kept, dtype=np.int64)
+
+
+def _with_labels(rows: Sequence[SequenceRow], missing: str) -> list[int]:
+    first: dict[int, str] = {}
+    for number, row in enumerate(rows):
+        if text := [x for x in row.labels if _MISSING.fullmatch(x)]:
+            first[number] = text[0]
+    if first:
+        spellings = ", ".join(
+            f"{n:,} {text!r}" for text, n in Counter(first.values()).most_common()
+        )
+        where = rows[next(iter(first))].where
+        if missing == "error":
+            raise InputError(
+                f"{where}: no label; {len(first):,} of {len(rows):,} rows have none ({spellings}). Leave them out with "
+                "--missing drop; give a class another name than these"
+            )
+        note(
+            f"{len(first):,} of {len(rows):,} rows have no label ({spellings}), the first at {where}; left out"
+        )
+    return [number for number in range(len(rows)) if number not in first]
+
+
+def _refuse_comma(rows: Sequence[SequenceRow], commas: set[str]) -> None:
+    row, text = next((row, text) for row in rows for text in row.labels if text in commas)
+    raise InputError(
+        f"{row.where}: the label is {shortened(text)!r}, with a decimal comma; write a point, "
+        f"{text.replace('.', '').replace(',', '.')}, and thousands without a mark"
+    )
 
 
 def encode_labels(
@@ -81,9 +147,15 @@ def _inferred(rows: Sequence[SequenceRow], columns: Sequence[str]) -> str:
     texts = {text for row in rows for text in row.labels}
     if texts <= {"0", "1"}:
         return BINARY if len(columns) == 1 else MULTI_LABEL
-    numbers = [decimal_number(text) for text in texts]
-    is_numeric = all(number is not None for number in numbers)
-    if is_numeric and any(number % 1 for number in numbers if math.isfinite(number)):
+    numbers = {text: number for text in texts if (number := decimal_number(text)) is not None}
+    is_numeric = len(numbers) == len(texts)
+    if any(not math.isfinite(number) or number % 1 for number in numbers.values()):
+        if not is_numeric:
+            row, text = next((x, text) for x in rows for text in x.labels if text not in numbers)
+            raise InputError(
+                f"{row.where}: the label is {shortened(text)!r}, and others are numbers with decimals; correct it, or "
+                "name the type: --type multi-class"
+            )
         return REGRESSION
     if len(columns) > 1:
         row = next(x for x in rows if not set(x.labels) <= {"0", "1"})
@@ -105,9 +177,6 @@ def _classes(rows: Sequence[SequenceRow], columns: Sequence[str]) -> SequenceLab
         raise InputError(
             f"--type multi-class: there are {len(columns)} label columns; expected one with the class"
         )
-    for row in rows:
-        if not row.labels[0]:
-            raise InputError(f"{row.where}: no label; expected a class")
     counts: dict[str, list[SequenceRow]] = {}
     for row in rows:
         counts.setdefault(row.labels[0], []).append(row)
@@ -122,8 +191,8 @@ def _classes(rows: Sequence[SequenceRow], columns: Sequence[str]) -> SequenceLab
             f"{rows[0].where}: every row has the class {shortened(rows[0].labels[0])!r}; expected at least "
             "two classes. Give one file per class, or rows of several"
         )
-    whole = all(whole_number(text) is not None for text in counts)
-    names = sorted(counts, key=int) if whole else sorted(counts)
+    is_numeric = all(decimal_number(text) is not None for text in counts)
+    names = sorted(counts, key=float) if is_numeric else sorted(counts)
     number = {name: column for column, name in enumerate(names)}
     bits = np.zeros((len(rows), len(names)), dtype=np.uint8)
     bits[np.arange(len(rows)), [number[row.labels[0]] for row in rows]] = 1
@@ -132,21 +201,23 @@ def _classes(rows: Sequence[SequenceRow], columns: Sequence[str]) -> SequenceLab
 
 def _binary_class(rows: Sequence[SequenceRow], positive: str, label_type: str) -> SequenceLabels:
     classes = sorted({text for row in rows for text in row.labels})
-    if label_type not in ("auto", BINARY) or len(classes) != 2 or positive not in classes:
+    label = TRUTH.get(positive.lower(), shortest(positive))
+    label = positive if positive in classes else label
+    if label_type not in ("auto", BINARY) or len(classes) != 2 or label not in classes:
         raise InputError(
             f"--positive {positive}: expected one of two classes; there are {len(classes)}: "
             f"{shortened(', '.join(classes))}"
         )
-    bits = np.array([[row.labels[0] == positive] for row in rows], dtype=np.uint8)
-    return SequenceLabels(BINARY, [positive], bits)
+    bits = np.array([[row.labels[0] == label] for row in rows], dtype=np.uint8)
+    name = positive if positive in classes else shortest(positive)
+    return SequenceLabels(BINARY, [name], bits)
 
 
 def _target(text: str, row: SequenceRow) -> float:
     number = decimal_number(text)
     if number is None or not math.isfinite(number):
         raise InputError(
-            f"{row.where}: the target is {shortened(text)!r}; expected a finite number. Leave rows without a "
-            "target out"
+            f"{row.where}: the target is {shortened(text)!r}; expected a finite number"
         )
     return number
 
@@ -154,6 +225,7 @@ def _target(text: str, row: SequenceRow) -> float:
 def _bit(text: str, row: SequenceRow) -> int:
     if text not in ("0", "1"):
         raise InputError(
-            f"{row.where}: the label is {shortened(text)!r}; expected 0 or 1. For classes: --type multi-class"
+            f"{row.where}: the label is {shortened(text)!r}; expected 0 or 1. Of two classes name one: "
+            "--positive NAME; for more: --type multi-class"
         )
     return int(text)

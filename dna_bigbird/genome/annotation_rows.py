@@ -63,15 +63,15 @@ def gtf_attributes(text: str, where: str) -> dict[str, str]:
         {'gene_id': 'G', 'note': 'a; "b"', 'level': '2', 'partial': ''}
     """
     attributes: dict[str, str] = {}
-    position = 0
-    while not _GTF_END.match(text, position):
-        match = _GTF_ATTRIBUTE.match(text, position)
+    at = 0
+    while not _GTF_END.match(text, at):
+        match = _GTF_ATTRIBUTE.match(text, at)
         if not match:
             raise _unreadable(text, where, 'key "value"; (GTF)')
         key, escaped, literal, bare = match.groups()
         value = re.sub(r"\\(.)", r"\1", escaped) if escaped is not None else literal or bare or ""
         attributes.setdefault(key, value)
-        position = match.end()
+        at = match.end()
     return attributes
 
 

@@ -1,11 +1,12 @@
 """Binding-site matrices in files: JASPAR, and the minimal format of MEME.
 
 JASPAR (jaspar.elixir.no, "JASPAR" download): `>ID NAME`, then four lines `A [ 1 2 ]` of counts, one per base.
-MEME minimal format (meme-suite.org, doc/meme-format.html): a line `MEME version 4` or later, `ALPHABET= ACGT` if
-given, and for each matrix `MOTIF ID NAME` and `letter-probability matrix: alength= 4 w= 6 …` with w lines of four
-probabilities.
+MEME minimal format (meme-suite.org, doc/meme-format.html): a line `MEME version 4` or later, `ALPHABET= ACGT` or its
+definition if given, and for each matrix `MOTIF ID NAME` and `letter-probability matrix:`, perhaps with `alength= 4 w= 6`,
+and a line of four probabilities per column. Other lines are not read, so files may be joined, or the text output of MEME.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,12 @@ LETTERS = "ACGT"
 _COUNTS = re.compile(r"([ACGT])\s*\[?([^\]]*)\]?\s*")
 _WIDTH = re.compile(r"\bw=\s*(\S+)")
 _ALPHABET_LENGTH = re.compile(r"\balength=\s*(\S+)")
+_ALPHABET = re.compile(r"(?i:alphabet\s*=\s*(.*))|ALPHABET(?:\s.*)?")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_CORE = re.compile(
+    r"([^\s=~])(?:\s+[0-9A-Fa-f]{6})?\s*(?:~\s*([^\s=~])(?:\s+[0-9A-Fa-f]{6})?)?\s*(?:#.*)?"
+)
+"""A letter of an alphabet, and perhaps its complement, without their quoted names; `N = ACGT` is none."""
 MOST_COUNT = 1e15
 """Of a base in a column; float64 adds up whole numbers exactly to nine times as many."""
 SUM_TOLERANCE = 0.02
@@ -71,7 +78,7 @@ def read_motifs(path: Path) -> list[MotifMatrix]:
     first = lines[0][1] if lines else ""
     if first.startswith(">"):
         read = _jaspar(path, lines)
-    elif first.upper().startswith("MEME VERSION"):
+    elif any(line.upper().startswith("MEME VERSION") for _, line in lines):
         read = _meme(path, lines)
     else:
         raise InputError(
@@ -121,28 +128,49 @@ def _counts(where: str, line: str) -> tuple[str, list[float]]:
 
 def _meme(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, MotifMatrix]]:
     waiting: tuple[int, str, str] | None = None
-    is_after_matrix = False
-    rows = iter(lines)
-    for number, line in rows:
+    _check_alphabets(path, lines)
+    for i, (number, line) in enumerate(lines):
         where = f"{path}:{number}"
-        if line.upper().startswith("ALPHABET=") and line[9:].strip().upper() != LETTERS:
-            raise InputError(f"{where}: alphabet {shortened(line[9:].strip())}; expected {LETTERS}")
-        is_matrix = line.startswith("letter-probability matrix")
-        if line.startswith("MOTIF"):
+        if re.match(r"MOTIF(\s|$)", line):
             _check_has_matrix(path, waiting)
-            waiting = (number, *_names(line[5:], where))
-        elif is_matrix:
+            identifier, name = _names(line[5:], where)
+            waiting = (number, identifier, re.sub(r"\s*\bwidth\s*=.*", "", name))
+        elif line.startswith("letter-probability matrix"):
             if waiting is None:
                 raise InputError(f"{where}: a matrix without a line 'MOTIF ID' before it")
-            shares = [_column(path, rows) for _ in range(_width(line, where))]
+            following = (lines[j] for j in range(i + 1, len(lines)))
+            rows = list(itertools.takewhile(lambda row: _is_row(row[1]), following))
+            _check_size(where, line, rows)
+            shares = [_column(f"{path}:{row}", text) for row, text in rows]
             yield waiting[0], MotifMatrix(waiting[1], waiting[2], np.array(shares).T)
             waiting = None
-        elif is_after_matrix and line[0] in "0123456789":
-            raise InputError(
-                f"{where}: {shortened(line)!r}, one column more than w= says; correct w= or copy the file again"
-            )
-        is_after_matrix = is_matrix
     _check_has_matrix(path, waiting)
+
+
+def _check_alphabets(path: Path, lines: list[tuple[int, str]]) -> None:
+    """Raise InputError for an alphabet other than A C G T, also one that the file defines."""
+    start, letters = 0, set()
+    for number, line in lines:
+        if start and line.upper().startswith("END ALPHABET"):
+            if letters != set(LETTERS):
+                raise _other_alphabet(f"{path}:{start}", " ".join(sorted(letters)))
+            start, letters = 0, set()
+        elif start:
+            symbols = _CORE.fullmatch(_QUOTED.sub("", line))
+            letters |= set(filter(None, symbols.groups())) if symbols else set()
+        elif match := _ALPHABET.fullmatch(line):
+            if match[1] is None:
+                start = number
+            elif match[1].upper() != LETTERS:
+                raise _other_alphabet(f"{path}:{number}", match[1])
+    if start:
+        raise InputError(f"{path}:{start}: an alphabet without the line END ALPHABET")
+
+
+def _other_alphabet(where: str, letters: str) -> InputError:
+    known = {"ACGU": "RNA", "ACDEFGHIKLMNPQRSTVWY": "protein"}.get(letters.upper().replace(" ", ""))
+    named = f"{known}, {shortened(letters)}" if known else shortened(letters) or "nothing"
+    return InputError(f"{where}: the alphabet is {named}; expected DNA, {LETTERS}")
 
 
 def _check_has_matrix(path: Path, motif: tuple[int, str, str] | None) -> None:
@@ -151,25 +179,32 @@ def _check_has_matrix(path: Path, motif: tuple[int, str, str] | None) -> None:
         raise InputError(f"{path}:{motif[0]}: {motif[1]} has no 'letter-probability matrix'")
 
 
-def _width(line: str, where: str) -> int:
-    letters, declared = _ALPHABET_LENGTH.search(line), _WIDTH.search(line)
-    width = whole_number(declared[1]) if declared else None
-    if (letters is not None and letters[1] != "4") or width is None or width < 1:
+def _is_row(line: str) -> bool:
+    """Return True for numbers, also if there is a mistake in one of four or more."""
+    words = line.split()
+    numbers = [decimal_number(word) is not None for word in words]
+    return numbers[0] or (len(words) >= 4 and words[0] != "URL" and sum(numbers) >= len(words) - 1)
+
+
+def _check_size(where: str, line: str, rows: list[tuple[int, str]]) -> None:
+    """Raise InputError if a matrix has another size than its header says; both sizes may be left out."""
+    letters, width = _ALPHABET_LENGTH.search(line), _WIDTH.search(line)
+    if letters and letters[1] != "4":
         raise InputError(
-            f"{where}: {shortened(line)!r}; expected alength= 4 and w= with the number of columns"
+            f"{where}: {shortened(line)!r}; expected alength= 4, the letters {LETTERS} of DNA"
         )
-    return width
-
-
-def _column(path: Path, rows: Iterator[tuple[int, str]]) -> NDArray[np.float64]:
-    number, line = next(rows, (0, ""))
-    if not number:
-        raise InputError(f"{path}: ends within a matrix; the file is truncated. Copy it again")
-    where = f"{path}:{number}"
-    shares = np.array(_numbers(line, where))
-    if len(shares) != 4 or abs(shares.sum() - 1) > SUM_TOLERANCE:
+    if not rows or (width and whole_number(width[1]) != len(rows)):
         raise InputError(
-            f"{where}: {shortened(line)!r}; expected four probabilities that add up to 1, as w= says"
+            f"{where}: {shortened(line)!r} and {len(rows)} rows of numbers; expected one row per column of the motif, as w= "
+            "says. Is the file complete?"
+        )
+
+
+def _column(where: str, line: str) -> list[float]:
+    shares = _numbers(line, where)
+    if len(shares) != 4 or abs(sum(shares) - 1) > SUM_TOLERANCE:
+        raise InputError(
+            f"{where}: {shortened(line)!r}; expected four probabilities that add up to 1"
         )
     return shares
 

@@ -127,9 +127,9 @@ def open_vcf(path: Path | str) -> Iterator[tuple[VcfHeader, Iterator[Variant]]]:
 
     Raises:
         InputError: If it is not a VCF: no header, a header without the line of column names,
-            columns without tabs, another format, or as `numbered_lines`. While the records are read: at a line with another
-            number of columns than the header, a position that is not a whole number up to 2^31
-            - 1, or a REF that is empty or not DNA, or an empty ALT.
+            columns without tabs, another format, or as `numbered_lines`. While the records are read: at a
+            line with another number of columns than the header, a position that is not a whole number up
+            to 2^31 - 1, or a REF that is empty or not DNA, or an empty ALT.
     """
     shown = shown_name(path)
     with contextlib.closing(numbered_lines(path, LONGEST_LINE, RATIO)) as lines:

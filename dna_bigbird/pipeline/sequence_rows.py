@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.datasets.sequence_files import SequenceColumns, SequenceFile, SequenceRow
+from dna_bigbird.datasets.sequence_labels import plain_labels
 from dna_bigbird.datasets.sequence_sets import UNASSIGNED
 from dna_bigbird.datasets.splits import SPLITS
 from dna_bigbird.errors import InputError
@@ -13,15 +14,23 @@ from dna_bigbird.genome import Genome
 
 
 def read_rows(
-    files: Sequence[SequenceFile], columns: SequenceColumns, genome: Genome | None
-) -> tuple[list[SequenceRow], NDArray[np.int8]]:
-    """Return the rows of all files, and the split of each where its file names it.
+    files: Sequence[SequenceFile],
+    columns: SequenceColumns,
+    genome: Genome | None,
+    missing: str,
+) -> tuple[list[SequenceRow], NDArray[np.int8], int]:
+    """Return the rows of all files that have a label, the split of each where its file names it, and how many have none.
+
+    Args:
+        missing: As `plain_labels`.
 
     Raises:
-        InputError: If a file has no row, or only some files have coordinates or labels.
+        InputError: If a file has no row, or only some files have coordinates or labels, or as
+            `plain_labels`.
     """
     rows: list[SequenceRow] = []
     roles: list[int] = []
+    is_class: list[bool] = []
     for file in files:
         read = list(file.rows(columns, genome))
         if not read:
@@ -36,4 +45,13 @@ def read_rows(
         rows += read
         role = SPLITS.index(file.role) if file.role in SPLITS else UNASSIGNED
         roles += [role] * len(read)
-    return rows, np.array(roles, dtype=np.int8)
+        is_class += [bool(file.class_name)] * len(read)
+    of_class, in_cells = np.flatnonzero(is_class), np.flatnonzero(~np.array(is_class))
+    plain, kept = plain_labels([rows[i] for i in in_cells], missing)
+    order = np.concatenate([of_class, in_cells[kept]])
+    if not len(order):
+        raise InputError(f"{files[0].path}: no row has a label")
+    some = [*(rows[i] for i in of_class), *plain]
+    positions = np.argsort(order)
+    splits = np.array(roles, dtype=np.int8)[order[positions]]
+    return [some[i] for i in positions], splits, len(rows) - len(order)

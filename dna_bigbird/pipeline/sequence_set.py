@@ -34,6 +34,7 @@ def sequence_set(
     max_n_fraction: MaxNFraction = 0.1,
     duplicates: Literal["drop", "keep"] = "drop",
     conflicts: Literal["error", "drop"] = "error",
+    missing: Literal["error", "drop"] = "error",
     near_identical: NearIdentical = "drop",
 ) -> LabelledSetFile:
     """Make a labelled set from your own sequences: one label, several labels, classes or targets.
@@ -74,6 +75,7 @@ def sequence_set(
             as the files have them, also those with different labels, as published benchmarks do. Copies of
             held-out rows in training stay only with --near_identical keep.
         conflicts: Sequences that occur with different labels: an error, or drop them.
+        missing: Rows whose label is missing (empty, NA, nan, None, null and so on): an error, or drop them.
     """
     from dna_bigbird.datasets.leakage import without_leaks
     from dna_bigbird.datasets.sequence_files import SequenceColumns, sequence_files
@@ -100,7 +102,7 @@ def sequence_set(
         for file in sequence_files(listed_paths(paths), role, classes_by_file=classes_by_file)
     ]
     check_paths(sequence_set, {"output": output}, also_read=[file.path for file in files])
-    rows, roles = read_rows(files, columns, reference)
+    rows, roles, unlabelled = read_rows(files, columns, reference, missing)
     if reference is not None and rows[0].interval is not None:
         split.check_regions(reference)
     label_names = names if names and rows[0].interval is None else columns.label_names
@@ -117,6 +119,10 @@ def sequence_set(
         conflicts=conflicts,
         duplicates=duplicates,
     )
+    if unlabelled:
+        read = len(rows) + unlabelled
+        counts = {"rows_read": read, "left_out_without_label": unlabelled}
+        data.counts = counts | data.counts | {"rows_read": read}
     if near_identical == "drop":
         data = with_counts(without_leaks(data, None))
     settings = {
@@ -133,6 +139,7 @@ def sequence_set(
         "max_n_fraction": max_n_fraction,
         "duplicates": "keep" if duplicates == "keep" else None,
         "conflicts": conflicts,
+        "missing": "drop" if missing == "drop" else None,
         "near_identical": near_identical,
     }
     has_regions = bool(split.folds or split.validation or split.test)

@@ -11,7 +11,7 @@ from dna_bigbird.datasets.splits import TEST, VALIDATION
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of
 from dna_bigbird.label_types import MULTI_CLASS
-from dna_bigbird.plain_numbers import whole_number
+from dna_bigbird.plain_numbers import shortest, whole_number
 from dna_bigbird.suites.suite import LabelledRows
 
 
@@ -33,7 +33,7 @@ def class_row(
     where = f"{path}:{line}"
     if not letters:
         raise InputError(f"{where}: no sequence; expected letters of DNA")
-    number = whole_number(label)
+    number = whole_number(shortest(label))
     if number is None or not 0 <= number < classes:
         raise InputError(
             f"{where}: the label is {shortened(label)!r}; expected a whole number from 0 to {classes - 1}, "

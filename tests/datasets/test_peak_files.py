@@ -149,3 +149,9 @@ def test_a_baseline_needs_held_out_rows(files, capsys):
         main(["baseline", "--genome", "g.fa", "--data", "s.h5", "--output", "kmer.h5"])
     assert "s.h5: no row for validation or test" in capsys.readouterr().err
     assert not Path("kmer.h5").exists()
+
+
+def test_a_label_may_have_an_equals_sign(tmp_path):
+    (tmp_path / "a=b.bed").write_text("chr1\t0\t200\n")
+    (row,) = peak_rows([Path(f"x=y={tmp_path}/a=b.bed")])
+    assert (row.label, row.path) == ("x=y", tmp_path / "a=b.bed")

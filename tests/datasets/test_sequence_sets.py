@@ -7,7 +7,7 @@ from dna_bigbird.datasets.labelled import LabelledSet, write_labelled_set
 from dna_bigbird.datasets.leakage import find_leaks, rows_of_set, without_leaks
 from dna_bigbird.datasets.same_genome import open_labelled_set
 from dna_bigbird.datasets.sequence_files import SequenceRow
-from dna_bigbird.datasets.sequence_labels import encode_labels
+from dna_bigbird.datasets.sequence_labels import encode_labels, plain_labels
 from dna_bigbird.datasets.sequence_sets import (
     UNASSIGNED,
     SequenceSplit,
@@ -18,6 +18,38 @@ from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
+
+MISSING = (
+    *(
+        "",
+        "#N/A",
+        "#N/A N/A",
+        "#NA",
+        "-1.#IND",
+        "-1.#QNAN",
+        "-NaN",
+        "-nan",
+        "1.#IND",
+        "1.#QNAN",
+        "<NA>",
+    ),
+    *("N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+    *(
+        ".",
+        "NAN",
+        "Na",
+        "n/A",
+        "Null",
+        "NONE",
+        "#DIV/0!",
+        "#VALUE!",
+        "#REF!",
+        "#NUM!",
+        "#NULL!",
+        "#NAME?",
+    ),
+)
+"""What pandas reads as no value, BED and VCF, other cases, and Excel's errors."""
 
 
 def rows(labels, sequences=None, **more):
@@ -75,6 +107,14 @@ def test_the_type_of_labels_is_inferred(labels, columns, expected, names):
         assert encoded.targets[0, 0] == 1.5
 
 
+def test_the_positive_class_may_be_spelled_otherwise():
+    numbers, truths = (
+        encode_labels(rows(["1", "0", "1"]), ["x"], positive=x) for x in ("1.0", "True")
+    )
+    assert (numbers.names, truths.names) == (["1"], ["True"])
+    assert numbers.bits[:, 0].tolist() == truths.bits[:, 0].tolist() == [1, 0, 1]
+
+
 def test_one_of_two_classes_can_be_the_positive_one():
     encoded = encode_labels(rows(["b", "a", "b"]), ["label"], positive="b")
     assert (encoded.label_type, encoded.names) == ("binary", ["b"])
@@ -85,10 +125,11 @@ def test_one_of_two_classes_can_be_the_positive_one():
     ("labels", "options", "message"),
     [
         (["1.5", "nan"], {}, r"t\.csv:3: the target is 'nan'; expected a finite number"),
-        (["1.5", ""], {"label_type": "regression"}, r"t\.csv:3: the target is ''"),
         (["a", "a", "b"], {}, r"t\.csv:4: the only row of the class 'b'"),
         (["a", "a"], {}, r"t\.csv:2: every row has the class 'a'"),
-        (["a", "", "a"], {}, r"t\.csv:3: no label; expected a class"),
+        (["1", "inf"], {}, r"t\.csv:3: the target is 'inf'"),
+        (["0.5", "\u22120.5"], {}, r"t\.csv:3: the label is '\u22120\.5', .* --type multi-class"),
+        (["-1", "1"], {"label_type": "binary"}, r"t\.csv:2: the label is '-1'; .* --positive NAME"),
         (["0", "2"], {"label_type": "binary"}, r"t\.csv:3: the label is '2'; expected 0 or 1"),
         ([("0", "1"), ("0", "x")], {}, r"t\.csv:3: 'x' in a label column; several label columns"),
         ([str(i) for i in range(60)], {}, r"60 different whole numbers; .* --type regression"),
@@ -104,6 +145,46 @@ def test_wrong_labels(labels, options, message):
     columns = ["label"] if isinstance(labels[0], str) else ["a", "b"]
     with pytest.raises(InputError, match=message):
         encode_labels(rows(labels), columns, **options)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["1", "1.0", "01", "+1", "1e0", "0.10E1"], ["1"] * 6),
+        (["0", "-0.0", "00"], ["0"] * 3),
+        (["0.50", ".5", "5e-1", "2"], ["0.5", "0.5", "0.5", "2"]),
+        (["True", "FALSE", "1", "0"], ["1", "0", "1", "0"]),
+        (["True", "FALSE", "2"], ["True", "FALSE", "2"]),
+        (["1E5", "100000", "1.0", "x"], ["1E5", "100000", "1", "x"]),
+        (["none", "e", "Yes", "yes"], ["none", "e", "Yes", "yes"]),
+        (["12345678901234567890123456789", "12345678901234567890123456788"], None),
+        (["1_0", "10", "\u0661"], None),
+    ],
+)
+def test_equal_numbers_are_one_label(labels, expected):
+    plain, kept = plain_labels(rows(labels), "error")
+    assert [row.labels[0] for row in plain] == (expected or labels)
+    assert kept.tolist() == list(range(len(labels)))
+
+
+@pytest.mark.parametrize("spelling", MISSING)
+def test_rows_without_a_label_are_refused_or_counted(spelling, capsys):
+    given = rows([("1", "0"), ("1", spelling), ("0", "1")])
+    with pytest.raises(InputError, match=r"t\.csv:3: no label; 1 of 3 rows .* --missing drop"):
+        plain_labels(given, "error")
+    plain, kept = plain_labels(given, "drop")
+    assert ([row.labels for row in plain], kept.tolist()) == ([("1", "0"), ("0", "1")], [0, 2])
+    assert f"1 {spelling!r}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"), [("0,5", "0.5"), ("-1,25e-3", "-1.25e-3"), ("1.234,5", "1234.5")]
+)
+def test_a_decimal_comma_is_named(text, plain):
+    message = rf"t\.csv:3: the label is '{text}', with a decimal comma; .* {plain},"
+    with pytest.raises(InputError, match=message):
+        plain_labels(rows(["1", text, "1"]), "error")
+    assert plain_labels(rows(["1", text, "x"]), "error")[0][1].labels == (text,)
 
 
 def test_equal_sequences_are_joined_and_kept_in_the_split_furthest_held_out():

@@ -43,13 +43,50 @@ letter-probability matrix: alength= 4 w= 2
 """
 
 
+PLAIN = MEME.replace(" alength= 4 w= 3 nsites= 8 E= 0", "").replace(" alength= 4 w= 2", "")
+"""No sizes in the headers."""
+DNA = """A "Adenine" CC0000 ~ T "Thymine = U" 0000CC
+C "Cytosine" 0000CC ~ G "Guanine" FFB300 # a comment
+N "Any" = ACGT
+X = ACGT
+U = T
+END ALPHABET"""
+LOG_ODDS = (
+    "log-odds matrix: alength= 4 w= 3 n= 100 bayes= 5\n 2 -9 -9 -9\n -9 -9 1 1\n -1 0.5 1 -9\n"
+)
+VARIANTS = {
+    "no sizes": PLAIN,
+    "no letters in the header": MEME.replace("alength= 4 ", ""),
+    "no blanks": MEME.replace("= ", "="),
+    "no strands, background and alphabet": "MEME version 4\n" + PLAIN[PLAIN.index("MOTIF") :],
+    "background on four lines": MEME.replace("C 0.25 G 0.25 T 0.25", "\nC 0.25\nG 0.25\nT 0.25"),
+    "blank lines and comments": PLAIN.replace("0\n", "0\n\n# x\n"),
+    "tabs, indents, Windows": PLAIN.replace("  ", "\t")
+    .replace("0.5 0 0", "\t 0.5\t0\t0")
+    .replace("\n", "\r\n"),
+    "a defined alphabet": MEME.replace("= ACGT", f' "DNA" DNA-LIKE\n{DNA}'),
+    "log-odds before": PLAIN.replace("ONE\n", f"ONE\n{LOG_ODDS}"),
+    "log-odds after": PLAIN.replace("0.000000\nURL", f"0.000000\n{LOG_ODDS}URL"),
+    "exponents": PLAIN.replace("0.125000", "1.25e-1").replace("0.25 0", ".25 0e0"),
+    "address before the matrix": PLAIN.replace("MA0.2\n", "MA0.2\nURL http://x.org/1 2 3 4\n"),
+    "joined files": PLAIN.replace("MOTIF MA0.2", PLAIN[: PLAIN.index("MOTIF")] + "MOTIF MA0.2"),
+    "output of MEME": "*****\nMEME - Motif discovery tool\n*****\n"
+    + MEME.replace("ONE\n", "ONE\twidth =   3  sites =   8\n-----\n").replace(
+        "URL", "-----\nTime 0.50 secs.\nURL"
+    ),
+    "no line end": PLAIN.rstrip(),
+}
+
+
 def written(folder, text, name="motifs.txt"):
     path = folder / name
     path.write_text(text)
     return path
 
 
-@pytest.mark.parametrize("text", [JASPAR, MEME], ids=["jaspar", "meme"])
+@pytest.mark.parametrize(
+    "text", [JASPAR, MEME, *VARIANTS.values()], ids=["jaspar", "meme", *VARIANTS]
+)
 def test_both_formats_give_the_same_matrices(text, tmp_path):
     first, second = read_motifs(written(tmp_path, text))
     assert (first.identifier, first.name, first.label) == ("MA0.1", "ONE", "ONE MA0.1")
@@ -81,15 +118,25 @@ def test_the_matrices_of_the_package(tmp_path):
         (JASPAR.replace("MA0.2", "MA0.1"), r":6: a second matrix MA0\.1"),
         (JASPAR.replace("[1 1]", "[0 1]").replace("[1 3]", "[0 3]"), r":6: MA0\.2 has a column without"),
         (">\nA [1]\n", r":1: a matrix without an identifier"),
-        (MEME.replace("ALPHABET= ACGT", "ALPHABET= ACGU"), r":3: alphabet ACGU; expected ACGT"),
-        (MEME.replace("alength= 4 w= 3", "alength= 20 w= 3"), r":11: .*expected alength= 4 and w="),
-        (MEME.replace("w= 3", "w= 4"), r":15: 'URL http.*expected numbers"),
+        (MEME.replace("ALPHABET= ACGT", "ALPHABET= ACGU"), r":3: the alphabet is RNA, ACGU; expected DNA"),
+        (MEME.replace("ACGT\n", "ACDEFGHIKLMNPQRSTVWY\n"), r":3: the alphabet is protein, ACDE"),
+        (MEME.replace("= ACGT", ' "mine" DNA-LIKE\n' + DNA.replace("X =", "m ~ 1\nX =")), r":3: the alphabet is 1 A C G T m;"),
+        (MEME.replace("= ACGT", ' "mine" RNA-LIKE\n' + DNA.replace("~ T", "~ U")), r":3: the alphabet is RNA, A C G U;"),
+        (MEME.replace("= ACGT", ' "DNA"\n' + DNA.replace("END", "")), r":3: an alphabet without .* END ALPHABET"),
+        (MEME.replace("alength= 4 w= 3", "alength= 20 w= 3"), r":11: .*expected alength= 4"),
+        (MEME.replace("w= 3", "w= 4"), r":11: .* w= 4 .*and 3 rows of numbers"),
         (MEME.replace("0.25 0 0 0.75", "0.25 0 0 0.5"), r":20: '0\.25 0 0 0\.5'; expected four prob"),
-        (MEME.replace("0.25 0 0 0.75\n", ""), r"motifs\.txt: ends within a matrix"),
+        (MEME.replace("0.25 0 0 0.75\n", ""), r":18: .* and 1 rows of numbers; .* Is the file complete"),
         (MEME.replace("MOTIF MA0.2\n", ""), r":17: a matrix without a line 'MOTIF ID'"),
         ("MEME version 4\nMOTIF X\n", r":2: X has no 'letter-probability matrix'"),
         (MEME.replace("MOTIF MA0.2\n", "MOTIF X\nMOTIF MA0.2\n"), r":17: X has no 'letter-probability matrix'"),
-        (MEME.replace("w= 3", "w= 2"), r":14: '.*', one column more than w= says; correct w="),
+        (MEME.replace("w= 3", "w= 2"), r":11: .* w= 2 .*and 3 rows of numbers"),
+        (PLAIN.replace("0.25 0 0 0.75", "x 0 0 0.75"), r":20: 'x 0 0 0\.75'; expected numbers"),
+        (PLAIN.replace("0.25 0 0 0.75", "0.25 0 0,75"), r":20: '0\.25 0 0,75'; expected numbers"),
+        (PLAIN.replace("0.25 0 0 0.75", "0.25 0 0.75"), r":20: '0\.25 0 0\.75'; expected four prob"),
+        (PLAIN.replace("0.25 0 0 0.75", " ".join(["0.05"] * 20)), r":20: .*expected four prob"),
+        (PLAIN[:-28], r":18: .* and 0 rows of numbers"),
+        (MEME.replace("letter-probability matrix: alength= 4 w= 2", "log-odds matrix: alength= 4 w= 2"), r":17: MA0\.2 has no"),
         ("MEME version 4\n", r"motifs\.txt: no matrix in it"),
     ],
 )  # fmt: skip

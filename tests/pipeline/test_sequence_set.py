@@ -201,3 +201,33 @@ def test_duplicates_are_dropped_or_kept(folder, tmp_path):
     with h5py.File(tmp_path / "keep.h5") as file:
         settings = dict(file.attrs)
     assert any("duplicates" in str(value) and "keep" in str(value) for value in settings.values())
+
+
+def test_labels_in_other_spellings_give_the_same_set(tmp_path, random_dna, capsys):
+    """Per file: as pandas writes a column with gaps, as text, and one class as a FASTA file called `null`."""
+    bases = [random_dna(60, row) for row in range(12)]
+    for name, spell in (("plain", "{}"), ("float", "{}.0"), ("padded", "0{}")):
+        rows = "".join(f"{x},{spell.format(i % 3)}\n" for i, x in enumerate(bases))
+        (tmp_path / f"{name}.csv").write_text(f"sequence,label\n{rows}")
+    with open(tmp_path / "float.csv", "a") as stream:
+        stream.write(f"{random_dna(60, 99)},\n{random_dna(60, 98)},NaN\n")
+    command = ["sequence-set", "--test_fraction", 0.2, "--near_identical", "keep", "--input"]
+    run(*command, tmp_path / "plain.csv", "--output", tmp_path / "plain.h5")
+    with pytest.raises(SystemExit, match="2"):
+        run(*command, tmp_path / "float.csv", "--output", tmp_path / "float.h5")
+    assert "float.csv:14: no label; 2 of 14 rows" in capsys.readouterr().err
+    run(*command, tmp_path / "float.csv", "--output", tmp_path / "float.h5", "--missing", "drop")
+    run(*command, tmp_path / "padded.csv", "--output", tmp_path / "padded.h5")
+    plain, floats, padded = (
+        LabelledSet(tmp_path / f"{x}.h5") for x in ("plain", "float", "padded")
+    )
+    assert plain.label_names == floats.label_names == padded.label_names == ["0", "1", "2"]
+    everything = np.arange(12)
+    assert (plain.labels_of(everything) == floats.labels_of(everything)).all()
+    assert (plain.labels_of(everything) == padded.labels_of(everything)).all()
+    assert (floats.counts["rows_read"], floats.counts["left_out_without_label"]) == (14, 2)
+    (tmp_path / "null.fa").write_text(
+        "".join(f">n{i}\n{random_dna(60, 200 + i)}\n" for i in range(4))
+    )
+    run(*command, tmp_path / "null.fa", tmp_path / "padded.csv", "--output", tmp_path / "null.h5")
+    assert LabelledSet(tmp_path / "null.h5").label_names == ["0", "1", "2", "null"]

@@ -125,7 +125,7 @@ def test_a_class_without_test_rows_is_refused_and_one_without_training_rows_coun
         ("sequence,label\nACGT,0\nACGT\n", r"test\.csv:3: 1 cell; the header has 2 columns"),
         ("sequence,label\nACGT,promoter\n", r"test\.csv:2: the label is 'promoter'; expected a whole number from 0 to 1"),
         ("sequence,label\nACGT,1\nACGT,2\n", r"test\.csv:3: the label is '2'; expected a whole number from 0 to 1"),
-        ("sequence,label\nACGT,1.0\n", r"test\.csv:2: the label is '1\.0'"),
+        ("sequence,label\nACGT,1.5\n", r"test\.csv:2: the label is '1\.5'"),
         ("sequence,label\nACGT,-1\n", r"test\.csv:2: the label is '-1'"),
         ("sequence,label\nACGT,\n", r"test\.csv:2: the label is ''"),
         ("sequence,label\n,1\n", r"test\.csv:2: no sequence; expected letters of DNA"),

@@ -1,5 +1,6 @@
 """The workflow plans the same jobs however it is called, with commands that the program understands."""
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -236,6 +237,43 @@ def test_peak_files_are_named_in_the_config(workflow, peaks, words):
     assert words in output
     assert "a.bed, b.bed" in output
     assert "--truth_peaks" not in output
+
+
+@pytest.mark.slow
+def test_peaks_of_other_content_and_an_older_time_are_noticed(workflow):
+    """As `cp -p`, `rsync -t` and `tar` leave them; equal content with a newer time makes nothing."""
+    folder = workflow.folder
+    (folder / "g.fa").write_text(f">chr1\n{'ACGTTGCA' * 5000}\n")
+    (folder / "a.bed").write_text("chr1\t1000\t1400\nchr1\t22000\t22400\nchr1\t32000\t32400\n")
+    (folder / "sheet.tsv").write_text("label\tgroup\tcell\tpath\nA\tTF\tK562\ta.bed\n")
+    splits = {"validation": ["chr1:20001-30000"], "test": ["chr1:30001-40000"]}
+    inputs = {"genome": ["./g.fa"], "peaks": "./sheet.tsv"}
+    changes = {"promoter": None, "predictions": None, "splits": splits, "inputs": inputs}
+    config = workflow.config(name="mine", assembly="toy", **changes)
+    arguments = ("--cores", "1", "--configfile", config, "--", "results/mine/chromatin/set.h5")
+    workflow.snakemake(*arguments)
+    assert "Nothing to be done" in workflow.snakemake(*arguments)
+    os.utime(folder / "a.bed")
+    assert "Nothing to be done" in workflow.snakemake(*arguments)
+    (folder / "a.bed").write_text((folder / "a.bed").read_text().replace("1000", "1200"))
+    os.utime(folder / "a.bed", (1e9, 1e9))
+    assert workflow.jobs_of(workflow.snakemake("-n", *arguments))["chromatin_set"] == 1
+
+
+def test_labels_of_peaks_are_what_is_written(workflow):
+    """YAML reads them as false, nothing, a number and a date; Snakemake's wildcards are in braces."""
+    (workflow.folder / "g.fa").write_text(">chr1\nACGT\n")
+    (workflow.folder / "a.bed").write_text("chr1\t1\t2\n")
+    changes = {"inputs": {"genome": ["./g.fa"], "peaks": "PEAKS"}, "promoter": None}
+    changes |= {"predictions__browser__labels": ["{x}", "NO"], "predictions__variants": None}
+    path = workflow.folder / workflow.config(assembly="toy", **changes)
+    keys = ("NO", "null", "007", "2001-01-01", "'{x}'")
+    path.write_text(
+        path.read_text().replace("PEAKS", "{" + ", ".join(f"{x}: ./a.bed" for x in keys) + "}")
+    )
+    output = workflow.snakemake("-n", "-p", "--configfile", path.name)
+    assert "--peaks NO=a.bed null=a.bed 007=a.bed 2001-01-01=a.bed '{x}=a.bed'" in output
+    assert "--names attribution predicted 'NO observed' '{x} observed'" in output
 
 
 def test_a_run_from_a_bundle_has_no_pretraining(workflow):

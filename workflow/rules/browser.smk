@@ -38,7 +38,7 @@ rule browser_predictions:
     params:
         run=command,
         version=VERSION,
-        labels=option("labels", BROWSER["labels"]),
+        labels=lambda wildcards: option("labels", BROWSER["labels"]),
         span="--span bin" if BROWSER["model"] == "chromatin" else "",
         stride=stride_of(BROWSER["model"]),
         precision=prediction_precision(),
@@ -69,7 +69,7 @@ rule browser_attributions:
     params:
         run=command,
         version=VERSION,
-        labels=option("labels", BROWSER["labels"]),
+        labels=lambda wildcards: option("labels", BROWSER["labels"]),
         stride=stride_of(BROWSER["model"]),
     shell:
         "{params.run} attribute --fasta {input.genome} --bed {input.bed} --model {input.model}"
@@ -97,10 +97,11 @@ rule browser:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: content(TRACK_FILES),
         title=option("title", BROWSER_TITLE),
         regions=option("region", BROWSER["regions"]),
-        tracks=shlex.join(TRACK_FILES),
-        names=shlex.join(TRACK_NAMES),
+        tracks=lambda wildcards: shlex.join(TRACK_FILES),
+        names=lambda wildcards: shlex.join(TRACK_NAMES),
     shell:
         "{params.run} view --fasta {input.genome} {params.regions} --output {output} {params.title}"
         " --tracks {input.computed} {params.tracks} --names attribution predicted {params.names}"

@@ -45,6 +45,7 @@ rule chromatin_set:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: content(PEAKS, peak_files(PEAKS), BLACKLIST),
         seed=head_seed,
         genome=assembly_options(),
         split=split_options,
@@ -81,6 +82,7 @@ rule deepsea_set:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: content(BUNDLE_COORDINATES, BUNDLE_LABELS),
         assembly=option("assembly", config["assembly"]),
         options=bundle_options,
     shell:

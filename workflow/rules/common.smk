@@ -1,4 +1,6 @@
 # Names, functions and settings that the rules share; there is no rule here.
+import functools
+import hashlib
 import json
 import os
 import re
@@ -22,6 +24,7 @@ from dna_bigbird.datasets.peak_files import label_of, peak_rows
 from dna_bigbird.datasets.peak_sheet import EVERY_NAME
 from dna_bigbird.demo import grammar
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import sha256_of
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.inputs.specs import find_spec, read_spec
 from dna_bigbird.resources import import_folder, resource_folder
@@ -298,6 +301,19 @@ def peak_files(sheet):
     if "demo" in INPUTS or not isinstance(sheet, str) or not is_path(INPUTS["peaks"]):
         return []
     return sorted({os.path.normpath(row.path) for row in peak_rows(Path(sheet))})
+
+
+sha256_once = functools.cache(sha256_of)
+
+
+def content(*sources):
+    """What is in files that the user gives, for params: Snakemake compares only times, and a copy may keep an old one.
+
+    Call it in a function of the wildcards alone: Snakemake does not compare params that are made of the input.
+    """
+    files = [x for each in sources for x in ([each] if isinstance(each, str) else each)]
+    own = [x for x in files if not x.startswith(f"{RES}/") and os.path.isfile(x)]
+    return hashlib.sha256("".join(map(sha256_once, own)).encode()).hexdigest()
 
 
 INPUTS = config.get("inputs", {})

@@ -68,6 +68,7 @@ rule score_variants:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: content(VARIANT_FILE),
         precision=prediction_precision(),
     shell:
         "{params.run} score-variants --vcf {input.vcf:q} --fasta {input.genome}"
@@ -98,6 +99,7 @@ rule zero_shot:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: content(VARIANT_FILE),
         options=options(ZERO_SHOT, keys=["window"]),
         precision=prediction_precision(),
     shell:
@@ -159,7 +161,9 @@ rule mutagenesis:
     params:
         run=command,
         version=VERSION,
-        options=options({k: v for k, v in MUTAGENESIS.items() if k != "model"}),
+        options=lambda wildcards: options(
+            {k: v for k, v in MUTAGENESIS.items() if k != "model"}
+        ),
         precision=prediction_precision(),
     shell:
         "{params.run} mutagenesis --fasta {input.genome} --model {input.model}"

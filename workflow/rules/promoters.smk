@@ -21,6 +21,7 @@ rule lift_over:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: content(PROMOTERS, CHAIN),
     shell:
         "{params.run} lift-over --input {input.sites:q} --chain {input.chain:q}"
         " --output {output.sites} --unlifted {output.unlifted} > {log} 2>&1"
@@ -43,6 +44,7 @@ rule promoter_sequences:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: content(SEQUENCE_SOURCE),
         tss_offset=SEQUENCES.get("tss_offset", 0),
     shell:
         "{params.run} promoter-sequences --input {input:q} --tss_offset {params.tss_offset}"
@@ -72,6 +74,9 @@ rule promoter_set:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: content(
+            files_of_sites(wildcards.head), avoided(wildcards)
+        ),
         seed=head_seed,
         genome=assembly_options(),
         split=split_options,

@@ -10,7 +10,10 @@ rule write_config:
     conda:
         "../../environment.yml"
     params:
-        text=yaml.safe_dump(json.loads(json.dumps(config)), sort_keys=False),
+        # A function: Snakemake would replace `{name}` in a text.
+        text=lambda wildcards: yaml.safe_dump(
+            json.loads(json.dumps(config)), sort_keys=False
+        ),
     shell:
         "(printf '%s' {params.text:q} > {output}.part && mv {output}.part {output}) 2> {log}"
         " || (rm -f {output}.part; exit 1)"

@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+import yaml
+
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.configs.checking import check_schema
 from dna_bigbird.inputs.configs.config_files import ConfigFiles, read_config_files
 from dna_bigbird.inputs.configs.run_checks import check_run
+from dna_bigbird.yaml_files import KeyPath
 
 
 def check_config(config: dict, files: ConfigFiles) -> None:
@@ -23,8 +26,9 @@ def check_config(config: dict, files: ConfigFiles) -> None:
     Raises:
         InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`.
     """
-    if files.files and not files.section:
+    if files.files and not files.section and "__use_yte__" not in files.values():  # no template
         _take_texts(config, files.values())
+    _check_keys(config, files, ())
     if isinstance(config.get("tokenizer"), str):
         config["tokenizer"] = {"algorithm": config["tokenizer"]}
     check_schema(config, files)
@@ -32,12 +36,26 @@ def check_config(config: dict, files: ConfigFiles) -> None:
 
 
 def _take_texts(config: dict | list, read: dict | list) -> None:
-    """Replace what Snakemake reads as a number or date and `read_yaml` as text: `1_0`, `010`, `2001-01-01`."""
+    """Replace what Snakemake reads as another type and `read_yaml` as text: `1_0`, `010`, `2001-01-01`, the key `NO`."""
+    if isinstance(read, dict):
+        values = dict(config)
+        other = {yaml.safe_load(key) for key in read if key not in values}  # such as False for NO
+        config.clear()
+        config.update({key: values.get(key, value) for key, value in read.items()})
+        config.update({key: values[key] for key in values if key not in {*read, *other}})
     for key, text in read.items() if isinstance(read, dict) else enumerate(read):
         if isinstance(text, dict | list) and isinstance(config[key], type(text)):
             _take_texts(config[key], text)
         elif isinstance(text, str):
             config[key] = text
+
+
+def _check_keys(values: object, files: ConfigFiles, path: KeyPath) -> None:
+    """Raise InputError for a key of another type than text, which a workflow that uses this as a module may have."""
+    for key, value in values.items() if isinstance(values, dict) else ():
+        if not isinstance(key, str):
+            raise files.error(path, f"the key {key!r} is not text; put it in quotes")
+        _check_keys(value, files, (*path, key))
 
 
 def read_config(paths: Sequence[Path]) -> dict:

@@ -219,7 +219,7 @@ def test_a_run_from_a_bundle_has_no_section_of_pretraining(folder):
         ("name: x\nsplits: {\n", "3: not YAML: did not find expected node content"),
         ("name: x\nseed: 1\nname: y\n", "3: name is also in line 1; keep one of them"),
         ("splits:\n  test: 1\n  test: 2\n", "3: test is also in line 2; keep one of them"),
-        ("? [a]\n: 1\n", "1: a key is a list or section; expected one word"),
+        ("? [a]\n: 1\n", "1: a key is a list or section; put it in quotes"),
     ],
 )
 def test_a_file_that_is_not_right_yaml(folder, text, message):
@@ -339,3 +339,57 @@ def test_a_seed_is_a_plain_number(folder, value):
         read_config(["c.yaml"])
     with pytest.raises(InputError, match=r"c\.yaml:13: seed: found"):
         check_config(yaml.safe_load(text), read_config_files(["c.yaml"]))
+
+
+LABELS = [
+    "NO",
+    "ON",
+    "yes",
+    "null",
+    "~",
+    "007",
+    "1_000",
+    "1",
+    "01",
+    "1.0",
+    "2001-01-01",
+    "1:30",
+    "{x}",
+]
+
+
+def test_labels_are_what_is_written(folder):
+    """Snakemake reads these keys as false, nothing, numbers and a date, and some of them as one."""
+    written = "".join(f"    {x if x[0] != '{' else repr(x)}: ./p.bed\n" for x in LABELS)
+    (folder / "p.bed").write_text("chr1\t0\t200\n")
+    text = (folder / "c.yaml").read_text()
+    peaks = next(line for line in text.splitlines() if line.strip().startswith("peaks:"))
+    text = text.replace(peaks, f"  peaks:\n{written.rstrip()}")
+    (folder / "c.yaml").write_text(text)
+    assert list(read_config(["c.yaml"])["inputs"]["peaks"]) == LABELS
+    config = yaml.safe_load(text) | {"name": "from Python"}
+    config["inputs"]["variants"] = "./p.bed"
+    check_config(config, read_config_files(["c.yaml"]))
+    assert list(config["inputs"]["peaks"]) == LABELS
+    assert config["inputs"]["variants"] == "./p.bed"
+
+
+def test_a_template_of_snakemake_keeps_what_it_made(folder):
+    """Snakemake removes the key that says so, and fills in the values."""
+    text = (folder / "c.yaml").read_text()
+    (folder / "c.yaml").write_text(f"__use_yte__: true\n{text}seed: ?1 + 1\n")
+    config = yaml.safe_load(text) | {"seed": 2}
+    check_config(config, read_config_files(["c.yaml"]))
+    assert (config["seed"], "__use_yte__" in config) == (2, False)
+
+
+def test_a_key_of_a_module_that_is_no_text_has_a_line(folder):
+    text = (folder / "c.yaml").read_text()
+    indented = "".join(f"  {line}\n" for line in text.splitlines())
+    (folder / "c.yaml").write_text(
+        f"ours:\n{indented}  experiments: {{heads: {{NO: {{promoter: {{}}}}}}}}\n"
+    )
+    files = read_config_files(["c.yaml"], section=("ours",))
+    config = yaml.safe_load((folder / "c.yaml").read_text())["ours"]
+    with pytest.raises(InputError, match=r"c\.yaml:\d+: ours\.experiments\.heads: the key False"):
+        check_config(config, files)
