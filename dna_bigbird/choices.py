@@ -24,6 +24,7 @@ OTHER_WORDS = {
 }  # fmt: skip
 """Other spellings of a choice."""
 
+PATHS = {Path, str, types.NoneType}
 Function = TypeVar("Function", bound=Callable)
 
 
@@ -67,8 +68,17 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     if list in containers:
         has_single = bool(set(options) - {containers[list], types.NoneType})
         return _list_argument(name, value, typing.get_args(containers[list])[0], has_single)
-    if dict in containers and not isinstance(value, Mapping) and Path not in options:
+    is_one_path = Path in options and _is_text(options, value)
+    if dict in containers and not isinstance(value, Mapping) and not is_one_path:
         raise ChoiceError(f"{_shown(name, value)}: expected a mapping, such as {{'name': value}}")
+    # What `fasta` may be instead of a name is in windows/inputs.py.
+    if (
+        Path in options
+        and set(options) <= PATHS
+        and name != "fasta"
+        and not _is_text(options, value)
+    ):
+        raise ChoiceError(f"{name} is {type(value).__name__}; expected one path")
     choices = choices_of(hint)
     if choices and not any(isinstance(value, type(each)) and value == each for each in choices):
         raise ChoiceError(

@@ -207,7 +207,7 @@ def _read_sheet(path: Path) -> tuple[RemoteFile, ...]:
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     sheet_files: list[RemoteFile] = []
-    with open(path, newline="") as stream:
+    with open(path, newline="", encoding="utf-8") as stream:
         rows = csv.reader(stream, delimiter="\t")
         header = tuple(next(rows, ()))
         if header != SHEET_COLUMNS:

@@ -107,7 +107,9 @@ def _fasta_bp(sources: Iterable[str]) -> int | None:
             return None
         index = Path(f"{path}.fai")
         if index.is_file():
-            total += sum(int(line.split("\t")[1]) for line in index.read_text().splitlines())
+            total += sum(
+                int(line.split("\t")[1]) for line in index.read_text(encoding="utf-8").splitlines()
+            )
         else:
             size = path.stat().st_size
             total += int(size * GZIP_FACTOR if path.suffix in (".gz", ".bgz") else size / 1.016)

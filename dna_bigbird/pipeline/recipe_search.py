@@ -156,7 +156,7 @@ def _checksum(identity: dict) -> str:
 
 def _read(path: Path) -> dict:
     try:
-        value = json.loads(path.read_text())
+        value = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
     return value if isinstance(value, dict) and {"score", "step"} <= value.keys() else {}

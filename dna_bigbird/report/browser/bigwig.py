@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dna_bigbird.errors import InputError, note, shortened
-from dna_bigbird.files import check_readable
+from dna_bigbird.files import check_readable, check_utf8_name
 from dna_bigbird.genome.chromosome_names import ChromosomeNames
 from dna_bigbird.report.browser.extents import Extents
 
@@ -34,6 +34,7 @@ def read_values(path: Path, extents: Extents) -> list[Value]:
     import pyBigWig
 
     check_readable(path)
+    check_utf8_name(path, "the library for bigWig files")
     try:
         file = pyBigWig.open(os.fspath(path))
     except RuntimeError as error:
