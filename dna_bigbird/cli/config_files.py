@@ -73,7 +73,7 @@ class OptionFiles:
         changed = self._checked(values, read)
         is_as_it_is = (
             changed == values and file.isprintable()
-        )  # a name that is not UTF-8 is no option's value
+        )  # the parser cannot take a name that is not UTF-8
         return file if is_as_it_is else yaml.safe_dump(changed, sort_keys=False)
 
     def _checked(self, values: Mapping, file: YamlFile, above: tuple[str, ...] = ()) -> dict:

@@ -80,7 +80,8 @@ def read_hdf5(path: Path | str) -> h5py.File:
         except BlockingIOError:  # a writer holds the lock
             raise
         except (OSError, ValueError) as error:  # ValueError: HDF5 older than 1.10.7
-            if locking is None and not any(words in str(error) for words in LOCKS_FAILED):
+            is_about_locks = any(words in str(error) for words in LOCKS_FAILED)
+            if isinstance(error, OSError) and not is_about_locks:
                 raise
             failure = error
     raise InputError(

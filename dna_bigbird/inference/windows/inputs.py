@@ -80,7 +80,7 @@ def named_sequences(sequences: object) -> dict[str, str] | None:
     Args:
         sequences: A mapping, the bases of one sequence as text, or several texts (see `several`): a list, an
             array, an iterator, a column of a data frame. The names of a column are those of its rows if
-            these are text: numbers of rows are no names. None stays.
+            these are text; numbers of rows are not used. None stays.
 
     Raises:
         InputError: If it is something else, or the name of a file.
