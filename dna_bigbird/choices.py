@@ -72,12 +72,8 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     if dict in containers and not isinstance(value, Mapping) and not is_one_path:
         raise ChoiceError(f"{_shown(name, value)}: expected a mapping, such as {{'name': value}}")
     # What `fasta` may be instead of a name is in windows/inputs.py.
-    if (
-        Path in options
-        and set(options) <= PATHS
-        and name != "fasta"
-        and not _is_text(options, value)
-    ):
+    is_path = Path in options and set(options) <= PATHS and name != "fasta"
+    if is_path and value is not None and not is_one_path:
         raise ChoiceError(f"{name} is {type(value).__name__}; expected one path")
     choices = choices_of(hint)
     if choices and not any(isinstance(value, type(each)) and value == each for each in choices):
