@@ -4,7 +4,9 @@ import dataclasses
 import difflib
 import functools
 import inspect
+import numbers
 import operator
+import os
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -14,6 +16,7 @@ from typing import Any, Literal, TypeVar, cast, get_type_hints
 from dna_bigbird.errors import InputError, errors_for_reader, note, shortened
 from dna_bigbird.messages import listed_words
 from dna_bigbird.paths import check_paths
+from dna_bigbird.several import check_each, several
 
 OTHER_WORDS = {
     "gpu": "cuda", "float32": "32-true", "fp32": "32-true", "bfloat16": "bf16-mixed",
@@ -21,6 +24,7 @@ OTHER_WORDS = {
 }  # fmt: skip
 """Other spellings of a choice."""
 
+PATHS = {Path, str, types.NoneType}
 Function = TypeVar("Function", bound=Callable)
 
 
@@ -44,11 +48,13 @@ def choices_of(hint: object) -> tuple:
 def check_argument(name: str, value: Any, hint: object) -> Any:
     """Return the value of an argument; whole numbers of other libraries become `int`.
 
-    Checked are hints that list choices, `int` and `bool`, each with or without None. 100.0 is not a
-    whole number, as in `range`. A seed is not negative, and a whole number has at most 64 bits.
+    Checked are hints that list choices, `int`, `bool`, lists and mappings, each with or without None. 100.0
+    is not a whole number, as in `range`. A seed is not negative, and a whole number has at most 64 bits.
+    What a list takes is in `several`; where the type is a list only, one value is a list of one.
 
     Raises:
         ChoiceError: Naming the argument, its value, what is expected and the nearest choice.
+        InputError: As `several`.
 
     Example:
         >>> check_argument("strand", "Forward", Literal["both", "forward"])
@@ -58,6 +64,17 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     options = alternatives(hint)
     if value is None and types.NoneType in options:
         return None
+    containers = {typing.get_origin(each): each for each in options}
+    if list in containers:
+        has_single = bool(set(options) - {containers[list], types.NoneType})
+        return _list_argument(name, value, typing.get_args(containers[list])[0], has_single)
+    is_one_path = Path in options and _is_text(options, value)
+    if dict in containers and not isinstance(value, Mapping) and not is_one_path:
+        raise ChoiceError(f"{_shown(name, value)}: expected a mapping, such as {{'name': value}}")
+    # What `fasta` may be instead of a name is in windows/inputs.py.
+    is_path = Path in options and set(options) <= PATHS and name != "fasta"
+    if is_path and value is not None and not is_one_path:
+        raise ChoiceError(f"{name} is {type(value).__name__}; expected one path")
     choices = choices_of(hint)
     if choices and not any(isinstance(value, type(each)) and value == each for each in choices):
         raise ChoiceError(
@@ -68,6 +85,30 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     if set(options) <= {bool, types.NoneType} and type(value).__name__ not in ("bool", "bool_"):
         raise ChoiceError(f"{_shown(name, value)}: expected True or False")
     return value
+
+
+def _list_argument(name: str, value: Any, item: object, has_single: bool) -> Any:
+    """Return the values of an argument that takes several; one value stays one if the type has it."""
+    items = alternatives(item)
+    listed = several(name, value)
+    values = [value] if listed is None else listed
+    if str in items or Path in items:
+        expected = "a path" if Path in items else "text"
+        check_each(name, values, functools.partial(_is_text, items), expected)
+        values = [
+            os.fspath(each) if Path not in items and isinstance(each, os.PathLike) else each
+            for each in values
+        ]
+    else:
+        values = [check_argument(name, each, item) for each in values]
+    return values[0] if listed is None and has_single else values
+
+
+def _is_text(types_: tuple, value: object) -> bool:
+    """Return True for text; for a path or a loaded model where a path is expected; for a number where it may be one."""
+    is_number = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    is_model = Path in types_ and hasattr(value, "folder")
+    return isinstance(value, str | os.PathLike) or is_model or (int in types_ and is_number)
 
 
 def check_fields(settings: Any) -> None:

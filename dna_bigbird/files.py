@@ -61,6 +61,16 @@ def check_readable(path: Path | str) -> None:
         raise unreadable(path, error) from error
 
 
+def check_utf8_name(path: Path, library: str) -> None:
+    """Raise InputError for a name that a C library cannot take: it would end the process."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{path}: {library} takes only names in UTF-8; rename the file or the folder"
+        ) from error
+
+
 def unreadable(path: Path | str, error: OSError) -> InputError:
     """Return the line for a file that the system does not let us read."""
     reasons = {

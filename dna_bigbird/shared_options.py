@@ -63,10 +63,13 @@ if typing.TYPE_CHECKING:
 
     ModelBundle = Path | str | Bundle
     ModelBundles = Sequence[Path | str | Bundle] | Path | str | Bundle
+    Names = Sequence[str] | str | None
 else:
     ModelBundle = InputPath
     """A bundle; Python callers may also give a loaded one."""
     ModelBundles = list[InputPath] | InputPath
+    Names = list[str] | str | None
+    """Python callers may give several values in any form that `several` reads."""
 
 ProcessThreads = Annotated[int, Doc("CPU threads: of one process; 0 leaves the choice to torch.")]
 Threads = Annotated[int, Doc("CPU threads: 0 leaves the choice to torch.")]
@@ -111,8 +114,8 @@ FastaFile = Annotated[
 Sequences = Annotated[
     Mapping[str, str] | Iterable[str] | str | None,
     Doc(
-        "DNA instead of files: a list, whose rows are named sequence_1, sequence_2, ..., a mapping from "
-        "names, or one text of bases."
+        "DNA instead of files: a list, an array, an iterator or a column of a data frame, whose rows are named "
+        "sequence_1, sequence_2, ... if the frame has no names, a mapping from names, or one text of bases."
     ),
 ]
 Stride = Annotated[
@@ -131,7 +134,7 @@ Coordinates = Annotated[
     ),
 ]
 Labels = Annotated[
-    list[str] | str | None,
+    Names,
     Doc("Labels by name or shell pattern: 'GM12878*,CTCF' for example. Default: all."),
 ]
 BothStrands = Annotated[

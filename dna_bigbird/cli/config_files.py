@@ -71,7 +71,10 @@ class OptionFiles:
         read = read_yaml(Path(file))
         values = read.values()
         changed = self._checked(values, read)
-        return file if changed == values else yaml.safe_dump(changed, sort_keys=False)
+        is_as_it_is = (
+            changed == values and file.isprintable()
+        )  # the parser cannot take a name that is not UTF-8
+        return file if is_as_it_is else yaml.safe_dump(changed, sort_keys=False)
 
     def _checked(self, values: Mapping, file: YamlFile, above: tuple[str, ...] = ()) -> dict:
         """Return options with their current names, and lists where one value stands for a list."""

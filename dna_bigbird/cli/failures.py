@@ -49,6 +49,11 @@ def explain(error: BaseException) -> tuple[str, int]:
         return _NO_MEMORY, 2
     if isinstance(error, OSError):
         return _of_system(error), 2
+    if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
+        return (
+            f"{error.object}: this name is not UTF-8, which a library or the output requires; rename the file",
+            2,
+        )
     where = traceback.extract_tb(error.__traceback__)[-1:]
     position = f" ({where[0].filename.rpartition('/')[2]}:{where[0].lineno})" if where else ""
     return (

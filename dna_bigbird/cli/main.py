@@ -20,6 +20,7 @@ from dna_bigbird.cli.streams import (
     named_standard_output,
     open_closed_streams,
     protect_terminal,
+    write_utf8,
 )
 from dna_bigbird.cli.text_train import current_name
 from dna_bigbird.cli.verbosity import applied, take_verbosity
@@ -40,6 +41,7 @@ def main(argv: list[str] | None = None) -> None:
     """
     signals.interrupt()
     open_closed_streams()
+    write_utf8()
     protect_terminal()
     try:
         with named_standard_output():

@@ -13,6 +13,7 @@ import jsonargparse
 from dna_bigbird.cli.commands import REQUIRED, Command, find_command
 from dna_bigbird.cli.config_files import OptionFiles, config_first
 from dna_bigbird.cli.failures import fail
+from dna_bigbird.cli.file_names import hidden, revealed
 from dna_bigbird.cli.help import HelpFormatter, arrange, sections
 from dna_bigbird.cli.option_types import item_type, single_types
 from dna_bigbird.cli.option_words import joined
@@ -48,7 +49,7 @@ class _Parser(jsonargparse.ArgumentParser):
         (file or sys.stdout).write(self.format_help())
 
     def error(self, message: str, ex: Exception | None = None):
-        words = in_words(str(message), actions_of(self), self.locations)
+        words = in_words(revealed(str(message)), actions_of(self), self.locations)
         end = "" if words.endswith("?") else "."
         fail(f"{words}{end} See: {self.shown_by()}")
 
@@ -180,7 +181,10 @@ def parse_words(
         argv = joined(argv, parser)
     except InputError as error:
         parser.error(str(error))
-    return parser.parse_args(argv)
+    options = parser.parse_args([hidden(argument) for argument in argv])
+    for name, value in options.items():
+        options[name] = revealed(value)
+    return options
 
 
 def _list_options(parser: jsonargparse.ArgumentParser) -> dict[str, bool]:

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from dna_bigbird.choices import alternatives
+from dna_bigbird.cli.file_names import hidden
 from dna_bigbird.cli.option_types import (
     choices_in,
     expected,
@@ -158,9 +159,7 @@ def _parsed(word: str, expected: type) -> Any:
 
 def _json(value: object) -> str:
     """Return a value as JSON that a YAML reader reads too, also with unusual characters."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    if not_text := re.search(r"[\ud800-\udfff]", text):
-        raise InputError(f"{text}: byte {not_text[0]!a} is not UTF-8. Rename the file")
+    text = hidden(json.dumps(value, ensure_ascii=False, default=str))
     return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
 
 

@@ -1,6 +1,7 @@
 """Standard input, output and error of a command, also if the caller has closed them."""
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -31,6 +32,12 @@ def open_closed_streams() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def write_utf8() -> None:
+    """Write tables as UTF-8 in every locale; a file name that is not UTF-8 is written as escapes."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 class PrintableStream:
@@ -79,7 +86,10 @@ def errors_only() -> Iterator[None]:
     """Discard what the block writes to `sys.stderr`; `error_stream` still returns that stream."""
     token = _errors.set(sys.stderr)
     try:
-        with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nowhere,
+            contextlib.redirect_stderr(nowhere),
+        ):
             yield
     finally:
         _errors.reset(token)

@@ -23,6 +23,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from dna_bigbird.datasets.hdf5 import read_hdf5
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.files import check_readable
 
@@ -125,7 +126,7 @@ def open_hdf5(path: Path, advice: str) -> Iterator[h5py.File]:
     check_readable(path)
     with reading(path, advice):
         try:
-            file = h5py.File(path, "r")
+            file = read_hdf5(path)
         except OSError as error:
             if _system_error(error):
                 raise

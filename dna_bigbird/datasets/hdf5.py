@@ -1,4 +1,4 @@
-"""Writing HDF5 files that are whole or absent, also when the disk is full."""
+"""HDF5 files: written whole or not at all, also when the disk is full; read also where nothing can be locked."""
 
 import contextlib
 import io
@@ -7,7 +7,11 @@ from pathlib import Path
 
 import h5py
 
+from dna_bigbird.errors import InputError
 from dna_bigbird.writing import atomic_path
+
+LOCKS_FAILED = ("unable to lock file", "flag values don't match")
+"""In HDF5's messages."""
 
 
 class _PatientFile(io.FileIO):
@@ -55,3 +59,32 @@ def new_hdf5(path: Path) -> Iterator[h5py.File]:
         finally:
             if raw.error is not None:
                 raise raw.error
+
+
+def read_hdf5(path: Path | str) -> h5py.File:
+    """Open a file that is only read; without a lock where the file system has none.
+
+    No command here writes into a file in place, which is what a lock would keep away. The default comes
+    first, and True last, because HDF5 opens a file twice in a process only with one setting, and the caller
+    may have it open.
+    `locking="best-effort"` would not serve: HDF5 1.14 and 2.0 then accept the error ENOSYS only, and file
+    systems answer ENOLCK or EOPNOTSUPP.
+
+    Raises:
+        InputError: If the environment variable HDF5_USE_FILE_LOCKING demands a lock.
+        OSError: As `h5py.File`.
+    """
+    for locking in (None, False, True):
+        try:
+            return h5py.File(path, "r", locking=locking)
+        except BlockingIOError:  # a writer holds the lock
+            raise
+        except (OSError, ValueError) as error:  # ValueError: HDF5 older than 1.10.7
+            is_about_locks = any(words in str(error) for words in LOCKS_FAILED)
+            if isinstance(error, OSError) and not is_about_locks:
+                raise
+            failure = error
+    raise InputError(
+        f"{path}: cannot read it: its file system has no locks ({failure}). Set the environment variable "
+        "HDF5_USE_FILE_LOCKING=FALSE"
+    ) from failure

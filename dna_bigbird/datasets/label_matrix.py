@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.datasets.hdf5 import read_hdf5
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import check_readable
 
@@ -25,7 +26,7 @@ def read_label_matrix(
     """
     check_readable(path)
     try:
-        with h5py.File(path, "r") as file:
+        with read_hdf5(path) as file:
             if not isinstance(file.get(name), h5py.Dataset):
                 raise InputError(
                     f"{path}: no data set {name!r} in it; it has {', '.join(file) or 'nothing'}"

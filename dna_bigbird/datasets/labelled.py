@@ -21,6 +21,7 @@ from dna_bigbird.datasets.checked_hdf5 import (
     reading,
     stored_checksums,
 )
+from dna_bigbird.datasets.hdf5 import read_hdf5
 from dna_bigbird.datasets.labelled_data import (
     FORMAT,
     FORMAT_VERSION,
@@ -231,7 +232,7 @@ class LabelledSet:
 
     def _file(self) -> h5py.File:
         if self._reader is None or self._reader[0] != os.getpid():
-            self._reader = (os.getpid(), h5py.File(self.path, "r"))
+            self._reader = (os.getpid(), read_hdf5(self.path))
         return self._reader[1]
 
     def __getstate__(self) -> dict:

@@ -209,7 +209,7 @@ def write_leaks(path: Path, leaks: list[Leak], data: LabelledSet) -> None:
         split = SPLITS[data.split[row]]
         return [str(row), split, x.chrom, str(x.start), str(x.end), x.strand]
 
-    with atomic_path(path) as partial, open(partial, "w") as stream:
+    with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
         stream.write("\t".join(COLUMNS) + "\n")
         for x in leaks:
             cells = [*cells_of(x.row), *cells_of(x.other), x.category, f"{x.measure:.4g}"]

@@ -13,6 +13,7 @@ import h5py
 import scipy.io
 from numpy.typing import NDArray
 
+from dna_bigbird.datasets.hdf5 import read_hdf5
 from dna_bigbird.errors import InputError
 
 WINDOW_BP = 1000
@@ -55,7 +56,7 @@ class MatFile:
 
     def _open(self, *names: str) -> tuple:
         with self._readable():
-            contents = h5py.File(self.path, "r") if self._hdf5 else self._load(names)
+            contents = read_hdf5(self.path) if self._hdf5 else self._load(names)
             missing = [name for name in names if name not in contents]
             if missing:
                 all_names = contents if self._hdf5 else [x[0] for x in scipy.io.whosmat(self.path)]

@@ -27,6 +27,7 @@ from dna_bigbird.datasets.checked_hdf5 import (
     reading,
     stored_checksums,
 )
+from dna_bigbird.datasets.hdf5 import read_hdf5
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.coverage import Spans, merge_spans
@@ -111,7 +112,7 @@ class TokenStore:
     def _read(self, name: str, start: int, end: int) -> np.ndarray:
         with reading(self.path, _AGAIN):
             if self._pid != os.getpid():
-                file = h5py.File(self.path, "r")
+                file = read_hdf5(self.path)
                 self._open_datasets = {key: file[key] for key in DATASETS}
                 self._pid = os.getpid()
             return self._open_datasets[name][start:end]

@@ -92,7 +92,7 @@ def mostly_covered_bins(
     nothing = np.empty(0, dtype=np.int64)
     with _folder() as folder:
         raw, merged = folder / "peaks.bed", folder / "merged.bed"
-        with open(raw, "w") as stream:
+        with open(raw, "w", encoding="utf-8") as stream:
             # A chromosome of its own for each label, so that all are merged by one call.
             for label, chrom, start, end in peaks:
                 stream.write(f"{label:08d}c{chrom:08d}\t{start}\t{end}\n")
@@ -101,7 +101,7 @@ def mostly_covered_bins(
         _run(lambda bed: bed(str(raw)).sort(output=str(folder / "sorted.bed")))
         _run(lambda bed: bed(str(folder / "sorted.bed")).merge(output=str(merged)))
         named, overlaps = folder / "named.bed", folder / "overlaps.tsv"
-        with open(merged) as lines, open(named, "w") as stream:
+        with open(merged, encoding="utf-8") as lines, open(named, "w", encoding="utf-8") as stream:
             for line in lines:
                 key, start, end = line.split()
                 label, _, chrom = key.partition("c")
@@ -119,7 +119,7 @@ def _write_windows(
     path: Path, chrom: NDArray[np.int64], start: NDArray[np.int64], length_bp: int
 ) -> str:
     """Write windows as BED, sorted, with their places in the arrays as names; return the path."""
-    with open(path, "w") as stream:
+    with open(path, "w", encoding="utf-8") as stream:
         for i in np.lexsort((start, chrom)).tolist():
             stream.write(f"c{chrom[i]:08d}\t{start[i]}\t{start[i] + length_bp}\t{i}\n")
     return str(path)

@@ -92,7 +92,7 @@ def _make(path: Path, *options: str) -> None:
             )
     verbosity = pysam.set_verbosity(0)  # or it prints lines of its own
     try:
-        pysam.faidx(str(path), *options)
+        pysam.faidx(*map(os.fsencode, (path, *options)))
     except pysam.SamtoolsError as error:
         raise InputError(_unequal_lines(path)) from error
     finally:

@@ -1,7 +1,7 @@
 """One run of `predict`: the windows of a source to arrays, a stream or a file."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
 import numpy as np
@@ -47,7 +47,7 @@ class PredictionRun:
     def __init__(
         self,
         model: Models,
-        labels: str | list[str] | None,
+        labels: str | Sequence[str] | None,
         strand: str,
         compute: Compute,
         progress: bool,

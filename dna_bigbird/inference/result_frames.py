@@ -97,9 +97,9 @@ def read_predictions(output: str) -> DataFrame:
     """
     path, suffix = Path(output), Path(output).suffix.lower()
     if suffix in (".h5", ".hdf5"):
-        import h5py
+        from dna_bigbird.datasets.hdf5 import read_hdf5
 
-        with h5py.File(path) as file:
+        with read_hdf5(path) as file:
             columns = _decoded({name: values[:] for name, values in file["rows"].items()})
             names = {"name": columns.pop("name")} if "name" in columns else {}
             ordered = {name: columns[name] for name in ("sequence", "start", "end")}
@@ -120,9 +120,9 @@ def read_vectors(path: Path) -> dict[str, Any]:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in names if name in file}
     else:
-        import h5py
+        from dna_bigbird.datasets.hdf5 import read_hdf5
 
-        with h5py.File(path) as file:
+        with read_hdf5(path) as file:
             arrays = _decoded({name: file[name][:] for name in names if name in file})
     return arrays
 

@@ -43,7 +43,7 @@ def fetch_spec(spec: DataSpec, output: Path, local: Path | None, meter: Meter) -
 
 def write_samples(spec: DataSpec, output: Path) -> None:
     """Write the sample sheet that `dna-bigbird chromatin-set` reads; paths are next to it."""
-    with atomic_path(output) as partial, open(partial, "w", newline="") as stream:
+    with atomic_path(output) as partial, open(partial, "w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
         writer.writerow(SAMPLE_COLUMNS)
         for file in spec.files:

@@ -170,7 +170,7 @@ def count_leaks(path: Path) -> int | None:
     """Count the rows of a leakage report below its header; None if there is no report."""
     if not path.is_file():
         return None
-    with open(path) as stream:
+    with open(path, encoding="utf-8") as stream:
         return sum(line[:1] != "#" for line in stream) - 1
 
 

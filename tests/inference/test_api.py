@@ -144,7 +144,7 @@ def test_a_misspelt_keyword_names_the_function(name):
         ({"sequences": 12}, "^sequences is int; expected DNA, such as"),
         ({"sequences": []}, "^no sequence given; expected at least one"),
         ({"sequences": ""}, "^sequence 'sequence_1' has no base"),
-        ({"sequences": ["ACGT", 3]}, "^sequence 'sequence_2': expected .* found str and int"),
+        ({"sequences": ["ACGT", 3]}, r"^sequences: value 2 is int \(3\); expected text"),
         ({"sequences": ["AC", "AXE"]}, "^sequences:2: record 'sequence_2': 'X' at position 2"),
         ({"sequences": __file__}, r"test_api\.py' is a file; to read it, give fasta="),
         ({"sequences": {"a": b"ACGT"}}, "^sequence 'a': .* found str and bytes"),

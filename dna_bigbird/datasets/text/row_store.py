@@ -34,7 +34,7 @@ from dna_bigbird.datasets.checked_hdf5 import (
     stored_checksums,
     write_checksums,
 )
-from dna_bigbird.datasets.hdf5 import new_hdf5
+from dna_bigbird.datasets.hdf5 import new_hdf5, read_hdf5
 from dna_bigbird.datasets.text.record_bytes import pack, unpack
 from dna_bigbird.datasets.text.rows import TextSet, hashed_bytes
 from dna_bigbird.errors import InputError
@@ -213,7 +213,7 @@ class StoredRecords(Sequence):
         start, end = self.offsets[number : number + 2].tolist()
         with reading(self.path, _AGAIN):
             if self._pid != os.getpid():
-                self._dataset = h5py.File(self.path, "r")[self.name]
+                self._dataset = read_hdf5(self.path)[self.name]
                 self._pid = os.getpid()
             return unpack(self._dataset[start:end].tobytes())
 

@@ -25,7 +25,7 @@ from dna_bigbird.datasets.checked_hdf5 import (
     stored_checksums,
     write_checksums,
 )
-from dna_bigbird.datasets.hdf5 import new_hdf5
+from dna_bigbird.datasets.hdf5 import new_hdf5, read_hdf5
 from dna_bigbird.datasets.text.documents import read_documents
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.files import sha256_of
@@ -176,7 +176,7 @@ class TextStore:
         """Return the token ids between two offsets, int64."""
         with reading(self.path, _AGAIN):
             if self._pid != os.getpid():
-                self._tokens = h5py.File(self.path, "r")["token_ids"]
+                self._tokens = read_hdf5(self.path)["token_ids"]
                 self._pid = os.getpid()
             return self._tokens[start:end].astype(np.int64)
 

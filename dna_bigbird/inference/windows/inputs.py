@@ -1,7 +1,8 @@
 """What `predict` and `embed` read: sequences in memory, or the source for their arguments."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,7 @@ from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of
 from dna_bigbird.inference.windows.files import BedSource, Coordinates, FastaSource
 from dna_bigbird.inference.windows.tiling import Window, WindowSource, tile
+from dna_bigbird.several import check_each, several
 
 SEQUENCE = "sequence_"
 """Names of sequences that have none begin with this."""
@@ -76,8 +78,9 @@ def named_sequences(sequences: object) -> dict[str, str] | None:
     """Return sequences by name: those of a list are sequence_1, sequence_2, ...
 
     Args:
-        sequences: A mapping, the bases of one sequence as text, or anything that yields texts: a
-            list, an array, a column of a data frame. None stays.
+        sequences: A mapping, the bases of one sequence as text, or several texts (see `several`): a list, an
+            array, an iterator, a column of a data frame. The names of a column are those of its rows if
+            these are text; numbers of rows are not used. None stays.
 
     Raises:
         InputError: If it is something else, or the name of a file.
@@ -86,20 +89,34 @@ def named_sequences(sequences: object) -> dict[str, str] | None:
         >>> named_sequences(["ACGT", "GGG"])
         {'sequence_1': 'ACGT', 'sequence_2': 'GGG'}
     """
-    if sequences is None or isinstance(sequences, Mapping):
-        return sequences
+    if sequences is None:
+        return None
+    if isinstance(sequences, Mapping):
+        return dict(sequences)
+    if isinstance(sequences, os.PathLike) or (
+        isinstance(sequences, str) and os.path.exists(sequences)
+    ):
+        raise InputError(
+            f"sequences={sequences!r} is a file; to read it, give fasta={os.fspath(sequences)!r}"
+        )
     if isinstance(sequences, str):
-        if os.path.exists(sequences):
-            raise InputError(
-                f"sequences={sequences!r} is a file; to read it, give fasta={sequences!r}"
-            )
         return {f"{SEQUENCE}1": sequences}
-    if isinstance(sequences, bytes) or not isinstance(sequences, Iterable):
+    values = several("sequences", sequences)
+    if values is None:
         raise InputError(
             f"sequences is {type(sequences).__name__}; expected DNA, such as ['ACGT', 'GGCC'], or by "
             "name, such as {'name': 'ACGT'}"
         )
-    return {f"{SEQUENCE}{number}": letters for number, letters in enumerate(sequences, start=1)}
+    check_each("sequences", values, lambda value: isinstance(value, str))
+    names = [*getattr(sequences, "index", ())] if hasattr(sequences, "iloc") else []
+    if not (names and all(isinstance(name, str) for name in names)):
+        names = [f"{SEQUENCE}{number}" for number in range(1, len(values) + 1)]
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise InputError(
+            f"sequences: two rows are named {twice!r}; write frame.reset_index(drop=True) for numbered names"
+        )
+    return dict(zip(names, values, strict=True))
 
 
 def check_resumable(source: WindowSource, resume: bool) -> None:

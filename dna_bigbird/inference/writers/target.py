@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from dna_bigbird.choices import check_fields, checked
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import check_utf8_name
 from dna_bigbird.inference.spool_file import Spool
 from dna_bigbird.inference.windows.tiling import Window
 from dna_bigbird.paths import STANDARD_STREAM
 from dna_bigbird.result_folders import FILE_PER_LABEL
+from dna_bigbird.scratch import real_path
 from dna_bigbird.suffixes import check_known
 from dna_bigbird.writing import check_can_write
 
@@ -85,6 +87,8 @@ def chosen_target(
     check_same_format(path, by_name, format)
     chosen = format or by_name or "tsv"
     folder = chosen in per_label and by_name != chosen
+    if chosen == "bigwig":
+        check_utf8_name(real_path(path), "the library for bigWig files")
     if folder:
         FILE_PER_LABEL.check_replaceable(path)
     else:

@@ -23,7 +23,7 @@ _EXPONENT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
 def read_schema() -> dict:
     """Return the schema of the workflow's configs."""
     path: Path = resource_folder("workflow") / "schemas" / "config.schema.yaml"
-    return yaml.safe_load(path.read_text())
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def check_schema(config: dict, files: ConfigFiles) -> None:

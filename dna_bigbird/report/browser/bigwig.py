@@ -14,7 +14,7 @@ import numpy as np
 
 from dna_bigbird.child_processes import StoppedWorkerError, Workers
 from dna_bigbird.errors import InputError, note, shortened
-from dna_bigbird.files import check_readable
+from dna_bigbird.files import check_readable, check_utf8_name
 from dna_bigbird.genome.chromosome_names import ChromosomeNames
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.browser.extents import Extents
@@ -45,6 +45,7 @@ def read_values(path: Path, extents: Extents) -> list[Value]:
         InputError: If the file is missing, not a bigWig, or lacks a chromosome of the stretches.
     """
     check_readable(path)
+    check_utf8_name(path, "the library for bigWig files")
     try:
         ((lengths, values),) = _reader().map([(path, list(extents))])
     except InputError as error:
