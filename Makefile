@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
-# Another torch than the pinned one: TORCH=2.10.0, or TORCH=newest. Give it to every call of make.
+# Another torch than the pinned one: TORCH=2.14.0, or TORCH=newest. Give it to every call of make.
 TORCH ?=
 CORES ?= all
 CONFIG ?=

@@ -182,7 +182,7 @@ def test_a_graph_with_a_cycle_is_refused(diagram):
 def test_the_environment_of_the_site_is_the_extra_and_the_core_without_torch():
     lines = run("requirements.py").stdout.splitlines()
     expected = [*project()["dependencies"], *project()["optional-dependencies"]["docs"]]
-    assert set(expected) - set(lines) == {"torch>=2.10"}
+    assert set(expected) - set(lines) == {"torch>=2.13"}
     assert set(lines) <= set(expected)
 
 

@@ -160,6 +160,17 @@ def test_the_pin_lies_in_the_range(name):
     assert pinned()[name] in required()[name].specifier
 
 
+def test_the_page_of_holes_names_the_floors():
+    page = (ROOT / "docs/security.md").read_text()
+    table = page.split("## Versions without known holes")[1].split("\n## ")[0]
+    named = [Requirement(text) for text in re.findall(r"`([a-z0-9-]+>=[0-9.]+)`", table)]
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    floors = required() | {each.name: each for each in map(Requirement, build)}
+    assert len(named) > 12
+    for each in named:
+        assert floors[canonicalize_name(each.name)].specifier == each.specifier, each.name
+
+
 def test_torch_is_pinned_for_every_build():
     """A local version such as +cpu would exclude the others."""
     assert all(version.local is None for version in pinned().values())

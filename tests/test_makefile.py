@@ -144,7 +144,7 @@ def install(folder, *words):
     ("words", "torch", "upgraded"),
     [
         ([], ["torch==2.13.0"], False),
-        (["TORCH=2.10.0"], ["torch==2.10.0"], False),
+        (["TORCH=2.14.0"], ["torch==2.14.0"], False),
         (["TORCH=newest"], [], True),
     ],
 )
@@ -155,7 +155,7 @@ def test_torch_can_be_chosen(tmp_path, words, torch, upgraded):
 
 
 def test_another_torch_is_installed_and_the_same_is_not(tmp_path):
-    for words in (["TORCH=2.10.0"], ["TORCH=2.10.0"], [], []):
+    for words in (["TORCH=2.14.0"], ["TORCH=2.14.0"], [], []):
         install(tmp_path, *words)
     calls = (tmp_path / "pip.txt").read_text().splitlines()
     assert len([line for line in calls if " install " in line]) == 2
