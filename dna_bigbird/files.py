@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, TextIO
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.formats import binary_format, text_format
+from dna_bigbird.unpacking import RATIO, Allowance
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -121,13 +122,13 @@ def _check_whole_characters(value: Any) -> None:
         raise ValueError(f"{half!a} is half of a character") from None
 
 
-def is_gzip(path: Path) -> bool:
+def is_gzip(path: Path | str) -> bool:
     """Return True if a file starts like gzip (bgzip too), under any name."""
     with open(path, "rb") as stream:
         return stream.read(2) == GZIP_MAGIC
 
 
-def is_bgzip(path: Path) -> bool:
+def is_bgzip(path: Path | str) -> bool:
     """Return True if a file is gzip in the blocks of bgzip, which can be read at random."""
     with open(path, "rb") as stream:
         return _starts_as_bgzip(stream.read(18))
@@ -135,6 +136,17 @@ def is_bgzip(path: Path) -> bool:
 
 def _starts_as_bgzip(first: bytes) -> bool:
     return first[:4] == _BGZIP_END[:4] and first[12:14] == b"BC"
+
+
+def check_random_access(path: Path | str) -> None:
+    """Raise InputError for FASTA as ordinary gzip, which is read from front to back only."""
+    if not (os.path.isfile(path) and is_gzip(path)) or is_bgzip(path):
+        return
+    if looks_like(path) in (None, "a FASTA file"):
+        raise InputError(
+            f"{path}: a genome is read at random and must be plain or bgzip FASTA; unpack it first: gunzip "
+            f"{path}. Or pack it again: gunzip -c {path} | bgzip > NEW.fa.gz"
+        )
 
 
 def shown_name(path: Path | str) -> str:
@@ -164,22 +176,69 @@ def _check_standard_input() -> None:
             raise InputError("standard input is closed; send the data to it, or name a file")
 
 
+class _Counted(io.RawIOBase):
+    """The unpacked bytes of a stream: no more than the file may have."""
+
+    def __init__(self, stream: BinaryIO, allowance: Allowance) -> None:
+        self.stream, self.allowance = stream, allowance
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        count = self.stream.readinto1(buffer)
+        self.allowance.take(count)
+        return count
+
+
+class _WholeBgzip(io.RawIOBase):
+    """The bytes of a bgzip file; they must end with the empty block that bgzip writes last.
+
+    A file cut off between two blocks is whole gzip data; nothing else gives it away.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self.stream, self.name, self.last = stream, name, b""
+        if stream.seekable():  # before any work; of a pipe the end comes last
+            here = stream.tell()
+            stream.seek(max(here, stream.seek(0, os.SEEK_END) - len(_BGZIP_END)))
+            self._check(stream.read())
+            stream.seek(here)
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.stream.read(size)
+        self.last = (self.last + data)[-len(_BGZIP_END) :]
+        if not data:
+            self._check(self.last)
+        return data
+
+    def _check(self, end: bytes) -> None:
+        if end != _BGZIP_END:
+            raise InputError(
+                f"{self.name}: the end marker of bgzip is missing; the file is truncated. Copy it again"
+            )
+
+
 @contextlib.contextmanager
-def open_binary(path: Path | str) -> Iterator[BinaryIO]:
+def open_binary(path: Path | str, ratio: int = RATIO) -> Iterator[BinaryIO]:
     """Open the unpacked bytes of a plain, gzip or bgzip file, or of standard input for '-'.
 
+    Args:
+        ratio: How many times its size on disk a file may become (see `unpacking`).
+
     Raises:
-        InputError: If the file is missing, is in a binary format or UTF-16, or its compression is
-            cut off or damaged.
+        InputError: If the file is missing, is in a binary format or UTF-16, its compression is
+            cut off or damaged, or more is read than it may become.
     """
     raw = open_binary_or_stdin(path)
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
     name = shown_name(path)
     try:
-        binary = buffered
+        stream = buffered
         if buffered.peek(2)[:2] == GZIP_MAGIC:
-            _check_bgzip_end(buffered, name)
-            binary = io.BufferedReader(gzip.GzipFile(fileobj=buffered))
+            is_bgzip = _starts_as_bgzip(buffered.peek(14))
+            stream = gzip.GzipFile(fileobj=_WholeBgzip(buffered, name) if is_bgzip else buffered)
+        binary = io.BufferedReader(_Counted(stream, Allowance(name, ratio)))
         if recognised := binary_format(binary.peek(_LOOK)[:_LOOK]):
             what, advice = recognised
             raise InputError(f"{name}: this is {what}; expected text, plain or gzip. {advice}")
@@ -195,52 +254,41 @@ def open_binary(path: Path | str) -> Iterator[BinaryIO]:
             raw.close()
 
 
-def _check_bgzip_end(stream: BinaryIO, name: str) -> None:
-    """Raise InputError if a bgzip file lacks the empty block that bgzip writes last.
-
-    A file cut off between two blocks is whole gzip data; nothing else gives it away.
-    """
-    if not (stream.seekable() and _starts_as_bgzip(stream.peek(14))):
-        return
-    here = stream.tell()
-    end = stream.seek(0, os.SEEK_END)
-    stream.seek(max(0, end - len(_BGZIP_END)))
-    last = stream.read()
-    stream.seek(here)
-    if last != _BGZIP_END:
-        raise InputError(
-            f"{name}: the end marker of bgzip is missing; the file is truncated. Copy it again"
-        )
-
-
+LONGEST_ROW = 1 << 20
+"""Characters of a row of a table, far more than any has."""
 LONGEST_LINE = 1 << 26
-"""Characters; a line this long is not a row of a table."""
+"""Characters of a line that is a sequence or a text."""
 
 
-def numbered_lines(path: Path | str) -> Iterator[tuple[int, str]]:
+def numbered_lines(
+    path: Path | str, longest: int = LONGEST_ROW, ratio: int = RATIO
+) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text file (see `open_text`) with their numbers, from 1.
 
+    Args:
+        longest: Characters that a line may have.
+
     Raises:
-        InputError: As `open_text`; for a line that has NUL bytes or 64 million characters.
+        InputError: As `open_text`; for a line that has NUL bytes or is longer.
     """
     shown = shown_name(path)
-    with open_text(path) as text:
-        lines = iter(lambda: text.readline(LONGEST_LINE), "")
+    with open_text(path, ratio) as text:
+        lines = iter(lambda: text.readline(longest + 2), "")
         for number, line in enumerate(lines, start=1):
             if "\0" in line:
                 raise InputError(
                     f"{shown}:{number}: this line has NUL bytes; expected text. Is it damaged?"
                 )
-            if len(line) == LONGEST_LINE:
+            if len(line) > longest + 1:
                 raise InputError(
-                    f"{shown}:{number}: this line is longer than {LONGEST_LINE:,} characters. "
+                    f"{shown}:{number}: this line is longer than {longest:,} characters. "
                     "Were the line ends lost?"
                 )
             yield number, line
 
 
 @contextlib.contextmanager
-def open_text(path: Path | str) -> Iterator[TextIO]:
+def open_text(path: Path | str, ratio: int = RATIO) -> Iterator[TextIO]:
     """Open plain, gzip or bgzip text, or standard input for '-'; compression is seen from the bytes.
 
     Lines end in LF, CRLF or CR, all given as LF. A byte order mark of UTF-8 is left out.
@@ -248,7 +296,7 @@ def open_text(path: Path | str) -> Iterator[TextIO]:
     Raises:
         InputError: As `open_binary`, or if the text is not UTF-8.
     """
-    with open_binary(path) as binary:
+    with open_binary(path, ratio) as binary:
         try:
             with io.TextIOWrapper(binary, encoding="utf-8-sig", newline=None) as text:
                 yield text

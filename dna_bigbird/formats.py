@@ -1,5 +1,7 @@
 """Telling from the first bytes which file it is that was given in place of the expected one."""
 
+from dna_bigbird.plain_numbers import whole_number
+
 _BINARY = (
     (b"PK\x03\x04", "a zip archive", "Unpack it first: unzip"),
     (b"BZh", "bzip2 data", "Unpack it first: bunzip2"),
@@ -66,6 +68,6 @@ def text_format(line: str) -> str | None:
         if line.startswith(start):
             return what
     fields = line.split()
-    if len(fields) >= 3 and fields[1].isdecimal() and fields[2].isdecimal():
+    if len(fields) >= 3 and None not in map(whole_number, fields[1:3]):
         return "a BED file"
     return None

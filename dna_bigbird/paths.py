@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 from dna_bigbird.errors import InputError, check_named
+from dna_bigbird.files import check_random_access
 from dna_bigbird.scratch import real_path
 from dna_bigbird.suffixes import Form
 
@@ -24,6 +25,7 @@ class Role(enum.Enum):
     """What a path is for."""
 
     INPUT = "read"
+    GENOME = "read at random: FASTA, plain or bgzip"
     RESULTS = "read: a results folder, in which other results are written"
     OUTPUT = "written: a file, or a folder that is replaced as a whole"
     STREAM = "written: a file, or standard output"
@@ -33,12 +35,14 @@ class Role(enum.Enum):
 
 if typing.TYPE_CHECKING:  # what a caller may pass: `choices.checked` makes a Path of text
     InputPath = Path | str
+    GenomePath = Path | str
     ResultsPath = Path | str
     OutputPath = Path | str
     OutputStream = Path | str
     OutputFolder = Path | str
 else:
     InputPath = Annotated[Path, Role.INPUT]
+    GenomePath = Annotated[Path, Role.GENOME]
     ResultsPath = Annotated[Path, Role.RESULTS]
     OutputPath = Annotated[Path, Role.OUTPUT]
     OutputStream = Annotated[Path, Role.STREAM]
@@ -47,6 +51,7 @@ InputText = Annotated[str, Role.INPUT]
 """A path as text, because '-' is standard input."""
 InputFile = Annotated[str | Path, Role.INPUT]
 """For Python callers: a path in either form."""
+GenomeFile = Annotated[str | Path, Role.GENOME]
 OutputFile = Annotated[Path | str, Role.OUTPUT]
 StreamFile = Annotated[Path | str, Role.RESULT]
 """Where results go: None returns them."""
@@ -175,7 +180,7 @@ def check_paths(
 ) -> None:
     """Raise InputError if a call would write over one of its inputs, twice to one name, or under a wrong suffix.
 
-    Nothing is opened. Compared are the files, not their names: through links, hard links and `..`.
+    Nothing but the start of a genome is opened. Compared are the files, not their names: through links, hard links and `..`.
 
     Args:
         arguments: By parameter; those that are missing have their default.
@@ -184,7 +189,8 @@ def check_paths(
     Raises:
         InputError: If an output is an input, its index, part of an input model or an existing file
             of an input folder; if an input is in a folder that is replaced; if two outputs are one;
-            if the suffix of an output is that of another format (see `suffixes`).
+            if the suffix of an output is that of another format (see `suffixes`); if a genome is
+            ordinary gzip.
     """
     named = paths_of(function, arguments)
     read = [each for each in named if each.role not in WRITTEN]
@@ -198,6 +204,9 @@ def check_paths(
     if _writes_standard_output(function, arguments):
         for source in read:
             _check_standard_output(source)
+    for each in named:
+        if each.role is Role.GENOME:
+            check_random_access(each.path)
     for name, form in _marks_of(function, Form).items():
         for path in _paths_in(arguments.get(name)):
             form.check(f"--{name.rstrip('_')}", path)

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from dna_bigbird.paths import FolderOutput, Hdf5Output, InputFile, InputPath, OutputFolder
+from dna_bigbird.paths import (
+    FolderOutput,
+    GenomePath,
+    Hdf5Output,
+    InputFile,
+    InputPath,
+    OutputFolder,
+)
 
 
 @dataclass(frozen=True)
@@ -91,13 +98,13 @@ NearIdentical = Annotated[
     ),
 ]
 SetGenome = Annotated[
-    InputPath,
+    GenomePath,
     Doc(
         "Genome: the FASTA file that the labelled set was made from; a set of sequence-set needs none."
     ),
 ]
 DocumentGenome = Annotated[
-    InputPath, Doc("Genome: the plain FASTA file that the documents were drawn from.")
+    GenomePath, Doc("Genome: the plain FASTA file that the documents were drawn from.")
 ]
 FastaFile = Annotated[
     InputFile | None, Doc("FASTA file to read: plain, gzip or bgzip, or '-' for standard input.")

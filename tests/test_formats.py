@@ -73,17 +73,16 @@ def test_bgzip_cut_between_two_blocks_is_refused(tmp_path):
         pass
 
 
-def test_numbered_lines_refuse_what_is_no_table(tmp_path, monkeypatch):
+def test_numbered_lines_refuse_what_is_no_table(tmp_path):
     path = tmp_path / "x.bed"
     path.write_bytes(b"a\r\nb\rc\n")
     assert list(numbered_lines(path)) == [(1, "a\n"), (2, "b\n"), (3, "c\n")]
     path.write_bytes(b"a\nb\0\n")
     with pytest.raises(InputError, match=r"x\.bed:2: this line has NUL bytes"):
         list(numbered_lines(path))
-    monkeypatch.setattr("dna_bigbird.files.LONGEST_LINE", 5)
-    path.write_bytes(b"abc\nabcdefgh\n")
+    path.write_bytes(b"abcde\r\nabcdef\n")
     with pytest.raises(InputError, match=r"x\.bed:2: this line is longer than 5 characters"):
-        list(numbered_lines(path))
+        list(numbered_lines(path, longest=5))
     path.write_bytes(b"a\n\xff\n")
     with pytest.raises(InputError, match=r"x\.bed: this is not text in UTF-8 \(byte 0xff"):
         list(numbered_lines(path))

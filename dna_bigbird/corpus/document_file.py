@@ -3,6 +3,7 @@
 import gzip
 import io
 import operator
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import numpy as np
 
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.files import LONGEST_LINE, numbered_lines
 from dna_bigbird.genome import Interval
+from dna_bigbird.plain_numbers import whole_number
 from dna_bigbird.writing import atomic_path
+
+_NUMBERS = re.compile(r"[0-9]{1,18}(,[0-9]{1,18})*,?")
 
 
 def write_documents(path: Path, documents: Iterable[Document], comments: Iterable[str] = ()) -> int:
@@ -56,10 +60,9 @@ def iter_document_file(path: Path) -> Iterator[Document]:
     Raises:
         InputError: Naming file and line, if a line is not BED12 or its blocks do not tile it.
     """
-    with open_text(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            if line.strip() and not line.startswith(("#", "track", "browser")):
-                yield _parse_bed12(line, f"{path}:{number}")
+    for number, line in numbered_lines(path, LONGEST_LINE):
+        if line.strip() and not line.startswith(("#", "track", "browser")):
+            yield _parse_bed12(line, f"{path}:{number}")
 
 
 def read_documents(path: Path) -> list[Document]:
@@ -80,12 +83,12 @@ def _parse_bed12(line: str, where: str) -> Document:
         raise InputError(
             f"{where}: {len(fields)} columns; documents are BED12, as dna-bigbird documents writes"
         )
-    try:
-        start, end = int(fields[1]), int(fields[2])
-        sizes = np.array(fields[10].rstrip(",").split(","), dtype=np.int64)
-        starts = np.array(fields[11].rstrip(",").split(","), dtype=np.int64)
-    except ValueError as error:
-        raise InputError(f"{where}: {error}; expected whole numbers in BED12 columns") from error
+    start, end = whole_number(fields[1]), whole_number(fields[2])
+    if start is None or end is None or not all(map(_NUMBERS.fullmatch, fields[10:])):
+        raise InputError(
+            f"{where}: expected whole numbers of at most 18 digits in the columns 2, 3, 11 and 12 of BED12"
+        )
+    sizes, starts = (np.array(text.rstrip(",").split(","), dtype=np.int64) for text in fields[10:])
     ends = np.cumsum(sizes)
     tiles = len(starts) == len(sizes) and (ends - sizes == starts).all() and (sizes > 0).all()
     if not (tiles and ends[-1] == end - start and str(len(sizes)) == fields[9]):

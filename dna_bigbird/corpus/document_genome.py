@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dna_bigbird.errors import InputError, note, shortened
-from dna_bigbird.files import open_text
+from dna_bigbird.files import LONGEST_LINE, numbered_lines
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.checksum import sequence_sha256
+from dna_bigbird.plain_numbers import whole_number
 
 _MARK = "#genome sequence "
 
@@ -73,23 +74,23 @@ def _read(path: Path) -> tuple[list[tuple[str, Recorded]], list[str]]:
     """Return the comment lines, and the chromosomes of the documents in the order of the file."""
     recorded: list[tuple[str, Recorded]] = []
     chroms: dict[str, None] = {}
-    with open_text(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            if line.startswith(_MARK):
-                recorded.append(_parse(line, number, path))
-            elif line.strip() and not line.startswith(("#", "track", "browser")):
-                chroms[line.split(maxsplit=1)[0]] = None
+    for number, line in numbered_lines(path, LONGEST_LINE):
+        if line.startswith(_MARK):
+            recorded.append(_parse(line, number, path))
+        elif line.strip() and not line.startswith(("#", "track", "browser")):
+            chroms[line.split(maxsplit=1)[0]] = None
     return recorded, list(chroms)
 
 
 def _parse(line: str, number: int, path: Path) -> tuple[str, Recorded]:
     words = line.split()
-    if len(words) != 7 or words[3::2] != ["length", "sha256"] or not words[4].isdecimal():
+    length = whole_number(words[4]) if len(words) == 7 else None
+    if length is None or words[3::2] != ["length", "sha256"]:
         raise InputError(
             f"{path}:{number}: expected '{_MARK}NAME length BP sha256 CHECKSUM'. Draw the documents "
             "again: dna-bigbird documents"
         )
-    return words[2], Recorded(number, int(words[4]), words[6])
+    return words[2], Recorded(number, length, words[6])
 
 
 def _other_genome(path: Path, entry: Recorded, problem: str) -> InputError:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.files import numbered_lines
 
 GROUPS = (("DHS", 0, 125), ("TF", 125, 815), ("HM", 815, 919))
 """Columns [start, end) of each group, counted from 0 (Zhou and Troyanskaya 2015)."""
@@ -29,8 +29,7 @@ def read_labels(path: Path) -> list[Label]:
     Raises:
         InputError: If there are not 919 names, or the table lacks a column or a value.
     """
-    with open_text(path) as text:
-        lines = [line.rstrip("\n") for line in text]
+    lines = [line.rstrip("\n") for _, line in numbered_lines(path)]
     while lines and not lines[-1].strip():
         lines.pop()
     if lines and "\t" in lines[0]:

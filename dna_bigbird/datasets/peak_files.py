@@ -6,7 +6,8 @@ from pathlib import Path
 
 from dna_bigbird.datasets.peak_sheet import SheetRow, read_sheet
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.files import numbered_lines
+from dna_bigbird.plain_numbers import whole_number
 
 _BED = re.compile(r"\.(bed\d*|(narrow|broad|gapped)peak)(\.b?gz)?$", re.IGNORECASE)
 GROUP = "peaks"
@@ -85,9 +86,8 @@ def _is_bed(path: Path) -> bool:
 
 def _has_peaks(path: Path) -> bool:
     """Return True if the first row of a file has a chromosome, a start and an end."""
-    with open_text(path) as text:
-        for line in text:
-            if line.strip() and not line.startswith(("#", "track", "browser")):
-                fields = line.split()
-                return len(fields) >= 3 and fields[1].isdigit() and fields[2].isdigit()
+    for _, line in numbered_lines(path):
+        if line.strip() and not line.startswith(("#", "track", "browser")):
+            fields = line.split()
+            return len(fields) >= 3 and None not in map(whole_number, fields[1:3])
     return False

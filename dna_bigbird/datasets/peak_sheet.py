@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.bed import iter_bed, place_on_genome
 from dna_bigbird.genome.bed_columns import BedColumns, read_columns
@@ -61,24 +61,22 @@ def read_sheet(path: Path) -> list[SheetRow]:
     rows: list[SheetRow] = []
     header: list[str] = []
     seen: dict[tuple[str, Path], int] = {}
-    with open_text(path) as text:
-        for number, raw in enumerate(text, start=1):
-            line = raw.rstrip("\r\n")
-            if not line.strip() or line.startswith("#"):
-                continue
-            fields = [field.strip() for field in line.split("\t")]
-            if not header:
-                header = fields
-                _check_header(header, f"{path}:{number}")
-                continue
-            row = _parse(header, fields, number, path)
-            if (row.label, row.path) in seen:
-                raise InputError(
-                    f"{path}:{number}: label {row.label!r} from {row.path.name} is already in "
-                    f"line {seen[row.label, row.path]}"
-                )
-            seen[row.label, row.path] = number
-            rows.append(row)
+    for number, line in numbered_lines(path):
+        if not line.strip() or line.startswith("#"):
+            continue
+        fields = [field.strip() for field in line.split("\t")]
+        if not header:
+            header = fields
+            _check_header(header, f"{path}:{number}")
+            continue
+        row = _parse(header, fields, number, path)
+        if (row.label, row.path) in seen:
+            raise InputError(
+                f"{path}:{number}: label {row.label!r} from {row.path.name} is already in "
+                f"line {seen[row.label, row.path]}"
+            )
+        seen[row.label, row.path] = number
+        rows.append(row)
     if not rows:
         raise InputError(f"{path}: no peak file in it; expected one line for each label")
     return rows

@@ -11,6 +11,7 @@ from dna_bigbird.files import LONGEST_LINE, looks_like, numbered_lines
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import BedRow, check_inside, read_bed
 from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of, read_fasta
+from dna_bigbird.plain_numbers import whole_number
 
 FASTA, BED = "a FASTA file", "a BED file"
 USUAL_BED_COLUMN = 4
@@ -175,7 +176,7 @@ def _stem(path: Path) -> str:
 def _cells(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield the line and the needed cells of every row of a table with a header."""
     csv.field_size_limit(LONGEST_LINE)
-    lines = (line for _, line in numbered_lines(path))
+    lines = (line for _, line in numbered_lines(path, LONGEST_LINE))
     header_line = next(lines, "")
     delimiter = next((x for x in "\t;," if x in header_line), ",")
     (header,) = csv.reader([header_line], delimiter=delimiter) if header_line else ([],)
@@ -205,13 +206,16 @@ def _cells(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, tuple[str, 
 def _bed_columns(columns: SequenceColumns) -> list[int]:
     """Return the numbers of the label columns of a BED file, from 1."""
     texts = columns.labels or (str(USUAL_BED_COLUMN),)
+    numbers = []
     for text in texts:
-        if not text.isdecimal() or int(text) < USUAL_BED_COLUMN:
+        number = whole_number(text)
+        if number is None or number < USUAL_BED_COLUMN:
             raise InputError(
                 f"--label_columns {text}: columns of a BED file have numbers, from 4 on; without it "
                 "the label is in column 4"
             )
-    return [int(text) for text in texts]
+        numbers.append(number)
+    return numbers
 
 
 def _bed_cell(row: BedRow, number: int, where: str) -> str:

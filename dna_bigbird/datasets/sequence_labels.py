@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dna_bigbird.datasets.sequence_files import SequenceRow
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.label_types import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION
+from dna_bigbird.plain_numbers import decimal_number, whole_number
 
 MOST_CLASSES = 50
 """If the label column has more different whole numbers, the type must be named."""
@@ -80,7 +81,7 @@ def _inferred(rows: Sequence[SequenceRow], columns: Sequence[str]) -> str:
     texts = {text for row in rows for text in row.labels}
     if texts <= {"0", "1"}:
         return BINARY if len(columns) == 1 else MULTI_LABEL
-    numbers = [_number(text) for text in texts]
+    numbers = [decimal_number(text) for text in texts]
     is_numeric = all(number is not None for number in numbers)
     if is_numeric and any(number % 1 for number in numbers if math.isfinite(number)):
         return REGRESSION
@@ -121,7 +122,7 @@ def _classes(rows: Sequence[SequenceRow], columns: Sequence[str]) -> SequenceLab
             f"{rows[0].where}: every row has the class {shortened(rows[0].labels[0])!r}; expected at least "
             "two classes. Give one file per class, or rows of several"
         )
-    whole = all(text.lstrip("-").isdecimal() for text in counts)
+    whole = all(whole_number(text) is not None for text in counts)
     names = sorted(counts, key=int) if whole else sorted(counts)
     number = {name: column for column, name in enumerate(names)}
     bits = np.zeros((len(rows), len(names)), dtype=np.uint8)
@@ -140,15 +141,8 @@ def _binary_class(rows: Sequence[SequenceRow], positive: str, label_type: str) -
     return SequenceLabels(BINARY, [positive], bits)
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
 def _target(text: str, row: SequenceRow) -> float:
-    number = _number(text)
+    number = decimal_number(text)
     if number is None or not math.isfinite(number):
         raise InputError(
             f"{row.where}: the target is {shortened(text)!r}; expected a finite number. Leave rows without a "

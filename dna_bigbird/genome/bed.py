@@ -3,7 +3,6 @@
 BED counts from 0 and leaves the end out, as everything inside this package does.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,9 +14,9 @@ from dna_bigbird.formats import text_format
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.start_site import StartSite
+from dna_bigbird.plain_numbers import whole_number
 
 PIECES = "If the FASTA holds only the first part of the chromosome, say so: --pieces true"
-_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 EPD_SPAN_BP = 60
 """EPD draws a promoter as -49..+10 around its start site; columns 7 and 8 span the site and what follows."""
 
@@ -90,8 +89,8 @@ def _parse(line: str, where: str, number: int) -> BedRow:
 
 
 def _whole(text: str, what: str, where: str) -> int:
-    if _WHOLE_NUMBER.fullmatch(text):
-        return int(text)
+    if (number := whole_number(text)) is not None:
+        return number
     raise InputError(
         f"{where}: {what} is {shortened(text)!r}, expected a whole number. "
         "Is this a header? Put '#' in front of it"

@@ -4,15 +4,13 @@ A whole-genome chromatin set has some 46 million peaks; a Python object for each
 and gigabytes.
 """
 
-import gzip
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.files import is_gzip
+from dna_bigbird.files import open_binary
 from dna_bigbird.formats import text_format
 from dna_bigbird.genome.bed import read_bed
 
@@ -46,16 +44,11 @@ def read_columns(path: Path) -> BedColumns:
     Raises:
         InputError: As `read_bed`, with file and line.
     """
-    try:
-        columns = _parse(_content(path)) if path.is_file() else None
-    except (OSError, EOFError, zlib.error):
-        columns = None  # read_bed says what is wrong
+    columns = None
+    if path.is_file():
+        with open_binary(path) as stream:
+            columns = _parse(stream.read())
     return _from_rows(path) if columns is None else columns
-
-
-def _content(path: Path) -> bytes:
-    content = path.read_bytes()
-    return gzip.decompress(content) if is_gzip(path) else content
 
 
 def _from_rows(path: Path) -> BedColumns:

@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import is_bgzip, is_gzip, looks_like, open_binary
+from dna_bigbird.files import check_random_access, is_bgzip, is_gzip, looks_like, open_binary
 from dna_bigbird.genome.alphabet import (
     IS_UNKNOWN,
     NOT_DNA,
@@ -40,16 +40,11 @@ class Genome:
             )
         if self.path.stat().st_size == 0:
             raise InputError(f"{path}: the FASTA file is empty")
+        check_random_access(self.path)
         self._is_packed = is_gzip(self.path)
         if self._is_packed and not is_bgzip(self.path):
-            contents = looks_like(self.path)
-            if contents not in (None, "a FASTA file"):
-                raise InputError(
-                    f"{path}: expected a genome as FASTA, and this looks like {contents}"
-                )
             raise InputError(
-                f"{path}: a genome is read at random and must be plain or bgzip FASTA; "
-                f"unpack it first: gunzip {path}"
+                f"{path}: expected a genome as FASTA, and this looks like {looks_like(self.path)}"
             )
         with open_binary(path):  # names what cannot be FASTA
             pass

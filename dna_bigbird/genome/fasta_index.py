@@ -24,7 +24,7 @@ def index_of(path: Path) -> dict[str, IndexEntry]:
         InputError: As `read_pieces`; if the file holds NUL bytes or lines of unequal length.
     """
     beside = Path(f"{path}.fai")
-    entries = _parsed_or_empty(beside)
+    entries = parsed_or_empty(beside)
     fits = bool(entries) and fits_plain(entries, path)
     if fits and _is_newer(beside, path):
         return entries
@@ -39,7 +39,7 @@ def index_of(path: Path) -> dict[str, IndexEntry]:
 def packed_indices(path: Path) -> Iterator[tuple[Path, Path]]:
     """Yield the two index files (`.fai`, `.gzi`) of a bgzip FASTA file, as `index_of` does."""
     beside = (Path(f"{path}.fai"), Path(f"{path}.gzi"))
-    entries = _parsed_or_empty(beside[0])
+    entries = parsed_or_empty(beside[0])
     if (
         entries
         and all(x.is_file() and _is_newer(x, path) for x in beside)
@@ -59,7 +59,7 @@ def _is_newer(index: Path, path: Path) -> bool:
     return index.stat().st_mtime_ns >= path.stat().st_mtime_ns
 
 
-def _parsed_or_empty(fai: Path) -> dict[str, IndexEntry]:
+def parsed_or_empty(fai: Path) -> dict[str, IndexEntry]:
     """Return the entries of an index; none if it is missing or damaged."""
     with contextlib.suppress(OSError, ValueError):
         return _parse(fai)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from dna_bigbird.plain_numbers import whole_number
+
 
 @dataclass(frozen=True, order=True)
 class Interval:
@@ -51,11 +53,12 @@ def parse_region(text: str) -> Interval:
     """
     chrom, colon, span = text.rpartition(":")
     first, dash, last = span.replace(",", "").partition("-")
-    if not (chrom and colon and dash and first.isdigit() and last.isdigit()):
+    start, end = whole_number(first), whole_number(last)
+    if not (chrom and colon and dash) or start is None or end is None:
         raise ValueError(f"{text!r} is not a region; write it as chr22:20,000,001-21,000,000")
-    if not 1 <= int(first) <= int(last):
+    if not 1 <= start <= end:
         raise ValueError(f"region {text!r} is empty or starts below 1 (regions count from 1)")
-    return Interval(chrom, int(first) - 1, int(last))
+    return Interval(chrom, start - 1, end)
 
 
 def other_style(chrom: str) -> str:

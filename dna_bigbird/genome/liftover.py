@@ -1,15 +1,23 @@
 """Moving start sites and intervals to another assembly with a UCSC chain file."""
 
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyliftover
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.start_site import StartSite
+
+_COUNT = "[0-9]{1,18}"
+_CHAIN_LINE = re.compile(
+    rf"chain\s+-?{_COUNT}(\s+\S+\s+{_COUNT}\s+[+-]\s+{_COUNT}\s+{_COUNT}){{2}}(\s+\S+)?"
+    rf"|{_COUNT}(\s+{_COUNT}\s+{_COUNT})?",
+    re.ASCII,
+)
 
 
 @dataclass(frozen=True)
@@ -41,16 +49,24 @@ def read_chain(path: Path) -> pyliftover.LiftOver:
     Raises:
         InputError: If it is missing, damaged, or no chain file.
     """
-    with open_text(path) as text:
-        content = text.read()
-    first = next((x for x in content.splitlines() if x.strip() and not x.startswith("#")), "")
-    if not first.startswith("chain "):
-        raise InputError(
-            f"{path}: the first line is {first[:30]!r}, expected a UCSC chain file, "
-            "whose first line starts with 'chain'"
-        )
+    lines = []
+    for number, line in numbered_lines(path):
+        is_empty = not line.strip() or line.startswith("#")
+        if not lines and not is_empty and not line.startswith("chain "):
+            raise InputError(
+                f"{path}: the first line is {line.strip()[:30]!r}, expected a UCSC chain file, "
+                "whose first line starts with 'chain'"
+            )
+        if not is_empty and not _CHAIN_LINE.fullmatch(line.strip()):
+            raise InputError(
+                f"{path}:{number}: {shortened(line.strip())!r} is no line of a chain file; expected "
+                "'chain' with 11 or 12 columns, or 1 or 3 whole numbers"
+            )
+        lines.append("\n" if is_empty else line)
+    if not any(line.startswith("chain") for line in lines):
+        raise InputError(f"{path}: no chain in it; expected a UCSC chain file")
     try:
-        return pyliftover.LiftOver(io.BytesIO(content.encode()))
+        return pyliftover.LiftOver(io.BytesIO("".join(lines).encode()))
     except Exception as error:  # pyliftover raises bare Exception for any fault of the file
         raise InputError(f"{path}: cannot read this chain file: {error}") from error
 

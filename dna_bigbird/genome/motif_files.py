@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import numbered_lines
+from dna_bigbird.plain_numbers import decimal_number, whole_number
 
 LETTERS = "ACGT"
 _COUNTS = re.compile(r"([ACGT])\s*\[?([^\]]*)\]?\s*")
-_WIDTH = re.compile(r"\bw=\s*(\d+)")
-_ALPHABET_LENGTH = re.compile(r"\balength=\s*(\d+)")
+_WIDTH = re.compile(r"\bw=\s*(\S+)")
+_ALPHABET_LENGTH = re.compile(r"\balength=\s*(\S+)")
+MOST_COUNT = 1e15
+"""Of a base in a column; float64 adds up whole numbers exactly to nine times as many."""
 SUM_TOLERANCE = 0.02
 """Probabilities of a column add up to 1 within this much; files round them."""
 
@@ -134,7 +137,7 @@ def _meme(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, Motif
             shares = [_column(path, rows) for _ in range(_width(line, where))]
             yield waiting[0], MotifMatrix(waiting[1], waiting[2], np.array(shares).T)
             waiting = None
-        elif is_after_matrix and line[0].isdecimal():
+        elif is_after_matrix and line[0] in "0123456789":
             raise InputError(
                 f"{where}: {shortened(line)!r}, one column more than w= says; correct w= or copy the file again"
             )
@@ -149,12 +152,13 @@ def _check_has_matrix(path: Path, motif: tuple[int, str, str] | None) -> None:
 
 
 def _width(line: str, where: str) -> int:
-    letters, width = _ALPHABET_LENGTH.search(line), _WIDTH.search(line)
-    if (letters is not None and letters[1] != "4") or width is None or int(width[1]) < 1:
+    letters, found = _ALPHABET_LENGTH.search(line), _WIDTH.search(line)
+    width = whole_number(found[1]) if found else None
+    if (letters is not None and letters[1] != "4") or width is None or width < 1:
         raise InputError(
             f"{where}: {shortened(line)!r}; expected alength= 4 and w= with the number of columns"
         )
-    return int(width[1])
+    return width
 
 
 def _column(path: Path, rows: Iterator[tuple[int, str]]) -> NDArray[np.float64]:
@@ -171,14 +175,14 @@ def _column(path: Path, rows: Iterator[tuple[int, str]]) -> NDArray[np.float64]:
 
 
 def _numbers(text: str, where: str) -> list[float]:
-    try:
-        numbers = [float(word) for word in text.split()]
-    except ValueError:
-        numbers = [-1.0]
-    if not all(np.isfinite(number) and number >= 0 for number in numbers):
-        raise InputError(
-            f"{where}: {shortened(text.strip())!r}; expected numbers from 0 on between blanks"
-        )
+    numbers = []
+    for word in text.split():
+        number = decimal_number(word)
+        if number is None or not 0 <= number <= MOST_COUNT:
+            raise InputError(
+                f"{where}: {shortened(text.strip())!r}; expected numbers from 0 to {MOST_COUNT:g} between blanks"
+            )
+        numbers.append(number)
     return numbers
 
 

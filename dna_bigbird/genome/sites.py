@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome.bed import iter_bed, start_site
 from dna_bigbird.genome.sites_annotation import read_annotation
 from dna_bigbird.genome.sites_epd import read_fps, read_sga
@@ -56,19 +56,18 @@ def format_of(path: Path | str) -> str:
     Raises:
         InputError: Naming file and line, if it is none of the known ones, or there is no row.
     """
-    with open_text(path) as text:
-        for number, line in enumerate(text, start=1):
-            if not line.strip() or line.startswith(("#", "track", "browser")):
-                continue
-            if re.match(r"[A-Z]{2}(   |$)", line):
-                return "fps"
-            site_format = _format_of_row(line.rstrip("\n"))
-            if site_format:
-                return site_format
-            raise InputError(
-                f"{path}:{number}: the row {line.strip()[:40]!r} is none of BED, GTF, GFF, FPS and "
-                "SGA. If you know better, say --format bed (or gtf, gff, fps, sga)"
-            )
+    for number, line in numbered_lines(path):
+        if not line.strip() or line.startswith(("#", "track", "browser")):
+            continue
+        if re.match(r"[A-Z]{2}(   |$)", line):
+            return "fps"
+        site_format = _format_of_row(line.rstrip("\n"))
+        if site_format:
+            return site_format
+        raise InputError(
+            f"{path}:{number}: the row {line.strip()[:40]!r} is none of BED, GTF, GFF, FPS and "
+            "SGA. If you know better, say --format bed (or gtf, gff, fps, sga)"
+        )
     raise InputError(f"{path}: no row in it; expected start sites")
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.genome.start_site import StartSite, whole_number
+from dna_bigbird.genome.start_site import StartSite, position
 
 TRANSCRIPTS = ("transcript", "mRNA")
 _COLUMNS = 9
@@ -47,23 +47,22 @@ def annotation_rows(path: Path | str) -> Iterator[tuple[list[str], int]]:
     Raises:
         InputError: Naming file and line, for another number of columns, or a start or end that is not a position.
     """
-    with open_text(path) as text:
-        for number, line in enumerate(text, start=1):
-            if line.startswith("##FASTA"):
-                return
-            if line.startswith("#") or not line.strip():
-                continue
-            fields = line.rstrip("\n").split("\t")
-            where = f"{path}:{number}"
-            if len(fields) != _COLUMNS:
-                raise InputError(
-                    f"{where}: {len(fields)} column{'s' * (len(fields) != 1)} between tabs, "
-                    f"expected {_COLUMNS}. Is this a GTF or GFF file?"
-                )
-            start, end = (whole_number(fields[i], n, where) for i, n in ((3, "start"), (4, "end")))
-            if start > end:
-                raise InputError(f"{where}: start {start} is beyond end {end}")
-            yield fields, number
+    for number, line in numbered_lines(path):
+        if line.startswith("##FASTA"):
+            return
+        if line.startswith("#") or not line.strip():
+            continue
+        fields = line.rstrip("\n").split("\t")
+        where = f"{path}:{number}"
+        if len(fields) != _COLUMNS:
+            raise InputError(
+                f"{where}: {len(fields)} column{'s' * (len(fields) != 1)} between tabs, "
+                f"expected {_COLUMNS}. Is this a GTF or GFF file?"
+            )
+        start, end = (position(fields[i], n, where) for i, n in ((3, "start"), (4, "end")))
+        if start > end:
+            raise InputError(f"{where}: start {start} is beyond end {end}")
+        yield fields, number
 
 
 def _start(fields: list[str], where: str) -> Interval:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.genome.start_site import StartSite, whole_number
+from dna_bigbird.genome.start_site import StartSite, position
 
 # FP, three blanks, name (20), `:+S` and two flags, `EU:`, accession (18), topology, strand,
 # position.
@@ -39,18 +39,17 @@ def read_fps(path: Path | str) -> Iterator[StartSite]:
     Raises:
         InputError: Naming file and line, for an `FP` line of another form.
     """
-    with open_text(path) as text:
-        for number, line in enumerate(text, start=1):
-            if not line.startswith("FP"):
-                continue
-            where = f"{path}:{number}"
-            match = _FP.match(line)
-            if not match:
-                raise InputError(
-                    f"{where}: cannot read this FP line; expected the fixed columns of EPD: name "
-                    "in 6-25, accession in 34-51, strand in 53, position in 54-63, then ';'"
-                )
-            yield _site(match[1].strip(), match[4].strip(), match[7], match[6], number, where)
+    for number, line in numbered_lines(path):
+        if not line.startswith("FP"):
+            continue
+        where = f"{path}:{number}"
+        match = _FP.match(line)
+        if not match:
+            raise InputError(
+                f"{where}: cannot read this FP line; expected the fixed columns of EPD: name "
+                "in 6-25, accession in 34-51, strand in 53, position in 54-63, then ';'"
+            )
+        yield _site(match[1].strip(), match[4].strip(), match[7], match[6], number, where)
 
 
 def read_sga(path: Path | str) -> Iterator[StartSite]:
@@ -59,25 +58,22 @@ def read_sga(path: Path | str) -> Iterator[StartSite]:
     Raises:
         InputError: Naming file and line, for fewer than 5 columns or a wrong position or strand.
     """
-    with open_text(path) as text:
-        for number, line in enumerate(text, start=1):
-            fields = line.rstrip("\n").split("\t")
-            if line.startswith("#") or not line.strip():
-                continue
-            where = f"{path}:{number}"
-            if len(fields) < 5:
-                raise InputError(
-                    f"{where}: {len(fields)} column{'s' * (len(fields) != 1)} between tabs, "
-                    "expected at least 5 (sequence, feature, position, strand, count)"
-                )
-            name = fields[5].strip() if len(fields) > 5 else ""
-            yield _site(name, fields[0].strip(), fields[2], fields[3].strip(), number, where)
+    for number, line in numbered_lines(path):
+        fields = line.rstrip("\n").split("\t")
+        if line.startswith("#") or not line.strip():
+            continue
+        where = f"{path}:{number}"
+        if len(fields) < 5:
+            raise InputError(
+                f"{where}: {len(fields)} column{'s' * (len(fields) != 1)} between tabs, "
+                "expected at least 5 (sequence, feature, position, strand, count)"
+            )
+        name = fields[5].strip() if len(fields) > 5 else ""
+        yield _site(name, fields[0].strip(), fields[2], fields[3].strip(), number, where)
 
 
-def _site(
-    name: str, accession: str, position: str, strand: str, number: int, where: str
-) -> StartSite:
-    last = whole_number(position, "position", where)
+def _site(name: str, accession: str, text: str, strand: str, number: int, where: str) -> StartSite:
+    last = position(text, "position", where)
     if strand not in ("+", "-"):
         raise InputError(f"{where}: strand is {strand!r}; a start site needs '+' or '-'")
     interval = Interval(chromosome_of(accession), last - 1, last, strand)

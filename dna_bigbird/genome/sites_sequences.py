@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.files import LONGEST_LINE, numbered_lines
 from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of, read_fasta
 
 
@@ -16,19 +16,18 @@ def read_promoter_sequences(path: Path | str, name: str) -> Iterator[tuple[str, 
     Raises:
         InputError: Naming file and line, for letters that are not DNA; if there is no sequence.
     """
-    with open_text(path) as text:
-        is_fasta = next((line for line in text if line.strip()), "").startswith(">")
+    lines = (line for _, line in numbered_lines(path, LONGEST_LINE) if line.strip())
+    is_fasta = next(lines, "").startswith(">")
     for record in read_fasta(path) if is_fasta else _lines(path, name):
         yield record.name, dna_of(record, path)
 
 
 def _lines(path: Path | str, name: str) -> Iterator[FastaRecord]:
     count = 0
-    with open_text(path) as text:
-        for number, line in enumerate(text, start=1):
-            if line.strip():
-                count += 1
-                yield FastaRecord(f"{name}{count}", line.strip(), number)
+    for number, line in numbered_lines(path, LONGEST_LINE):
+        if line.strip():
+            count += 1
+            yield FastaRecord(f"{name}{count}", line.strip(), number)
     if not count:
         raise InputError(f"{path}: no sequence in it")
 

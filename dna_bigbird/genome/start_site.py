@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.plain_numbers import whole_number
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,15 @@ class StartSite:
     line_number: int
 
 
-def whole_number(text: str, what: str, where: str, *, least: int = 1) -> int:
+def position(text: str, what: str, where: str) -> int:
     """Read a coordinate of a file that counts from 1.
 
     Raises:
-        InputError: Starting with `where`, if the text is not a whole number or below `least`.
+        InputError: Starting with `where`, if the text is not a whole number from 1.
     """
-    if not text.strip().isdecimal():
-        raise InputError(f"{where}: {what} is {text!r}, expected a whole number")
-    number = int(text)
-    if number < least:
-        raise InputError(f"{where}: {what} is {number}; this format counts from {least}")
+    number = whole_number(text.strip())
+    if number is None:
+        raise InputError(f"{where}: {what} is {shortened(text)!r}, expected a whole number")
+    if number < 1:
+        raise InputError(f"{where}: {what} is {number}; this format counts from 1")
     return number

@@ -6,30 +6,29 @@ gzip from a stream nor a header with a gap, and names no line in its errors.)
 """
 
 import contextlib
-import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import open_text, shown_name
+from dna_bigbird.files import LONGEST_LINE, numbered_lines, shown_name
 from dna_bigbird.formats import text_format
 from dna_bigbird.genome.alphabet import normalise
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.plain_numbers import whole_number
 
 COLUMNS = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO")
 """The columns that every VCF has; FORMAT and samples may follow."""
 MAX_POS = 2**31 - 1
 """The largest position that the format's binary form can hold."""
 
-MAX_LINE = 100_000_000
-"""Characters in a line: anything longer is not a record, and would fill the memory."""
+RATIO = 200
+"""How many times its size on disk a file may become: the genotypes of thousands of samples repeat."""
 
 _BASES = frozenset("ACGT")
 _CONTIG = re.compile(r'##contig=<(?:[^"]*,)?ID=([^,>]+)')
-_LENGTH = re.compile(r"\blength=(\d{1,12})\b")
+_LENGTH = re.compile(r"\blength=([0-9]{1,12})\b")
 _INFO = re.compile(r'##INFO=<(?:[^"]*,)?ID=([^,>]+)')
 
 
@@ -121,27 +120,14 @@ def open_vcf(path: Path | str) -> Iterator[tuple[VcfHeader, Iterator[Variant]]]:
 
     Raises:
         InputError: If it is not a VCF: no header, a header without the line of column names,
-            columns without tabs, another format. While the records are read: at a line with another
+            columns without tabs, another format, or as `numbered_lines`. While the records are read: at a line with another
             number of columns than the header, a position that is not a whole number from 1 to 2^31
             - 1, or a REF that is empty or not DNA, or an empty ALT.
     """
     shown = shown_name(path)
-    with open_text(path) as text:
-        lines = _lines(text, shown)
+    with contextlib.closing(numbered_lines(path, LONGEST_LINE, RATIO)) as lines:
         header = _read_header(lines, shown)
         yield header, _records(lines, header.num_columns, shown)
-
-
-def _lines(text: TextIO, shown: str) -> Iterator[tuple[int, str]]:
-    for number in itertools.count(1):
-        line = text.readline(MAX_LINE)
-        if len(line) == MAX_LINE:
-            raise InputError(
-                f"{shown}:{number}: a line of more than {MAX_LINE:,} characters; expected a VCF file"
-            )
-        if not line:
-            return
-        yield number, line
 
 
 def _read_header(lines: Iterator[tuple[int, str]], shown: str) -> VcfHeader:
@@ -154,7 +140,6 @@ def _read_header(lines: Iterator[tuple[int, str]], shown: str) -> VcfHeader:
             what = text_format(line)
             if what not in (None, "a VCF file"):
                 raise InputError(f"{where}: expected a VCF file, and this looks like {what}")
-        _refuse_nul(line, where)
         if line.startswith("##"):
             kept.append(line)
         elif line.startswith("#"):
@@ -171,11 +156,6 @@ def _read_header(lines: Iterator[tuple[int, str]], shown: str) -> VcfHeader:
     raise InputError(
         f"{shown}: the file ends in its header, before the line of column names. Copy it again"
     )
-
-
-def _refuse_nul(line: str, where: str) -> None:
-    if "\0" in line:
-        raise InputError(f"{where}: a NUL byte; expected text. Is the file damaged, or UTF-16?")
 
 
 def _check_column_names(line: str, where: str) -> None:
@@ -197,7 +177,6 @@ def _records(lines: Iterator[tuple[int, str]], num_columns: int, shown: str) -> 
 
 
 def _parse(line: str, number: int, num_columns: int, where: str) -> Variant:
-    _refuse_nul(line, where)
     count = line.count("\t") + 1
     if count != num_columns:
         blanks = " Are there blanks where tabs belong?" if len(line.split()) >= num_columns else ""
@@ -214,14 +193,15 @@ def _parse(line: str, number: int, num_columns: int, where: str) -> Variant:
 
 
 def _position(text: str, where: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > MAX_POS:
+    pos = whole_number(text)
+    if pos is None or not 0 <= pos <= MAX_POS:
         raise InputError(f"{where}: POS is {shortened(text)!r}; expected a whole number from 1")
-    if int(text) == 0:
+    if pos == 0:
         raise InputError(
             f"{where}: POS is 0; VCF counts from 1, and 0 (a telomere) has no base. "
             "Was the file made from one that counts from 0?"
         )
-    return int(text)
+    return pos
 
 
 def _reference(text: str, where: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import check_random_access
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Attributions, WrittenAttributions
 from dna_bigbird.inference.writers.target import Format, file_target
@@ -93,6 +94,8 @@ def attribute(
         raise InputError(
             f"--output {output}: effects are not written as BED; use .bw, .h5, .tsv or .csv"
         )
+    if fasta is not None and bed is not None:
+        check_random_access(fasta)
     from dna_bigbird.inference.attribution.run import AttributionRun  # imports torch: seconds
     from dna_bigbird.inference.windows.inputs import (
         check_lengths,

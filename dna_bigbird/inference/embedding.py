@@ -9,6 +9,7 @@ from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import check_random_access
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, WrittenVectors
 from dna_bigbird.inference.writers.target import check_same_format
@@ -88,6 +89,8 @@ def embed(
         >>> result.start.tolist(), len(result.vectors)
         ([0, 50, 100], 3)
     """
+    if fasta is not None and bed is not None:
+        check_random_access(fasta)
     from dna_bigbird.inference.embedding_run import EmbeddingRun  # imports torch: seconds
     from dna_bigbird.inference.windows.inputs import (
         check_lengths,

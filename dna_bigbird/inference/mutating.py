@@ -18,7 +18,7 @@ from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
 from dna_bigbird.inference.results import LETTERS, Effect, Mutagenesis
 from dna_bigbird.inference.writers.tables import table_line
 from dna_bigbird.messages import listed_words
-from dna_bigbird.paths import STANDARD_STREAM, InputFile, OutputFile, StreamFile
+from dna_bigbird.paths import STANDARD_STREAM, GenomeFile, OutputFile, StreamFile
 from dna_bigbird.shared_options import BothStrands, Labels, ModelBundles, Progress
 from dna_bigbird.writing import atomic_path
 
@@ -28,7 +28,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 @checked(rest=Compute)
 def mutagenesis(
-    fasta: InputFile,
+    fasta: GenomeFile,
     region: str | None = None,
     model: ModelBundles | None = None,
     output: StreamFile | None = None,

@@ -12,6 +12,7 @@ import sys
 from typing import Any, Literal
 
 from dna_bigbird.choices import checked, renamed
+from dna_bigbird.files import check_random_access
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Predictions, WrittenPredictions
 from dna_bigbird.inference.writers.target import Format, file_target
@@ -94,6 +95,8 @@ def predict(
         Interrupted: On Ctrl-C or SIGTERM while a file is written; `resume` continues it.
     """
     target = file_target(output, format, resume)
+    if fasta is not None and bed is not None:
+        check_random_access(fasta)
     from dna_bigbird.inference.prediction_run import PredictionRun  # imports torch: seconds
     from dna_bigbird.inference.windows.inputs import (
         check_lengths,

@@ -6,14 +6,14 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import InputError, checked_settings, note
-from dna_bigbird.paths import InputPath, check_paths, listed_paths, optional_path
+from dna_bigbird.paths import GenomePath, InputPath, check_paths, listed_paths, optional_path
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
 from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput
 
 
 @checked()
 def chromatin_set(
-    genome: InputPath,
+    genome: GenomePath,
     peaks: list[InputPath] | InputPath,
     output: SetOutput,
     assembly: Assembly,

@@ -4,7 +4,7 @@ import shlex
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import checked_settings, note
-from dna_bigbird.paths import InputPath, check_paths
+from dna_bigbird.paths import GenomePath, InputPath, check_paths
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
 from dna_bigbird.shared_options import Assembly, SetOutput
 
@@ -15,7 +15,7 @@ _TEST = ["chr8", "chr9"]
 @checked()
 def deepsea_set(
     bundle: InputPath,
-    genome: InputPath,
+    genome: GenomePath,
     label_names: InputPath,
     output: SetOutput,
     assembly: Assembly,

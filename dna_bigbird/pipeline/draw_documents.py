@@ -6,7 +6,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.html_repr import html_repr
-from dna_bigbird.paths import InputPath, PackedBedOutput
+from dna_bigbird.paths import GenomePath, PackedBedOutput
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.short_repr import short_repr
 
@@ -37,7 +37,7 @@ class DrawnDocuments:
 
 @checked()
 def draw_documents(
-    genome: InputPath,
+    genome: GenomePath,
     output: PackedBedOutput,
     regions: list[str | int] = [],  # noqa: B006 - jsonargparse shows the default
     exclude: list[str | int] = [],  # noqa: B006

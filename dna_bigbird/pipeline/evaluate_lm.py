@@ -8,7 +8,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.errors import InputError, checked_settings
 from dna_bigbird.html_repr import html_rows
-from dna_bigbird.paths import InputPath, JsonOutput, TsvOutput
+from dna_bigbird.paths import GenomePath, InputPath, JsonOutput, TsvOutput
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Progress, ScoredBundle, Threads
 from dna_bigbird.short_repr import short_repr
@@ -60,7 +60,7 @@ def evaluate_lm(
     baseline_counted_documents: int = 0,
     baseline_scored_documents: int = 2000,
     threads: Threads = 0,
-    genome: InputPath | None = None,
+    genome: GenomePath | None = None,
     repeats: InputPath | None = None,
     pieces: bool = False,
     kenlm: bool = False,

@@ -8,9 +8,10 @@ import numpy as np
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.variant_ranking import KnownVariants
-from dna_bigbird.files import open_text
+from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.genome.variants import Variant, read_vcf
+from dna_bigbird.plain_numbers import decimal_number
 
 EFFECTS = ("break", "create", "none")
 ENDING = "_log_odds"
@@ -83,27 +84,28 @@ def read_score_table(path: Path) -> ScoreTable:
     Raises:
         InputError: If it is another type of table, or a line is damaged.
     """
-    with open_text(path) as stream:
-        names = stream.readline().rstrip("\n").split("\t")
-        columns = [i for i, name in enumerate(names) if name.endswith(ENDING)]
-        labels = [names[i].removesuffix(ENDING) for i in columns]
-        columns = columns or [i for i, name in enumerate(names) if name in ZERO_SHOT]
-        if names[:5] != ["chrom", "pos", "id", "ref", "alt"] or not columns:
+    lines = numbered_lines(path)
+    names = next(lines, (1, ""))[1].rstrip("\n").split("\t")
+    columns = [i for i, name in enumerate(names) if name.endswith(ENDING)]
+    labels = [names[i].removesuffix(ENDING) for i in columns]
+    columns = columns or [i for i, name in enumerate(names) if name in ZERO_SHOT]
+    if names[:5] != ["chrom", "pos", "id", "ref", "alt"] or not columns:
+        raise InputError(
+            f"{path}:1: expected the columns chrom, pos, id, ref, alt and <label>{ENDING} "
+            f"({', '.join(ZERO_SHOT)} without labels), as score-variants writes them"
+        )
+    changes = {}
+    for line, text in lines:
+        fields = text.rstrip("\n").split("\t")
+        values = (
+            [decimal_number(fields[i]) for i in columns] if len(fields) == len(names) else [None]
+        )
+        if None in values:
             raise InputError(
-                f"{path}:1: expected the columns chrom, pos, id, ref, alt and <label>{ENDING} "
-                f"({', '.join(ZERO_SHOT)} without labels), as score-variants writes them"
+                f"{path}:{line}: {len(fields)} columns, the header has {len(names)}, and scores are "
+                "numbers. Run score-variants again"
             )
-        changes = {}
-        for line, text in enumerate(stream, start=2):
-            fields = text.rstrip("\n").split("\t")
-            try:
-                values = [float(fields[i]) for i in columns]
-            except (IndexError, ValueError):
-                raise InputError(
-                    f"{path}:{line}: {len(fields)} columns, the header has {len(names)}, and scores are "
-                    "numbers. Run score-variants again"
-                ) from None
-            changes[fields[0], fields[1], fields[3], fields[4]] = values
+        changes[fields[0], fields[1], fields[3], fields[4]] = values
     return ScoreTable(path, labels, changes)
 
 

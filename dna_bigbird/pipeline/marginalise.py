@@ -5,7 +5,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.inference.compute import Compute, ComputeOptions
-from dna_bigbird.paths import InputFile, OutputFile, TsvOutput
+from dna_bigbird.paths import GenomeFile, InputFile, OutputFile, TsvOutput
 from dna_bigbird.pipeline.results import Comparison
 from dna_bigbird.shared_options import Labels, ModelBundles, ModelWindow
 
@@ -14,7 +14,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 @checked(rest=Compute)
 def marginalise(
-    fasta: InputFile,
+    fasta: GenomeFile,
     motif: str,
     output: TsvOutput,
     *,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.corpus.documents import DocumentConfig
+from dna_bigbird.genome.fasta_index import parsed_or_empty
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.inputs.assemblies import expected_lengths
 from dna_bigbird.inputs.configs.sources import is_path, plain_path
@@ -105,9 +106,8 @@ def _fasta_bp(sources: Iterable[str]) -> int | None:
     for path in _local(sources):
         if path is None:
             return None
-        index = Path(f"{path}.fai")
-        if index.is_file():
-            total += sum(int(line.split("\t")[1]) for line in index.read_text().splitlines())
+        if entries := parsed_or_empty(Path(f"{path}.fai")):
+            total += sum(entry.length for entry in entries.values())
         else:
             size = path.stat().st_size
             total += int(size * GZIP_FACTOR if path.suffix in (".gz", ".bgz") else size / 1.016)
@@ -121,13 +121,13 @@ def _local(sources: Iterable[str]) -> list[Path | None]:
 
 def _lines(source: str) -> int | None:
     """Count the rows of a local table, without its comment lines."""
-    from dna_bigbird.files import open_text
+    from dna_bigbird.files import numbered_lines
 
     (path,) = _local([source])
     if not source or path is None:
         return None
-    with open_text(path) as lines:
-        return sum(1 for line in lines if line.strip() and not line.startswith(("#", "track")))
+    lines = (line for _, line in numbered_lines(path))
+    return sum(1 for line in lines if line.strip() and not line.startswith(("#", "track")))
 
 
 def _peaks(

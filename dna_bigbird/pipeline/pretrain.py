@@ -6,7 +6,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.errors import checked_settings
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.paths import InputPath, optional_path
+from dna_bigbird.paths import GenomePath, InputPath, optional_path
 from dna_bigbird.pipeline.results import DryRun, TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import Checkpoints, ProcessThreads, Progress, TrainedBundle
@@ -32,7 +32,7 @@ def pretrain(
     nsp_weight: float | None = None,
     cpc: CpcConfig = CpcConfig(),  # noqa: B008
     repeat_weight: float = 1.0,
-    genome: InputPath | None = None,
+    genome: GenomePath | None = None,
     sites: InputPath | None = None,
     sites_share: float = 0.3,
     dry_run: bool = False,

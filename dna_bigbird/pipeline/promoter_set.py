@@ -5,7 +5,7 @@ from pathlib import Path
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import checked_settings, note
-from dna_bigbird.paths import InputPath, InputText
+from dna_bigbird.paths import GenomePath, InputText
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
 from dna_bigbird.shared_options import Assembly, MaxNFraction, NearIdentical, SetOutput, SiteFormat
 
@@ -13,7 +13,7 @@ from dna_bigbird.shared_options import Assembly, MaxNFraction, NearIdentical, Se
 @renamed(format="site_format")
 @checked()
 def promoter_set(
-    genome: InputPath,
+    genome: GenomePath,
     sites: InputText | list[InputText],
     output: SetOutput,
     assembly: Assembly,

@@ -7,7 +7,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
 from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_repr
-from dna_bigbird.paths import FolderOutput, InputPath
+from dna_bigbird.paths import FolderOutput, GenomePath, InputPath
 from dna_bigbird.shared_options import BootstrapSeed
 from dna_bigbird.short_repr import short_repr
 
@@ -44,7 +44,7 @@ def rank_variants(
     scores: dict[str, InputPath] | InputPath,
     truth: InputPath,
     output: FolderOutput,
-    genome: InputPath,
+    genome: GenomePath,
     data: InputPath | None = None,
     regions: list[str] | None = None,
     split: str = "all",

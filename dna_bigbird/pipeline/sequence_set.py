@@ -7,7 +7,7 @@ from typing import Literal
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import InputError, note
-from dna_bigbird.paths import InputPath, check_paths, listed_paths
+from dna_bigbird.paths import GenomePath, InputPath, check_paths, listed_paths
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
 from dna_bigbird.shared_options import Assembly, MaxNFraction, NearIdentical, SetOutput
 
@@ -18,7 +18,7 @@ def sequence_set(
     output: SetOutput,
     validation: list[InputPath] | InputPath = [],  # noqa: B006 - jsonargparse shows the default
     test: list[InputPath] | InputPath = [],  # noqa: B006
-    genome: InputPath | None = None,
+    genome: GenomePath | None = None,
     assembly: Assembly = "",
     type: Literal["auto", "binary", "multi-label", "multi-class", "regression"] = "auto",
     sequence_column: str = "sequence",

@@ -8,7 +8,7 @@ from dna_bigbird.choices import checked, renamed
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_rows
-from dna_bigbird.paths import InputPath, JsonOutput
+from dna_bigbird.paths import GenomePath, InputPath, JsonOutput
 from dna_bigbird.progress import progress_bar
 from dna_bigbird.short_repr import short_repr
 
@@ -59,7 +59,7 @@ class TokenStatistics:
 @checked()
 def token_statistics(
     store: InputPath,
-    genome: InputPath,
+    genome: GenomePath,
     tokenizer: InputPath,
     output: JsonOutput,
     repeats: InputPath | None = None,

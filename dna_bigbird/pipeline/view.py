@@ -1,18 +1,18 @@
 """`dna-bigbird view`."""
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
 from dna_bigbird.choices import checked
-from dna_bigbird.errors import InputError, note
-from dna_bigbird.paths import HtmlOutput, InputFile, InputPath
+from dna_bigbird.errors import InputError, note, shortened
+from dna_bigbird.files import numbered_lines
+from dna_bigbird.paths import GenomeFile, HtmlOutput, InputPath
 from dna_bigbird.pipeline.results import Comparison
 
 
 @checked()
 def view(
-    fasta: InputFile,
+    fasta: GenomeFile,
     region: list[str],
     tracks: list[InputPath],
     output: HtmlOutput,
@@ -113,9 +113,19 @@ def _label_files(folder: Path) -> list[tuple[str, Path]]:
             f"--tracks {folder}: a folder without {LABEL_LIST}; expected one that predict or attribute wrote with "
             "--format bigwig. Name other files one by one"
         )
-    with listing.open(encoding="utf-8", newline="") as stream:
-        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return [(row["label"], folder / row["file"]) for row in rows]
+    lines = numbered_lines(listing)
+    if next(lines, (1, ""))[1] != "label\tfile\n":
+        raise InputError(f"{listing}:1: expected the columns label and file between a tab")
+    files = []
+    for number, line in lines:
+        label, tab, name = line.rstrip("\n").rpartition("\t")
+        if not tab or Path(name).name != name:
+            raise InputError(
+                f"{listing}:{number}: {shortened(line.strip())!r}; expected a label, a tab and the name of a "
+                "file in this folder"
+            )
+        files.append((label, folder / name))
+    return files
 
 
 def _check_extents(chromosomes, length_bp: int, max_bp: int) -> None:

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome.coverage import merge_spans
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.report.reading import as_float, as_int
 
 
 class WindowScores(NamedTuple):
@@ -33,37 +34,37 @@ class WindowScores(NamedTuple):
 NO_WINDOWS = WindowScores(np.zeros(0), np.zeros(0), np.zeros(0))
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of a prediction table.
+def _rows(path: Path) -> Iterator[tuple[Interval, dict[str, str], int]]:
+    """Yield the window, the cells and the line of each row of a prediction table.
 
     Raises:
-        InputError: If its first columns are not sequence, start, end.
+        InputError: If its first columns are not sequence, start, end, or a row is damaged.
     """
-    with open_text(path) as stream:
-        reader = csv.DictReader(stream, delimiter="\t")
-        if (reader.fieldnames or [])[:3] != ["sequence", "start", "end"]:
-            raise InputError(
-                f"{path}:1: expected the columns sequence, start, end and the labels. "
-                "Run the rule predict again"
-            )
-        yield from reader
-
-
-def _window(row: dict[str, str]) -> Interval:
-    return Interval(row["sequence"], int(row["start"]), int(row["end"]), ".")
+    reader = csv.DictReader((line for _, line in numbered_lines(path)), delimiter="\t")
+    if (reader.fieldnames or [])[:3] != ["sequence", "start", "end"]:
+        raise InputError(
+            f"{path}:1: expected the columns sequence, start, end and the labels. "
+            "Run the rule predict again"
+        )
+    for row in reader:
+        line = reader.line_num
+        if None in row.values():
+            raise InputError(f"{path}:{line}: the line is cut off. Run the rule predict again")
+        start, end = (as_int(row[name], path, line) for name in ("start", "end"))
+        yield Interval(row["sequence"], start, end, "."), row, line
 
 
 def predicted_labels(path: Path) -> list[str]:
     """Return the label columns of a prediction table; its last column may be the names of BED rows."""
-    with open_text(path) as stream:
-        columns = stream.readline().rstrip("\n").split("\t")[3:]
+    _, header = next(numbered_lines(path), (1, ""))
+    columns = header.rstrip("\n").split("\t")[3:]
     return columns[:-1] if columns[-1:] == ["name"] else columns
 
 
 def covered(path: Path) -> list[Interval]:
     """Return the merged parts of the sequences that a prediction table covers, sorted by sequence."""
     parts: dict[str, list[tuple[int, int]]] = {}
-    for chrom, windows in itertools.groupby(map(_window, _rows(path)), key=lambda x: x.chrom):
+    for chrom, windows in itertools.groupby((row[0] for row in _rows(path)), key=lambda x: x.chrom):
         parts.setdefault(chrom, []).extend(_merged([(x.start, x.end) for x in windows]))
     return [Interval(chrom, *span, ".") for chrom in parts for span in _merged(parts[chrom])]
 
@@ -90,11 +91,10 @@ def intersection(first: list[Interval], second: list[Interval]) -> list[Interval
 def read_scores(path: Path, region: Interval, labels: list[str]) -> dict[str, WindowScores]:
     """Return the scores of each label in the region; nothing if no window touches it."""
     windows, values = [], []
-    for row in _rows(path):
-        window = _window(row)
+    for window, row, line in _rows(path):
         if window.overlap(region):
             windows.append((window.start, window.end))
-            values.append([float(row[label]) for label in labels])
+            values.append([as_float(row[label], path, line) for label in labels])
     if not windows:
         return {}
     order = np.argsort([start for start, _ in windows], kind="stable")

@@ -4,8 +4,9 @@ import csv
 import math
 from pathlib import Path
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_text, parse_json_object
+from dna_bigbird.plain_numbers import decimal_number, whole_number
 
 
 def read_text(path: Path, advice: str) -> str:
@@ -45,14 +46,15 @@ def read_table(path: Path, columns: tuple[str, ...], rule: str) -> list[dict[str
 
 def as_float(text: str, path: Path, line: int) -> float:
     """Return a number of a table; nothing, NA and - are NaN."""
-    try:
-        return float(text) if text not in ("", "NA", "-") else math.nan
-    except ValueError:
-        raise InputError(f"{path}:{line}: {text!r} is not a number") from None
+    number = math.nan if text in ("", "NA", "-") else decimal_number(text)
+    if number is None:
+        raise InputError(f"{path}:{line}: {shortened(text)!r} is not a number")
+    return number
 
 
 def as_int(text: str, path: Path, line: int) -> int:
     """Return a whole number of a table."""
-    if not text.isdigit():
-        raise InputError(f"{path}:{line}: {text!r} is not a whole number")
-    return int(text)
+    number = whole_number(text)
+    if number is None:
+        raise InputError(f"{path}:{line}: {shortened(text)!r} is not a whole number")
+    return number

@@ -8,10 +8,11 @@ from pathlib import Path
 import yaml
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
+from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome.bed import iter_bed
 from dna_bigbird.genome.coverage import merge_spans
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.plain_numbers import whole_number
 from dna_bigbird.report.model_results import ModelResult, read_model
 from dna_bigbird.report.reading import as_float, optional_json, read_table, read_text
 from dna_bigbird.report.scores import ModelMetrics
@@ -172,12 +173,13 @@ def count_documents(split: str, path: Path) -> DocumentCount:
     sentences = 0
     spans: dict[str, list[Interval]] = {}
     for row in iter_bed(path):
-        if len(row.extra) < 4 or not row.extra[3].isdigit():
+        number = whole_number(row.extra[3]) if len(row.extra) > 3 else None
+        if number is None:
             raise InputError(
                 f"{path}:{row.line_number}: expected BED12 with one document per line. "
                 "Run the rule documents again"
             )
-        sentences += int(row.extra[3])
+        sentences += number
         spans.setdefault(row.interval.chrom, []).append(row.interval)
     documents = [interval for intervals in spans.values() for interval in intervals]
     return DocumentCount(
@@ -222,8 +224,7 @@ def _lift(folder: Path) -> LiftCount | None:
     lifted, lost = folder / "sites.bed", folder / "unlifted.tsv"
     if not lost.is_file():
         return None
-    with open_text(lost) as stream:
-        rows = [line for line in stream if line.strip() and not line.startswith("#")]
+    rows = [line for _, line in numbered_lines(lost) if line.strip() and not line.startswith("#")]
     return LiftCount(
         lifted=sum(1 for _ in iter_bed(lifted)) if lifted.is_file() else None,
         lost=max(0, len(rows) - 1),  # the first is the header

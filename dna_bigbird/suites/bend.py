@@ -10,7 +10,6 @@ The order of the columns and the exact split names of the published files could 
 read by name. `UNSUPPORTED` lists the other supervised tasks; suites/bend_variants.py has the variants.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from dna_bigbird.datasets.splits import TEST, TRAIN, VALIDATION
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome import Interval
 from dna_bigbird.label_types import MULTI_LABEL
+from dna_bigbird.plain_numbers import whole_number
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.published import published_scores
 from dna_bigbird.suites.suite import LabelledRows, Suite, Task, check_size
@@ -36,7 +36,6 @@ SPLITS = {"train": TRAIN, "valid": VALIDATION, "test": TEST}
 WINDOW_BP = 512
 """Length of every window (conf/datadims/seq_lengths.yaml)."""
 DATASET = "labels"
-_NUMBER = re.compile(r"[0-9]{1,12}")
 UNSUPPORTED = {
     "gene_finding": "it has one of nine classes per base of a gene, and a model here has labels per window",
     "enhancer_annotation": "it has labels per 128 bp of windows of 100,096 bp, which a model must read at once",
@@ -163,16 +162,16 @@ def window_of(cells: Cells, where: str) -> Interval:
     Raises:
         InputError: If start or end is not a whole number, or the window does not have 512 bp.
     """
-    start, end = cells["start"], cells["end"]
-    if not (_NUMBER.fullmatch(start) and _NUMBER.fullmatch(end)):
+    start, end = whole_number(cells["start"]), whole_number(cells["end"])
+    if start is None or end is None or start < 0:
         raise InputError(
-            f"{where}: start {shortened(start)!r} and end {shortened(end)!r}; expected whole numbers"
+            f"{where}: start {shortened(cells['start'])!r} and end {shortened(cells['end'])!r}; expected whole numbers"
         )
     check_length(start, end, WINDOW_BP, where)
     strand = cells.get("strand", "+") or "+"
     if strand not in ("+", "-", "."):
         raise InputError(f"{where}: strand {shortened(strand)!r}; expected +, - or .")
-    return Interval(cells["chromosome"], int(start), int(end), strand.replace(".", "+"))
+    return Interval(cells["chromosome"], start, end, strand.replace(".", "+"))
 
 
 def listed_labels(text: str, labels: int, where: str) -> list[int]:
@@ -185,14 +184,16 @@ def listed_labels(text: str, labels: int, where: str) -> list[int]:
         >>> listed_labels("1,4,17", 18, "a.bed:2"), listed_labels("", 18, "a.bed:3")
         ([1, 4, 17], [])
     """
-    parts = text.split(",") if text else []
-    for part in parts:
-        if not (_NUMBER.fullmatch(part.strip()) and int(part) < labels):
+    numbers = []
+    for part in text.split(",") if text else []:
+        number = whole_number(part.strip())
+        if number is None or not 0 <= number < labels:
             raise InputError(
                 f"{where}: {shortened(part)!r} in the column label; expected numbers from 0 to {labels - 1} "
                 "between commas, those of the labels that are 1"
             )
-    return [int(part) for part in parts]
+        numbers.append(number)
+    return numbers
 
 
 SUITE = Suite(

@@ -22,7 +22,7 @@ from dna_bigbird.suites.variant_tables import (
     allele,
     check_both_labels,
     label_of,
-    whole_number,
+    position,
 )
 
 NAME = "bend-variants"
@@ -101,8 +101,8 @@ def read_variants(path: Path) -> list[TableVariant]:
     variants = []
     for row, cells in read_table(path, COLUMNS):
         where = f"{path}:{row}"
-        start = whole_number(cells["start"], "start", where, least=0)
-        end = whole_number(cells["end"], "end", where, least=0)
+        start = position(cells["start"], "start", where, least=0)
+        end = position(cells["end"], "end", where, least=0)
         ref = allele(cells["ref"], "ref", where)
         alt = allele(cells["alt"], "alt", where)
         if end - start not in (0, len(ref)):

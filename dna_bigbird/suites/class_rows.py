@@ -11,6 +11,7 @@ from dna_bigbird.datasets.splits import TEST, VALIDATION
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of
 from dna_bigbird.label_types import MULTI_CLASS
+from dna_bigbird.plain_numbers import whole_number
 from dna_bigbird.suites.suite import LabelledRows
 
 
@@ -32,13 +33,14 @@ def class_row(
     where = f"{path}:{line}"
     if not letters:
         raise InputError(f"{where}: no sequence; expected letters of DNA")
-    if not (label.isdecimal() and int(label) < classes):
+    number = whole_number(label)
+    if number is None or not 0 <= number < classes:
         raise InputError(
             f"{where}: the label is {shortened(label)!r}; expected a whole number from 0 to {classes - 1}, "
             "the number of the class"
         )
     bases = dna_of(FastaRecord(part, letters, line), path)
-    return SequenceRow(bases, (str(int(label)),), where, f"{part}:{line}")
+    return SequenceRow(bases, (str(number),), where, f"{part}:{line}")
 
 
 def labelled_classes(rows: list[SequenceRow], roles: Sequence[int], classes: int) -> LabelledRows:

@@ -12,6 +12,7 @@ from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.liftover import lift_interval, read_chain
 from dna_bigbird.inputs.assemblies import expected_lengths, guess_assembly, usual_assembly
+from dna_bigbird.plain_numbers import whole_number
 
 ABSENT, BEYOND, NOT_LIFTED = "not_in_genome", "beyond_the_end", "not_lifted"
 """Why an interval has no sequence."""
@@ -77,8 +78,8 @@ def check_direction(chain: Path, assembly: str) -> None:
     lengths: dict[str, int] = {}
     for _, line in numbered_lines(chain):
         words = line.split()
-        if words[:1] == ["chain"] and len(words) > 3 and words[3].isdecimal():
-            lengths.setdefault(words[2], int(words[3]))
+        if words[:1] == ["chain"] and len(words) > 3 and (length := whole_number(words[3])):
+            lengths.setdefault(words[2], length)
     known = expected_lengths(assembly)
     source = guess_assembly({name: size for name, size in lengths.items() if name in known})
     if source not in (None, usual_assembly(assembly)):

@@ -18,6 +18,7 @@ from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome import Interval
 from dna_bigbird.label_types import MULTI_CLASS
+from dna_bigbird.plain_numbers import whole_number
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.published import published_scores
 from dna_bigbird.suites.suite import IntervalRow, LabelledRows, Suite, Task
@@ -192,17 +193,18 @@ def read_intervals(path: Path, length_bp: int | None) -> Iterator[tuple[int, str
 def _interval(cells: list[str], length_bp: int | None, where: str) -> Interval:
     if len(cells) != len(COLUMNS):
         raise InputError(f"{where}: {len(cells)} columns, the header has {len(COLUMNS)}")
-    _, region, start, end, strand = (cell.strip() for cell in cells)
-    if not (start.isdecimal() and end.isdecimal() and int(start) < int(end)):
+    _, region, first, last, strand = (cell.strip() for cell in cells)
+    start, end = whole_number(first), whole_number(last)
+    if start is None or end is None or not 0 <= start < end:
         raise InputError(
-            f"{where}: start {shortened(start)!r} and end {shortened(end)!r}; expected whole numbers, counted "
+            f"{where}: start {shortened(first)!r} and end {shortened(last)!r}; expected whole numbers, counted "
             "from 0, the end above the start"
         )
     if length_bp is not None:
         check_length(start, end, length_bp, where)
     if strand not in ("", "+", "-"):
         raise InputError(f"{where}: strand {shortened(strand)!r}; expected +, - or nothing")
-    return Interval(region, int(start), int(end), strand or "+")
+    return Interval(region, start, end, strand or "+")
 
 
 SUITE = Suite(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import numbered_lines
+from dna_bigbird.files import LONGEST_LINE, numbered_lines
 
 BAR = "|"
 
@@ -20,7 +20,7 @@ def read_labelled_fasta(path: Path) -> Iterator[tuple[int, str, str]]:
     """
     header, header_line = "", 0
     parts: list[str] = []
-    for number, raw in numbered_lines(path):
+    for number, raw in numbered_lines(path, LONGEST_LINE):
         line = raw.strip()
         if line.startswith(">"):
             if header:

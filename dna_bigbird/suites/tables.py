@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import check_readable, numbered_lines
+from dna_bigbird.files import LONGEST_LINE, check_readable, numbered_lines
 
 PARQUET = ".parquet"
 TABLE_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", PARQUET)
@@ -36,7 +36,7 @@ def read_table(
 def _text_rows(
     path: Path, columns: Sequence[str], optional: Sequence[str]
 ) -> Iterator[tuple[int, Cells]]:
-    lines = (line for _, line in numbered_lines(path))
+    lines = (line for _, line in numbered_lines(path, LONGEST_LINE))
     first = next(lines, "")
     if not first.strip():
         raise InputError(f"{path}:1: the file is empty; expected a header with {','.join(columns)}")
@@ -90,7 +90,7 @@ def _parquet_rows(
             for cells in zip(*values, strict=True):
                 number += 1
                 yield number, {name: _text(cell) for name, cell in zip(names, cells, strict=True)}
-    except ArrowException as error:
+    except (ArrowException, OSError, ValueError) as error:
         raise InputError(
             f"{path}: this is not a whole Parquet file: {shortened(error)}. Copy it again"
         ) from error
@@ -100,9 +100,9 @@ def _text(cell: object) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def check_length(start: str, end: str, expected_bp: int, where: str) -> None:
+def check_length(start: int, end: int, expected_bp: int, where: str) -> None:
     """Raise InputError if an interval has another length than all of its task, such as one whose start is from 1."""
-    length = int(end) - int(start)
+    length = end - start
     if length != expected_bp:
         raise InputError(
             f"{where}: start {start} and end {end} span {length} bp; expected {expected_bp}, starts counted from 0 and "

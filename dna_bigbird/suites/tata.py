@@ -19,6 +19,7 @@ import numpy as np
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import numbered_lines, read_text
 from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of, read_fasta
+from dna_bigbird.plain_numbers import whole_number
 from dna_bigbird.suites.genomes import Genomes
 from dna_bigbird.suites.suite import PairRow, PairRows, Suite, Task
 
@@ -154,11 +155,12 @@ def _start_site(path: Path) -> int:
     if not path.is_file():
         return USUAL_TSS
     text = read_text(path).strip()
-    if not text.isdecimal():
+    offset = whole_number(text)
+    if offset is None or offset < 0:
         raise InputError(
             f"{path}:1: {shortened(text)!r}; expected the offset of the start site, counted from 0"
         )
-    return int(text)
+    return offset
 
 
 def displace(promoter: Promoter) -> tuple[Swap, Swap] | str:

@@ -24,7 +24,7 @@ from dna_bigbird.suites.variant_tables import (
     allele,
     check_both_labels,
     label_of,
-    whole_number,
+    position,
 )
 
 NAME = "traitgym"
@@ -140,7 +140,7 @@ def _variant(cells: Mapping[str, str], where: str, label: bool) -> TableVariant:
     return TableVariant(
         where,
         cells["chrom"],
-        whole_number(cells["pos"], "pos", where, least=1),
+        position(cells["pos"], "pos", where, least=1),
         allele(cells["ref"], "ref", where),
         allele(cells["alt"], "alt", where),
         label,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.plain_numbers import whole_number
 
 LABELS = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
 BASES = frozenset("ACGT")
@@ -33,17 +34,18 @@ class TableVariant:
         return len(self.ref) == len(self.alt) == 1
 
 
-def whole_number(text: str, column: str, where: str, *, least: int) -> int:
+def position(text: str, column: str, where: str, *, least: int) -> int:
     """Return a position.
 
     Raises:
         InputError: If it is not a whole number from `least` on.
     """
-    if not (text.isascii() and text.isdecimal()) or int(text) < least:
+    number = whole_number(text)
+    if number is None or number < least:
         raise InputError(
             f"{where}: {column} is {shortened(text)!r}; expected a whole number, counted from {least}"
         )
-    return int(text)
+    return number
 
 
 def label_of(text: str, where: str) -> bool:

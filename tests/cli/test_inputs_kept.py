@@ -1,5 +1,6 @@
 """No command writes over one of its inputs, whichever output is given the name of whichever input."""
 
+import gzip
 import os
 import typing
 from pathlib import Path
@@ -189,3 +190,45 @@ def test_a_results_folder_gets_its_report_again(tmp_path):
     check_paths(report, {"results": tmp_path, "output": tmp_path / "report.html"})
     with pytest.raises(InputError, match="is a file of the input folder --results"):
         check_paths(report, {"results": tmp_path, "output": Path(tmp_path / "metrics.json")})
+
+
+def test_an_ordinary_gzip_genome_is_refused_by_every_command_before_it_works(tmp_path):
+    """`genome` and `predict` without a BED file read from front to back."""
+    fasta = tmp_path / "g.fa.gz"
+    fasta.write_bytes(gzip.compress(b">chr1\nACGT\n"))
+    asked = []
+    for words in EVERY:
+        _, function = build_parser(words)
+        for name, role in roles_of(function).items():
+            if role is Role.GENOME:
+                value = {"a": fasta} if "bench" in words else fasta
+                with pytest.raises(
+                    InputError, match=r"g\.fa\.gz: .*must be plain or bgzip.*\| bgzip"
+                ):
+                    check_paths(function, {name: value})
+                asked.append(words)
+            else:
+                assert name != "genome", words
+    assert {"score-variants", "mutagenesis", "view", "marginalise", "tokenize"} <= set(asked)
+
+
+@pytest.mark.parametrize("command", ["predict", "embed", "attribute"])
+def test_an_ordinary_gzip_genome_of_a_bed_file(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("g.fa.gz").write_bytes(gzip.compress(b">chr1\nACGT\n"))
+    Path("x.bed").write_text("chr1\t0\t4\n")
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(
+            [
+                command,
+                "--fasta",
+                "g.fa.gz",
+                "--bed",
+                "x.bed",
+                "--model",
+                "absent",
+                "--output",
+                "o.h5",
+            ]
+        )
+    assert "g.fa.gz: a genome is read at random" in capsys.readouterr().err

@@ -27,6 +27,8 @@ from dna_bigbird.datasets.token_store_writer import write_token_store
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.inference.attribution_files import read_attributions
+from dna_bigbird.inference.writers.attributions import ATTRIBUTIONS_FORMAT, ATTRIBUTIONS_VERSION
 from tests.fuzz.crash_child import limit_memory
 from tests.text_vocabulary import tiny_text_tokenizer
 
@@ -132,12 +134,34 @@ def read_mat(path: Path, folder: Path) -> None:
         file.read(start, end)
 
 
+def make_attributions(folder: Path, path: Path) -> None:
+    rng = np.random.default_rng(4)
+    with h5py.File(path, "w") as file:
+        file.attrs.update({"format": ATTRIBUTIONS_FORMAT, "format_version": ATTRIBUTIONS_VERSION})
+        file.attrs.update({"label": "a", "assembly": "toy"})
+        bases = np.eye(4, dtype=np.int8)[rng.integers(0, 4, (9, 20))]
+        arrays = {
+            "input_seqs": bases, "hyp_scores": rng.random((9, 20, 4), dtype=np.float32),
+            "rows/sequence": np.array([b"chr1"] * 9), "rows/start": np.arange(9), "rows/end": np.arange(9) + 20,
+        }  # fmt: skip
+        for name, values in arrays.items():
+            file.create_dataset(name, data=values, chunks=True, compression="gzip", shuffle=True)
+
+
+def read_one_attribution(path: Path, folder: Path) -> None:
+    """These files have no checksums, so another content is not noticed."""
+    windows = read_attributions(path, middle_bp=10)
+    assert windows.scores.shape == (len(windows.sequences), windows.bases.shape[1])
+    assert len(windows.starts) == len(windows.ends) == len(windows.sequences)
+
+
 FORMATS = {
     "store": (make_store, read_store),
     "text": (make_text, read_text),
     "set": (make_set, read_set),
     "scores": (make_scores, read_all_scores),
     "mat": (make_mat, read_mat),
+    "attributions": (make_attributions, read_one_attribution),
 }
 COMMANDS = {
     "store": [

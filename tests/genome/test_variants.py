@@ -124,7 +124,7 @@ def test_a_truncated_file_is_seen(write):
 
 
 def test_a_line_without_end_does_not_fill_the_memory(write, monkeypatch):
-    monkeypatch.setattr(variants, "MAX_LINE", 100)
+    monkeypatch.setattr(variants, "LONGEST_LINE", 100)
     path = write(HEADER + RECORD + "\n" + RECORD + ";" * 100 + "\n")
-    with pytest.raises(InputError, match=r"vcf:4: a line of more than 100 characters"):
+    with pytest.raises(InputError, match=r"vcf:4: this line is longer than 100 characters"):
         list(read_vcf(path))

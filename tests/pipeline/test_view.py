@@ -9,6 +9,7 @@ import pytest
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.pipeline.view import view
+from dna_bigbird.report.browser import bigwig
 from dna_bigbird.report.browser.page import LIBRARY, VERSION
 from tests.report.browser_files import (
     BED_ROWS,
@@ -105,6 +106,70 @@ def test_a_folder_has_a_track_per_label(files, tmp_path):
     (folder / "labels.tsv").unlink()
     with pytest.raises(InputError, match=r"predicted: a folder without labels\.tsv; expected one"):
         view(files.fasta, [REGION], [folder], output)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"labels\.tsv:1: expected the columns label and file"),
+        (b"name\tpath\nA\ta.bw\n", r"labels\.tsv:1: expected the columns label and file"),
+        (
+            b"label\tfile\nA a.bw\n",
+            r"labels\.tsv:2: 'A a\.bw'; expected a label, a tab and the name",
+        ),
+        (b"label\tfile\nA\t../out.bw\n", r"labels\.tsv:2: .*the name of a file in this folder"),
+        (b"label\tfile\nA\t/etc/passwd\n", r"labels\.tsv:2: .*the name of a file in this folder"),
+        (b"label\tfile\nA\tin/a.bw\n", r"labels\.tsv:2: .*the name of a file in this folder"),
+        (b"label\tfile\nA\t..\n", r"tracks/\.\.: no suffix is not the suffix"),
+        (b"label\tfile\nA\t\n", r"tracks/?: no suffix is not the suffix"),
+        (b"label\tfile\n\xff\ta.bw\n", r"labels\.tsv: this is not text in UTF-8"),
+        (b"label\tfile\nA\tabsent.bw\n", r"absent\.bw: no such file"),
+    ],
+)
+def test_a_damaged_list_of_labels(files, tmp_path, content, message):
+    folder = tmp_path / "tracks"
+    (folder / "in").mkdir(parents=True)
+    for path in (tmp_path / "out.bw", folder / "a.bw", folder / "in" / "a.bw"):
+        write_bigwig(path, RUNS)
+    (folder / "labels.tsv").write_bytes(content)
+    output = tmp_path / "page.html"
+    with pytest.raises(InputError, match=message):
+        view(files.fasta, [REGION], [folder], output)
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(("byte", "bit"), [(7, 0), (352, 1), (384, 3), (396, 2)])
+def test_a_bigwig_file_of_which_the_library_dies(files, tmp_path, byte, bit):
+    """SIGSEGV in libBigWig 0.4.8; after it the next file is read as ever."""
+    content = bytearray(files.runs.read_bytes())
+    content[byte] ^= 1 << bit
+    (tmp_path / "flipped.bw").write_bytes(content)
+    output = tmp_path / "out" / "page.html"
+    with pytest.raises(InputError, match=r"flipped\.bw"):
+        view(files.fasta, [REGION], [files.bases, tmp_path / "flipped.bw"], output)
+    assert not output.parent.exists()
+    assert view(files.fasta, [REGION], [files.runs], output).rows[0]["rows"] > 0
+
+
+def endless(number: int):
+    """Make the process of the reader that never ends, with one second of processor time."""
+    import pyBigWig
+
+    read = IN_PROCESS(number)
+    bigwig.MOST_CPU_S = 1
+    pyBigWig.open = lambda path: [None for _ in iter(int, 1)]
+    return read
+
+
+IN_PROCESS = bigwig._in_process
+
+
+def test_a_library_that_never_returns_is_ended(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(bigwig, "_in_process", endless)
+    bigwig._reader.cache_clear()
+    with pytest.raises(InputError, match=r"runs\.bw: cannot read its values"):
+        view(files.fasta, [REGION], [files.runs], tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_how_tracks_are_drawn(page):

@@ -9,8 +9,8 @@ import zipfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from dna_bigbird.datasets.text.unpacking import CHUNK, Allowance
 from dna_bigbird.files import GZIP_MAGIC
+from dna_bigbird.unpacking import CHUNK, Allowance
 
 LARGEST_HEADER = CHUNK
 """Bytes of the extended header of a tar member; real ones have some hundred."""

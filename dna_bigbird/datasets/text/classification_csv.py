@@ -13,7 +13,6 @@ from dna_bigbird.datasets.text.classification_text import (
     read_one_file,
 )
 from dna_bigbird.datasets.text.folders import open_folder
-from dna_bigbird.datasets.text.unpacking import Allowance, read_limited
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_text
 
@@ -42,8 +41,7 @@ def read_stars(
     if documents is not None:
         return documents
     if path.is_file() and ".csv" in path.suffixes:
-        with open_text(path) as unlimited:
-            stream = io.StringIO(read_limited(unlimited, Allowance(path)))
+        with open_text(path) as stream:
             return [each for _, each in _rows(stream, str(path), named_split(path) or split)]
     part = "test" if split == "test" else "train"
     drawn = splits.within_train() if splits and part == "train" else None

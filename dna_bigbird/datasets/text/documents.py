@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.datasets.text.reading import need, read_json_lines
-from dna_bigbird.datasets.text.unpacking import limited_lines
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import LONGEST_LINE, numbered_lines
 
 JSON_LINES = (".jsonl", ".json")
 
@@ -42,7 +42,7 @@ def _json_lines(path: Path) -> Iterator[str]:
 
 def _plain(path: Path) -> Iterator[str]:
     lines: list[str] = []
-    for _, line in limited_lines(path):
+    for _, line in numbered_lines(path, LONGEST_LINE):
         if line.strip():
             lines.append(" ".join(line.split()))
         elif lines:

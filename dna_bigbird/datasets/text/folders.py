@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dna_bigbird.datasets.text.archive_checks import check_count, tar_members, tar_stream
-from dna_bigbird.datasets.text.unpacking import Allowance, read_limited
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import GZIP_MAGIC, unreadable
+from dna_bigbird.unpacking import Allowance, read_limited
 
 ZIP_MAGIC = b"PK\x03\x04"
 

@@ -11,6 +11,7 @@ from dna_bigbird.datasets.text.folders import Folder, open_folder
 from dna_bigbird.datasets.text.option_checks import check_set, check_tokens
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
 from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.plain_numbers import decimal_number
 
 GlueSet = Literal["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"]
 FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
@@ -209,11 +210,8 @@ def _example(
 
 
 def _score(text: str, where: str) -> float:
-    try:
-        score = float(text)
-    except ValueError:
-        score = -1.0
-    if not 0 <= score <= HIGHEST_SCORE:
+    score = decimal_number(text)
+    if score is None or not 0 <= score <= HIGHEST_SCORE:
         raise InputError(f"{where}: the score is {shortened(repr(text))}; expected 0 to 5")
     return score
 

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dna_bigbird.datasets.text.unpacking import Allowance, limited_lines, read_limited
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import open_text, parse_json
+from dna_bigbird.files import LONGEST_LINE, numbered_lines, open_text, parse_json
 
 _WORDS = {
     dict: "an object",
@@ -26,7 +25,7 @@ def read_json_value(path: Path | str) -> Any:
         InputError: If it is missing, no text, not JSON, or far larger than text of its size.
     """
     with open_text(path) as stream:
-        return parse_json(read_limited(stream, Allowance(path)), path)
+        return parse_json(stream.read(), path)
 
 
 def read_json_list(path: Path | str) -> list[dict]:
@@ -63,7 +62,7 @@ def read_json_lines(path: Path | str) -> Iterator[tuple[int, dict]]:
         InputError: If the file is missing, not text or far larger than text of its size, or a line is not a
             JSON object.
     """
-    yield from parse_json_lines(limited_lines(path), str(path))
+    yield from parse_json_lines(numbered_lines(path, LONGEST_LINE), str(path))
 
 
 def parse_json_lines(lines: Iterable[tuple[int, str]], shown: str) -> Iterator[tuple[int, dict]]:

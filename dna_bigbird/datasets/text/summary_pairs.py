@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from dna_bigbird.datasets.text.folders import Folder
 from dna_bigbird.datasets.text.reading import need
-from dna_bigbird.datasets.text.unpacking import limited_lines
 from dna_bigbird.errors import InputError
+from dna_bigbird.files import LONGEST_LINE, numbered_lines
 
 OFFICIAL_SPLITS = {"train": "train", "validation": "val", "test": "test"}
 """Our names of the splits, and the files' names of them."""
@@ -95,8 +95,8 @@ def line_pairs_of_files(source: Path, *, gold: bool) -> Iterator[Pair]:
             raise InputError(
                 f"{target}: no such file; expected the summaries of {source}, one per line"
             )
-        summaries = [line for _, line in limited_lines(target)]
-    documents = [line for _, line in limited_lines(source)]
+        summaries = [line for _, line in numbered_lines(target, LONGEST_LINE)]
+    documents = [line for _, line in numbered_lines(source, LONGEST_LINE)]
     yield from _line_pairs(documents, summaries, str(source), str(target))
 
 

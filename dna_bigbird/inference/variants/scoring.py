@@ -12,14 +12,14 @@ from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
 from dna_bigbird.inference.results import VariantScores, VariantSummary, ZeroShotScores
-from dna_bigbird.paths import InputFile, OutputFile, StreamFile
+from dna_bigbird.paths import GenomeFile, InputFile, OutputFile, StreamFile
 from dna_bigbird.shared_options import BothStrands, Labels, ModelBundles, Progress, Resume
 
 
 @checked(rest=Compute)
 def score_variants(
     vcf: InputFile,
-    fasta: InputFile,
+    fasta: GenomeFile,
     model: ModelBundles | None = None,
     output: StreamFile | None = None,
     format: Literal["tsv", "csv", "vcf"] | None = None,

@@ -8,7 +8,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.errors import InputError, check_named
 from dna_bigbird.html_repr import html_rows
-from dna_bigbird.paths import InputPath, OutputFolder
+from dna_bigbird.paths import GenomePath, InputPath, OutputFolder
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.shared_options import BenchData, BootstrapSeed, ProcessThreads, Progress
 from dna_bigbird.short_repr import short_repr
@@ -61,7 +61,7 @@ def bench(
     output: OutputFolder | None = None,
     tasks: list[str] = [],  # noqa: B006 - jsonargparse shows the default
     model: InputPath | None = None,
-    genome: dict[str, InputPath] = {},  # noqa: B006
+    genome: dict[str, GenomePath] = {},  # noqa: B006
     chain: InputPath | None = None,
     pieces: bool = False,
     method: Literal["full", "lora", "probe"] = "full",

@@ -14,7 +14,6 @@ from dna_bigbird.datasets.masked_batches import collate_masked
 from dna_bigbird.datasets.text.hidden_sentences import HiddenTextExamples, collate_hidden_text
 from dna_bigbird.datasets.text.masked import MaskedTextExamples
 from dna_bigbird.datasets.text.store import TextStore, text_store
-from dna_bigbird.datasets.text.unpacking import unpacked_limit
 from dna_bigbird.errors import checked_settings
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.pipeline.text.pretraining_start import PretrainingStart
@@ -25,6 +24,7 @@ from dna_bigbird.tasks.objective_config import CpcConfig
 from dna_bigbird.tasks.processes import is_first_on_node
 from dna_bigbird.tasks.text.hidden_sentences import HiddenTextTask
 from dna_bigbird.tasks.text.mlm import MaskedTextTask, evaluate_masked
+from dna_bigbird.unpacking import unpacked_limit
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def tokenize_corpora(
     Args:
         paths: Corpus of 'train' and of 'validation'.
         folder: Folder of the run, in which the tokens are kept.
-        max_unpacked_gib: See datasets.text.unpacking.
+        max_unpacked_gib: See unpacking.
     """
     first = is_first_on_node()
     with unpacked_limit(max_unpacked_gib):

@@ -54,10 +54,10 @@ def documents(
     """
     from dna_bigbird.datasets.text import registry
     from dna_bigbird.datasets.text.summary_pairs import partner_of
-    from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.errors import InputError
     from dna_bigbird.pipeline.text.set_source import read_examples
     from dna_bigbird.tasks.text.lookup import task_for_set
+    from dna_bigbird.unpacking import unpacked_limit
 
     if set not in registry.sets():
         raise InputError(f"--set {set}: not one of {', '.join(registry.sets())}")

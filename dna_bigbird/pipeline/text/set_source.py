@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from dna_bigbird import __version__
-from dna_bigbird.datasets.text.unpacking import unpacked_limit
 from dna_bigbird.errors import InputError
 from dna_bigbird.pipeline.text.set_counts import left_out
 from dna_bigbird.tasks.text.task import TextTask
+from dna_bigbird.unpacking import unpacked_limit
 
 
 def read_examples(
@@ -55,7 +55,7 @@ class SetSource:
     """Examples, drawn at random once; 0: all."""
     seed: int = 0
     max_unpacked_gib: float = 0
-    """See datasets.text.unpacking."""
+    """See unpacking."""
 
     def identity(self) -> dict:
         """Return what decides the rows: JSON values.

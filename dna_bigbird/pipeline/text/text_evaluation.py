@@ -67,12 +67,12 @@ def evaluate(
         dna-bigbird text evaluate --model models/imdb --data aclImdb_v1.tar.gz --split test --output scores
     """
     settings = SetOptions(precision=precision, **options)
-    from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.errors import InputError
     from dna_bigbird.pipeline.text.set_outputs import run_set, write_files
     from dna_bigbird.pipeline.text.set_source import read_examples
     from dna_bigbird.pipeline.text.text_scores import evaluation
     from dna_bigbird.pipeline.text.tuned_model import open_model
+    from dna_bigbird.unpacking import unpacked_limit
     from dna_bigbird.writing import json_text
 
     if replicates < 1:

@@ -98,7 +98,7 @@ def stored_sets(
         paths: Data of 'train' and of 'validation'.
         folder: Folder of the run, in which the rows are kept.
         limit: Validation examples, drawn at random once; 0: all.
-        max_unpacked_gib: See datasets.text.unpacking.
+        max_unpacked_gib: See unpacking.
         threads: As `stored_set`.
     """
     check_length(task, bundle.config.encoder.max_tokens, bundle.folder)

@@ -53,8 +53,8 @@ def vocabulary(
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
     from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
     from dna_bigbird.datasets.text.documents import read_documents
-    from dna_bigbird.datasets.text.unpacking import unpacked_limit
     from dna_bigbird.errors import checked_settings
+    from dna_bigbird.unpacking import unpacked_limit
     from dna_bigbird.writing import atomic_path
 
     output = Path(output)

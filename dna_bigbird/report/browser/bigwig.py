@@ -1,16 +1,25 @@
 """The values of a bigWig file in some stretches of a genome."""
 
+import functools
 import math
 import os
+import resource
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from dna_bigbird.child_processes import StoppedWorkerError, Workers
 from dna_bigbird.errors import InputError, note, shortened
 from dna_bigbird.files import check_readable
-from dna_bigbird.genome.interval import other_style
+from dna_bigbird.genome.interval import Interval, other_style
 from dna_bigbird.report.browser.extents import Extents
+
+MOST_CPU_S = 60
+"""Processor seconds for one file; the stretches of a page take less than one."""
 
 
 class Value(NamedTuple):
@@ -23,6 +32,9 @@ class Value(NamedTuple):
     """With as few digits as float32, the type in the file, needs."""
 
 
+Task = tuple[Path, list[Interval]]
+
+
 def read_values(path: Path, extents: Extents) -> list[Value]:
     """Return the values in the stretches, cut at their ends, sorted by position in each stretch.
 
@@ -31,9 +43,37 @@ def read_values(path: Path, extents: Extents) -> list[Value]:
     Raises:
         InputError: If the file is missing, not a bigWig, or lacks a chromosome of the stretches.
     """
+    check_readable(path)
+    try:
+        ((lengths, values),) = _reader().map([(path, list(extents))])
+    except InputError as error:
+        _reader.cache_clear()  # a process that failed reads no further file
+        if isinstance(error, StoppedWorkerError):
+            raise _damaged(path) from error
+        raise
+    _note_other_lengths(path, lengths, extents)
+    return values
+
+
+@functools.cache
+def _reader() -> Workers[Task, tuple[dict[str, int], list[Value]]]:
+    """Return a process that reads bigWig files: the library dies of some that are damaged."""
+    return Workers(_in_process, 1, does="reads bigWig files")
+
+
+def _in_process(number: int) -> Callable[[Task], tuple[dict[str, int], list[Value]]]:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())  # the library prints there
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    return _read
+
+
+def _read(task: Task) -> tuple[dict[str, int], list[Value]]:
+    """Return the lengths of the chromosomes by the genome's names, and the values in the stretches."""
     import pyBigWig
 
-    check_readable(path)
+    path, stretches = task
+    last_s = int(time.process_time()) + MOST_CPU_S
+    resource.setrlimit(resource.RLIMIT_CPU, (last_s, resource.getrlimit(resource.RLIMIT_CPU)[1]))
     try:
         file = pyBigWig.open(os.fspath(path))
     except RuntimeError as error:
@@ -41,19 +81,21 @@ def read_values(path: Path, extents: Extents) -> list[Value]:
     with file:
         if not file.isBigWig():
             raise InputError(f"{path}: this is a bigBed file; expected a bigWig. Turn it into BED")
-        lengths = file.chroms()
-        names = {chrom: _name_in(lengths, chrom, path) for chrom in extents.spans}
-        _note_other_lengths(path, lengths, names, extents)
+        known = file.chroms()
+        names = {x.chrom: _name_in(known, x.chrom, path) for x in stretches}
         try:
-            return [
+            values = [
                 value
-                for stretch in extents
-                for value in _of_stretch(file, names[stretch.chrom], lengths, stretch)
+                for stretch in stretches
+                for value in _of_stretch(file, names[stretch.chrom], known, stretch)
             ]
-        except RuntimeError as error:
-            raise InputError(
-                f"{path}: cannot read its values; it is damaged. Copy it again"
-            ) from error
+        except (RuntimeError, MemoryError) as error:
+            raise _damaged(path) from error
+    return {chrom: known[name] for chrom, name in names.items()}, values
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(f"{path}: cannot read its values; it is damaged. Copy it again")
 
 
 def _of_stretch(file, name: str, lengths: dict[str, int], stretch) -> list[Value]:
@@ -81,12 +123,10 @@ def _name_in(lengths: dict[str, int], chrom: str, path: Path) -> str:
     )
 
 
-def _note_other_lengths(
-    path: Path, lengths: dict[str, int], names: dict[str, str], extents: Extents
-) -> None:
-    for chrom, name in names.items():
-        if lengths[name] != extents.genome.lengths[chrom]:
+def _note_other_lengths(path: Path, lengths: dict[str, int], extents: Extents) -> None:
+    for chrom, length in lengths.items():
+        if length != extents.genome.lengths[chrom]:
             note(
-                f"{path}: {name} has {lengths[name]:,} bases in this file and {extents.genome.lengths[chrom]:,} in "
+                f"{path}: {chrom} has {length:,} bases in this file and {extents.genome.lengths[chrom]:,} in "
                 f"{extents.genome.path.name}; is it on another assembly?"
             )

@@ -16,8 +16,8 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.text.documents import read_documents
 from dna_bigbird.datasets.text.folders import open_folder
 from dna_bigbird.datasets.text.reading import read_json_lines, read_json_list
-from dna_bigbird.datasets.text.unpacking import LEAST_BYTES, RATIO, Allowance, unpacked_limit
 from dna_bigbird.errors import InputError
+from dna_bigbird.unpacking import LEAST_BYTES, RATIO, Allowance, unpacked_limit
 from tests.limited_memory import error_line, run_limited
 
 SMALL_GIB = 2**-10

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import numbered_lines
 
 RATIO = 20
 """Text, tables and JSON become at most about ten times smaller; a file that fills the memory must become
@@ -15,7 +14,8 @@ hundreds of times smaller."""
 LEAST_BYTES = 256 * 2**20
 """Small files may grow to this, with any ratio."""
 CHUNK = 1 << 20
-_limit_gib: ContextVar[float] = ContextVar("limit_gib", default=0.0)
+_limit_gib: ContextVar[float | None] = ContextVar("limit_gib", default=None)
+"""None: the command has no option for it."""
 
 
 @contextmanager
@@ -42,19 +42,20 @@ class Allowance:
 
     Args:
         path: The file, which may be compressed.
+        ratio: How many times its size on disk it may become.
 
     Attributes:
         limit: Bytes that may be read; infinite for a pipe, whose size nobody knows, unless
             `unpacked_limit` says it.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, ratio: int = RATIO) -> None:
         self.path = path
         self.used = 0
         packed = _size_on_disk(Path(path))
-        chosen = int(_limit_gib.get() * 2**30)
+        chosen = int((_limit_gib.get() or 0) * 2**30)
         self.limit = chosen or (
-            float("inf") if packed is None else max(LEAST_BYTES, RATIO * packed)
+            float("inf") if packed is None else max(LEAST_BYTES, ratio * packed)
         )
 
     def take(self, count: int) -> None:
@@ -70,9 +71,12 @@ class Allowance:
     def refusal(self) -> InputError:
         """Return the line for a file that becomes too large."""
         limit = self.limit / 2**30
+        advice = f"gunzip {self.path}"
+        if _limit_gib.get() is not None:
+            advice = f"--max_unpacked_gib {max(1, round(4 * limit))}"
         return InputError(
             f"{self.path}: unpacked it is larger than {limit:.3g} GiB, far more than text of its size. "
-            f"If you trust it: --max_unpacked_gib {max(1, round(4 * limit))}"
+            f"If you trust it: {advice}"
         )
 
 
@@ -87,18 +91,6 @@ def read_limited(stream: BinaryIO | TextIO, allowance: Allowance) -> bytes | str
         allowance.take(len(chunk))
         chunks.append(chunk)
     return (b"" if not chunks else chunks[0][:0]).join(chunks)
-
-
-def limited_lines(path: Path | str) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines as `files.numbered_lines`; they too may not become more than `Allowance` has.
-
-    Raises:
-        InputError: As `numbered_lines`; if the file becomes too large.
-    """
-    allowance = Allowance(path)
-    for number, line in numbered_lines(path):
-        allowance.take(len(line))
-        yield number, line
 
 
 def _size_on_disk(path: Path) -> int | None:
