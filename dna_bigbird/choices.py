@@ -45,7 +45,7 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     """Return the value of an argument; whole numbers of other libraries become `int`.
 
     Checked are hints that list choices, `int` and `bool`, each with or without None. 100.0 is not a
-    whole number, as in `range`.
+    whole number, as in `range`. A seed is not negative, and a whole number has at most 64 bits.
 
     Raises:
         ChoiceError: Naming the argument, its value, what is expected and the nearest choice.
@@ -64,7 +64,7 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
             f"{_shown(name, value)}: expected {listed(choices)}{near(value, choices)}"
         )
     if set(options) <= {int, types.NoneType}:
-        return _whole_number(name, value)
+        return _checked_seed(name, _whole_number(name, value))
     if set(options) <= {bool, types.NoneType} and type(value).__name__ not in ("bool", "bool_"):
         raise ChoiceError(f"{_shown(name, value)}: expected True or False")
     return value
@@ -192,10 +192,21 @@ def _shown(name: str, value: object) -> str:
     return f"{name}={shortened(repr(value))}"
 
 
+def _checked_seed(name: str, value: int) -> int:
+    if value < 0 and (name == "seed" or name.endswith("_seed")):
+        raise ChoiceError(f"--{name} {value}: expected a whole number of at least 0")
+    return value
+
+
 def _whole_number(name: str, value: Any) -> int:
     try:
         if not isinstance(value, bool):
-            return operator.index(value)
+            number = operator.index(value)
+            if number.bit_length() < 64:
+                return number
+            raise ChoiceError(
+                f"{name}: expected a whole number of at most 64 bits, found {number.bit_length()}"
+            )
     except TypeError:
         pass
     is_integral = isinstance(value, float) and value.is_integer()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from dna_bigbird.extras import advice
-from dna_bigbird.messages import for_reader, named_as_options, printable
+from dna_bigbird.messages import for_reader, named_as_options, printable, short_enough
 
 TRACEBACK = "DNA_BIGBIRD_TRACEBACK"
 """Environment variable: if it is set and not empty, an error shows its traceback."""
@@ -26,11 +26,11 @@ class InputError(Exception):
 
     The message is one line that names the file and line, what was found, what was
     expected and the likely fix. The command line prints it and exits with status 2. Control
-    characters, such as those of a name in a file, are escaped in it.
+    characters, such as those of a name in a file, are escaped in it, and long values are cut.
     """
 
     def __init__(self, message: str = "", *rest: object) -> None:
-        super().__init__(printable(str(message)), *rest)
+        super().__init__(printable(short_enough(str(message))), *rest)
 
     _render_traceback_ = notebook_lines
 

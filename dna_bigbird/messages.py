@@ -11,6 +11,9 @@ PROGRAMS = (
 )  # fmt: skip
 """Programs whose own options a message may name: `samtools faidx --fai-idx`."""
 EVERY_COMMAND = frozenset({"help", "config", "version"})
+LONGEST_WORD, LONGEST_MESSAGE = 300, 3000
+"""Letters without a blank, and of a whole message: a path or a list of choices fits, a column of a file does not."""
+_LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 LAYOUT = "\n\t"
 """Control characters that format a text; they stay."""
 
@@ -37,8 +40,9 @@ def named_as_options(options: Collection[str]) -> Iterator[None]:
 
 
 def for_reader(text: str) -> str:
-    """Return a printable message that names settings as the caller does: options or arguments."""
+    """Return a short, printable message that names settings as the caller does: options or arguments."""
     options = _running.get()
+    text = short_enough(text)
     return printable(with_arguments(text) if options is None else with_options(text, options))
 
 
@@ -114,6 +118,27 @@ def printable(text: str, kept: str = "") -> str:
         letter if letter.isprintable() or letter in LAYOUT + kept else ascii(letter)[1:-1]
         for letter in text
     )
+
+
+def short_enough(text: str) -> str:
+    """Return a message in which a long value of the user is cut in the middle, and a long message too.
+
+    Example:
+        >>> len(short_enough("A" * 100_000 + " is not a label"))
+        318
+    """
+    text = with_short_words(text)
+    return text if len(text) <= LONGEST_MESSAGE else _cut(text, LONGEST_MESSAGE)
+
+
+def with_short_words(text: str) -> str:
+    """Return a text whose words of more than `LONGEST_WORD` letters are cut in the middle."""
+    return _LONG_WORD.sub(lambda match: _cut(match[0], LONGEST_WORD), text)
+
+
+def _cut(text: str, length: int) -> str:
+    half = length // 2
+    return f"{text[:half]}...{text[-half:]}"
 
 
 def listed_words(words: Sequence[str], last: str = "or") -> str:

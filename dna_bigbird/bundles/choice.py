@@ -13,6 +13,8 @@ from dna_bigbird.messages import for_reader
 from dna_bigbird.paths import Role
 
 NEAR = 3
+MAX_PATTERN = 1000
+"""Letters; `fnmatch` takes hours for 100,000 opening brackets."""
 
 Model = Bundle | Path | str
 """A bundle, loaded or as a folder."""
@@ -70,7 +72,9 @@ def choose_labels(names: Sequence[str], patterns: str | Sequence[str] | None) ->
     chosen: set[int] = set()
     for text in texts:
         matches = [i for i, name in enumerate(names) if name == text] or [
-            i for i, name in enumerate(names) if fnmatch.fnmatchcase(name, text)
+            i
+            for i, name in enumerate(names)
+            if len(text) <= MAX_PATTERN and fnmatch.fnmatchcase(name, text)
         ]
         if not matches:
             raise InputError(f"--labels {text}: {_no_match(text, names)}")

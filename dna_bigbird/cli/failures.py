@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from dna_bigbird.cli.streams import error_stream
 from dna_bigbird.errors import TRACEBACK
-from dna_bigbird.messages import printable
+from dna_bigbird.messages import printable, short_enough
 
 _ADVICE = {
     errno.ENOENT: "no such file or folder; check the name",
@@ -28,12 +28,14 @@ _NO_MEMORY = (
     "not enough memory; use a smaller --batch_size or fewer --workers, a shorter window, or a "
     "machine with more"
 )
-_MEMORY_WORDS = ("can't allocate memory", "out of memory", "cannot allocate memory")
+_MEMORY_WORDS = (
+    "can't allocate memory", "out of memory", "cannot allocate memory", "storage size calculation overflowed",
+)  # fmt: skip
 
 
 def fail(message: str, status: int = 2) -> NoReturn:
     """Print one line on standard error, and exit."""
-    one_line = printable(" ".join(str(message).split()))
+    one_line = printable(short_enough(" ".join(str(message).split())))
     print(f"dna-bigbird: error: {one_line}", file=error_stream())
     raise SystemExit(status)
 

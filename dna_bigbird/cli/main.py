@@ -24,7 +24,7 @@ from dna_bigbird.cli.text_train import current_name
 from dna_bigbird.cli.verbosity import applied, take_verbosity
 from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.errors import TRACEBACK, InputError, Interrupted, OutputError, command_line, note
-from dna_bigbird.messages import printable, with_arguments
+from dna_bigbird.messages import printable, with_arguments, with_short_words
 from dna_bigbird.paths import WRITTEN, Role, check_paths, paths_of, roles_of
 from dna_bigbird.writing import claimed
 
@@ -133,7 +133,7 @@ def _call(name: str, argv: list[str], is_quiet: bool = False) -> None:
                 note(line)
             if is_quiet and _writes_files(function, arguments):
                 return
-            if hasattr(result, "summary") and (summary := result.summary()):
+            if hasattr(result, "summary") and (summary := with_short_words(result.summary())):
                 print(summary, end="" if summary.endswith("\n") else "\n")
 
 

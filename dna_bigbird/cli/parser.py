@@ -1,6 +1,7 @@
 """The parser of one command, built from the signature and docstring of its function."""
 
 import argparse
+import functools
 import keyword
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,16 @@ from dna_bigbird.cli.help import HelpFormatter, arrange, sections
 from dna_bigbird.cli.option_types import item_type, single_types
 from dna_bigbird.cli.option_words import joined
 from dna_bigbird.cli.parser_errors import in_words
-from dna_bigbird.cli.parser_internals import Switch, actions_of, has_type, is_recipe, type_of
+from dna_bigbird.cli.parser_internals import (
+    YAML,
+    Switch,
+    actions_of,
+    has_type,
+    is_recipe,
+    read_first,
+    type_of,
+)
+from dna_bigbird.cli.several_values import plain_value
 from dna_bigbird.cli.signatures import Option, load_function, options_of
 from dna_bigbird.cli.verbosity import SWITCHES
 from dna_bigbird.errors import InputError, checked_settings
@@ -80,6 +90,7 @@ def parser_of(function: Callable, command: Command, prog: str) -> jsonargparse.A
         description=about,
         epilog=examples,
         formatter_class=HelpFormatter,
+        parser_mode=YAML,
     )
     parser.add_argument("--config", action="config", help="YAML file with options")
     for names, text in SWITCHES.items():
@@ -93,6 +104,8 @@ def parser_of(function: Callable, command: Command, prog: str) -> jsonargparse.A
             action.help = text
         if type_of(action) is bool:  # `--pieces` is short for `--pieces true`
             action.nargs, action.const = "?", True
+        if has_type(action):
+            read_first(action, functools.partial(plain_value, hint=type_of(action)))
         if is_recipe(action):  # accepted, not shown: elsewhere `--model` is a bundle
             action.help = argparse.SUPPRESS
     parser.chosen_by = getattr(function, "chosen_by", "")

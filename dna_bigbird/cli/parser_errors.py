@@ -1,10 +1,11 @@
 """Messages of the parser about wrong options, rewritten for the user."""
 
 import argparse
-import ast
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+
+import yaml
 
 from dna_bigbird.choices import near
 from dna_bigbird.cli.nearest import like_option
@@ -12,6 +13,7 @@ from dna_bigbird.cli.option_types import choices_in, expected, is_accepted, long
 from dna_bigbird.cli.parser_internals import has_type, type_of
 from dna_bigbird.errors import shortened
 from dna_bigbird.messages import listed_words
+from dna_bigbird.yaml_files import load_yaml
 
 _VALUE = re.compile(
     r'Parser key "(?P<key>[^"]+)".*(?:Got|Given) value: (?P<value>.*)', flags=re.DOTALL
@@ -19,7 +21,7 @@ _VALUE = re.compile(
 _REQUIRED = re.compile(r"the following arguments are required: (?P<names>[\w., -]+)")
 _NO_VALUE = re.compile(r"argument (?P<name>[\w./-]+): expected one argument")
 _GROUP = re.compile(
-    r'Parser key "(?P<key>[^"]+)".*Unable to load config "(?P<value>.*)"', re.DOTALL
+    r'Parser key "(?P<key>[^"]+)".*Unable to load config ["\'](?P<value>.*)["\']', re.DOTALL
 )
 
 
@@ -73,8 +75,8 @@ def _wrong_value(action: argparse.Action, value: str, locations: Mapping[str, st
 def _wrong_item(value: str, hint: object) -> str:
     """Return the first item of a list that has the wrong type, or the value itself."""
     try:
-        items = ast.literal_eval(value)
-    except (SyntaxError, ValueError):
+        items = load_yaml(value)  # `str` of a list
+    except yaml.YAMLError:
         return value
     for item in items if isinstance(items, list) else ():
         if not is_accepted(item, hint):

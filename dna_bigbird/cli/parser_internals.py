@@ -2,13 +2,22 @@
 
 import argparse
 import copy
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jsonargparse
+import yaml
+from jsonargparse._util import NestedArg
+
+from dna_bigbird.yaml_files import load_yaml
 
 TESTED_VERSIONS = ("4.53",)
 """Releases of jsonargparse for which tests/cli/test_parser_internals.py has passed."""
+
+YAML = "dna-bigbird"
+"""The reader of `--config` and of values that are lists or sections, as a mode of jsonargparse's parsers."""
+jsonargparse.set_loader(YAML, load_yaml, (yaml.YAMLError,))
 
 
 def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
@@ -29,6 +38,29 @@ def has_type(action: argparse.Action) -> bool:
 def type_of(action: argparse.Action) -> object:
     """Return the type hint of an option, None if it has none."""
     return getattr(action, "_typehint", None)
+
+
+def read_first(action: argparse.Action, read: Callable[[object], object]) -> None:
+    """Read the values of an option with a function, before jsonargparse reads what is still text.
+
+    Args:
+        read: Function (value) -> value; its ValueError has the wrong part as its only argument.
+    """
+    check = action._check_type
+
+    @functools.wraps(check)
+    def read_and_check(value: Any, **rest: Any) -> Any:
+        try:
+            if isinstance(value, NestedArg):  # of `--baselines.kmer FILE`
+                value = NestedArg(value.key, read({value.key: value.val})[value.key])
+            else:
+                value = read(value)
+        except ValueError as error:
+            message = f'Parser key "{action.dest}": Got value: {error.args[0]}'
+            raise TypeError(message) from None
+        return check(value, **rest)
+
+    action._check_type = read_and_check
 
 
 def is_recipe(action: argparse.Action) -> bool:

@@ -4,18 +4,40 @@ import argparse
 import json
 import os
 import re
+import types
+import typing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from dna_bigbird.cli.option_types import expected, is_mapping, item_type, long_name, single_types
+from dna_bigbird.choices import alternatives
+from dna_bigbird.cli.option_types import (
+    choices_in,
+    expected,
+    is_list,
+    is_mapping,
+    item_type,
+    long_name,
+    single_types,
+)
 from dna_bigbird.cli.parser_internals import type_of
 from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.plain_numbers import whole_number
+from dna_bigbird.yaml_files import load_yaml, yaml_decimal
 
-_NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
+_NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)"
 _ITEM = re.compile(rf"[^,:]+:{_NUMBER}-{_NUMBER}(?=,|$)|[^,]+")
 """Text without commas, or a region whose numbers may contain thousands commas."""
+
+_PLAIN: dict[type, Callable[[str], object]] = {
+    int: whole_number,
+    float: yaml_decimal,
+    bool: re.compile(r"(?i:true|false|yes|no|on|off)\Z").match,
+    types.NoneType: re.compile(r"(?i:null|~)\Z").match,
+}
+"""Of the types without texts, how one is written."""
 
 
 def as_argument(action: argparse.Action, words: list[str]) -> list[str]:
@@ -53,6 +75,36 @@ def split_items(word: str) -> list[str]:
     return [item.strip() for item in _ITEM.findall(word) if item.strip()]
 
 
+def plain_value(value: object, hint: object) -> object:
+    """Return a value of an option with lists and mappings read from text.
+
+    Raises:
+        ValueError: With the text that is not plainly what the option takes: for a number `1_0`, Arabic digits, or
+            more than 18 of them.
+
+    Example:
+        >>> plain_value("[1, 2]", list[int]), plain_value("2", int)
+        ([1, 2], '2')
+    """
+    lists = [each for each in alternatives(hint) if is_list(each)]
+    mappings = [each for each in alternatives(hint) if typing.get_origin(each) is dict]
+    if isinstance(value, str) and (lists or mappings):
+        read = _parsed(value, list if lists else dict)
+        value = value if read is None else read
+    if isinstance(value, list) and lists:
+        return [plain_value(item, typing.get_args(lists[0])[0]) for item in value]
+    if isinstance(value, dict) and mappings:
+        _, of_value = typing.get_args(mappings[0])
+        return {key: plain_value(item, of_value) for key, item in value.items()}
+    if not isinstance(value, str) or value in choices_in(hint):
+        return value
+    single = {each for each in alternatives(hint) if typing.get_origin(each) is None}
+    is_text = not single & {bool, int, float} or not single <= _PLAIN.keys()
+    if is_text or any(_PLAIN[each](value) is not None for each in single):
+        return value
+    raise ValueError(value)
+
+
 def _items(words: list[str], hint: object) -> list:
     """Return the values of a list option; a word may be a list itself."""
     items: list = []
@@ -60,7 +112,8 @@ def _items(words: list[str], hint: object) -> list:
         listed = _parsed(word, list)
         items += split_items(word) if listed is None else listed
     if hint is int:
-        return [int(item) if re.fullmatch(r"-?\d+", str(item)) else item for item in items]
+        numbers = [whole_number(str(item)) for item in items]
+        return [item if n is None else n for item, n in zip(items, numbers, strict=True)]
     return items
 
 
@@ -97,8 +150,8 @@ def _parsed(word: str, expected: type) -> Any:
     if not _is_json(word):
         return None
     try:
-        value = yaml.safe_load(word)
-    except (yaml.YAMLError, RecursionError):
+        value = load_yaml(word)
+    except yaml.YAMLError:
         return None
     return value if isinstance(value, expected) else None
 

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import yaml
-
 from dna_bigbird.choices import near
 from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import read_text
+from dna_bigbird.files import open_text
 from dna_bigbird.resources import resource_folder
+from dna_bigbird.yaml_files import read_yaml
 
 SHEET_COLUMNS = ("label", "group", "cell", "url", "sha256")
 SAMPLE_COLUMNS = ("label", "group", "cell", "path")
 REQUIRED = {"name", "title", "assembly", "format", "licence", "citation", "verified"}
 OPTIONAL = {"url", "files", "filename", "sha256", "size_bytes", "notes"}
+TEXTS = {"name", "title", "assembly", "format", "licence", "citation", "url", "files", "notes"}
 _HOST_LABEL = re.compile(r"[A-Za-z0-9_-]{1,63}")
 
 
@@ -93,10 +93,12 @@ def read_spec(path: Path) -> DataSpec:
         raise InputError(f"{path}: verified is {values['verified']!r}; expected true or false")
     is_sheet = "files" in values
     if is_sheet:
-        files = _read_sheet(path.parent / values["files"])
+        files = _read_sheet(path.parent / str(values["files"]))
     else:
         url = _checked_url(str(path), values["url"])
-        filename = _checked_name(path, values.get("filename") or Path(urlsplit(url).path).name)
+        filename = values.get("filename")
+        filename = Path(urlsplit(url).path).name if filename is None else filename
+        filename = _checked_name(path, filename)
         sha256 = _checked_sha(str(path), values["sha256"])
         files = (RemoteFile(url, filename, sha256, _checked_size(path, values.get("size_bytes"))),)
     if values["verified"] and any(file.sha256 is None for file in files):
@@ -121,23 +123,20 @@ def _read_yaml(path: Path) -> dict:
             f"{path}: no such file; a description that comes with dna-bigbird is found by its name, such "
             "as grch37_genome"
         )
-    try:
-        values = yaml.safe_load(read_text(path))
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: expected keys and values, found {type(values).__name__}")
-    return values
+    return read_yaml(path).values()
 
 
 def _check_keys(path: Path, values: dict) -> None:
     missing = sorted(REQUIRED - set(values))
     if missing:
         raise InputError(f"{path}: key {missing[0]!r} is missing")
-    unknown = sorted(set(values) - REQUIRED - OPTIONAL)
+    unknown = sorted(map(str, set(values) - REQUIRED - OPTIONAL))
     if unknown:
         known = ", ".join(sorted(REQUIRED | OPTIONAL))
-        raise InputError(f"{path}: unknown key {unknown[0]!r}; the keys are {known}")
+        raise InputError(f"{path}: unknown key {shortened(unknown[0])!r}; the keys are {known}")
+    for key in sorted(TEXTS & set(values)):
+        if not isinstance(values[key], str | int | float) or isinstance(values[key], bool):
+            raise InputError(f"{path}: {key} is {shortened(ascii(values[key]))}; expected a text")
     if ("url" in values) == ("files" in values):
         raise InputError(
             f"{path}: expected either 'url' or 'files' (a table next to the YAML file)"
@@ -207,25 +206,28 @@ def _read_sheet(path: Path) -> tuple[RemoteFile, ...]:
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     sheet_files: list[RemoteFile] = []
-    with open(path, newline="") as stream:
-        rows = csv.reader(stream, delimiter="\t")
-        header = tuple(next(rows, ()))
-        if header != SHEET_COLUMNS:
-            raise InputError(f"{path}:1: columns are {header}; expected {SHEET_COLUMNS}")
-        for number, row in enumerate(rows, start=2):
-            where = f"{path}:{number}"
-            if len(row) != len(SHEET_COLUMNS):
-                raise InputError(f"{where}: {len(row)} columns; expected {len(SHEET_COLUMNS)}")
-            label, group, cell, url, sha256 = row
-            url = _checked_url(where, url)
-            sheet_files.append(
-                RemoteFile(
-                    url,
-                    Path(urlsplit(url).path).name,
-                    _checked_sha(where, sha256),
-                    labels=(label, group, cell),
-                )
+    with open_text(path) as stream:
+        try:
+            rows = list(csv.reader(stream, delimiter="\t"))
+        except csv.Error as error:
+            raise InputError(f"{path}: not a table: {error}") from None
+    header = tuple(rows[0]) if rows else ()
+    if header != SHEET_COLUMNS:
+        raise InputError(f"{path}:1: columns are {header}; expected {SHEET_COLUMNS}")
+    for number, row in enumerate(rows[1:], start=2):
+        where = f"{path}:{number}"
+        if len(row) != len(SHEET_COLUMNS):
+            raise InputError(f"{where}: {len(row)} columns; expected {len(SHEET_COLUMNS)}")
+        label, group, cell, url, sha256 = row
+        url = _checked_url(where, url)
+        sheet_files.append(
+            RemoteFile(
+                url,
+                Path(urlsplit(url).path).name,
+                _checked_sha(where, sha256),
+                labels=(label, group, cell),
             )
+        )
     by_name: dict[str, str] = {}
     for file in sheet_files:
         if by_name.setdefault(file.filename, file.url) != file.url:

@@ -9,6 +9,7 @@ from dna_bigbird.models.longformer_config import PAPER_LONGFORMER, LongformerCon
 from dna_bigbird.models.performer_config import PAPER_PERFORMER, PerformerConfig
 from dna_bigbird.models.stored_settings import settings_from
 
+LARGEST_SIZE = 2**31 - 1
 SIZES = (
     "vocab_size",
     "hidden_size",
@@ -147,6 +148,11 @@ class EncoderConfig:
             least = 0 if name == "num_layers" else 1
             if getattr(self, name) < least:
                 raise ValueError(f"--model.{name} {getattr(self, name)} must be at least {least}")
+        for name in (*SIZES, "num_random", "num_segments", "stem_width", "window_blocks"):
+            if getattr(self, name) > LARGEST_SIZE:
+                raise ValueError(
+                    f"--model.{name} {getattr(self, name)} must be at most {LARGEST_SIZE}"
+                )
         largest = max(LARGEST_BLOCK, self.max_tokens)
         if self.block_size > largest:  # sequences are padded to whole blocks
             raise ValueError(f"--model.block_size {self.block_size} must be at most {largest}")

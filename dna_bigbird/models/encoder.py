@@ -89,6 +89,9 @@ class Encoder(nn.Module):
     """Whether the stem may compute the convolution of a letter once for all tokens that have it."""
 
     def __init__(self, config: EncoderConfig, generator: torch.Generator | None = None) -> None:
+        from dna_bigbird.models.memory import check_memory  # which imports this module
+
+        check_memory(config)
         super().__init__()
         self.config = config
         self.word = nn.Embedding(config.vocab_size, config.hidden_size)

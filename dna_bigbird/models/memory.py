@@ -23,6 +23,10 @@ runtime of CUDA and NCCL, workspaces of kernels, and what fragmentation wastes.
 
 from dataclasses import dataclass
 
+import torch
+
+from dna_bigbird.errors import InputError
+from dna_bigbird.limits import free_bytes
 from dna_bigbird.models import etc_memory
 from dna_bigbird.models.attention_cores import block_core
 from dna_bigbird.models.config import EncoderConfig
@@ -87,6 +91,22 @@ def pretraining_parameters(config: EncoderConfig) -> int:
         embeddings += config.patch_tokens * (h * h + h)
     mlm, pooler, nsp = h * h + 3 * h + config.vocab_size, h * h + h, 2 * h + 2
     return config.num_layers * layer + embeddings + mlm + pooler + nsp
+
+
+def check_memory(config: EncoderConfig) -> None:
+    """Raise InputError if the weights of a model do not fit into the memory that is free.
+
+    Raises:
+        InputError: With the bytes, before any layer is built. On the device `meta` weights take none.
+    """
+    needed, free = FLOAT32 * pretraining_parameters(config), free_bytes()
+    if free is not None and needed > free and torch.get_default_device().type != "meta":
+        raise InputError(
+            f"the weights of a model with --model.num_layers {config.num_layers}, --model.hidden_size "
+            f"{config.hidden_size}, --model.ffn_size {config.ffn_size}, --model.vocab_size {config.vocab_size} "
+            f"and --model.max_tokens {config.max_tokens} take {needed / 2**30:,.0f} GiB, and "
+            f"{free / 2**30:,.1f} GiB of memory are free; choose smaller ones"
+        )
 
 
 def muon_parameters(config: EncoderConfig) -> int:

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import numbered_lines
 from dna_bigbird.genome.bed import iter_bed
@@ -16,6 +14,7 @@ from dna_bigbird.plain_numbers import whole_number
 from dna_bigbird.report.model_results import ModelResult, read_model
 from dna_bigbird.report.reading import as_float, optional_json, read_table, read_text
 from dna_bigbird.report.scores import ModelMetrics
+from dna_bigbird.yaml_files import parse_yaml
 
 HEADS = ("promoter", "chromatin")
 
@@ -125,14 +124,7 @@ def read_results(folder: Path, config_file: Path) -> Results:
             f"{folder}: no such results folder. Make one with: snakemake --cores 2 all"
         )
     text = read_text(Path(config_file), "it is the workflow's configuration, as config/config.yaml")
-    try:
-        config = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InputError(
-            f"{config_file}: not valid YAML: {' '.join(str(error).split())}"
-        ) from error
-    if not isinstance(config, dict):
-        raise InputError(f"{config_file}: expected keys with values, found {type(config).__name__}")
+    config = parse_yaml(text, str(config_file)).values()
     heads = {
         head: read_model(folder, head) if (folder / "models" / head).is_dir() else None
         for head in HEADS

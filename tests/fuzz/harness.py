@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from dna_bigbird.cli.main import main
+from dna_bigbird.errors import InputError
 
 HANG_S = 120
 """A run of these sizes takes hundredths of a second; this ends one that would never end."""
@@ -81,6 +82,22 @@ def _no_hang() -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def answer(read: Callable[[], object]) -> object:
+    """Return what a reader gives, or None if it refuses the input with one line.
+
+    Raises:
+        Exception: Any other error of it; `Hang`.
+    """
+    with _no_hang():
+        try:
+            return read()
+        except InputError as error:
+            refusal = str(error)
+    assert len(refusal.splitlines()) == 1, refusal
+    assert len(refusal) < 4000
+    return None
 
 
 def run(*argv: object, stdin: bytes = b"", reports: bool = False) -> Outcome:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-_EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
+_EXPONENT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
 """A number that YAML 1.1 reads as text unless it has a dot and a sign."""
 
 
@@ -83,4 +83,4 @@ def _as_number(error: "ValidationError") -> float | int | None:
         return None
     if expected == "number":
         return value
-    return int(value) if value.is_integer() else None
+    return int(value) if value.is_integer() and abs(value) < 2**63 else None

@@ -23,10 +23,21 @@ def check_config(config: dict, files: ConfigFiles) -> None:
     Raises:
         InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`.
     """
+    if files.files and not files.section:
+        _take_texts(config, files.values())
     if isinstance(config.get("tokenizer"), str):
         config["tokenizer"] = {"algorithm": config["tokenizer"]}
     check_schema(config, files)
     check_run(config, files)
+
+
+def _take_texts(config: dict | list, read: dict | list) -> None:
+    """Replace what Snakemake reads as a number or date and `read_yaml` as text: `1_0`, `010`, `2001-01-01`."""
+    for key, text in read.items() if isinstance(read, dict) else enumerate(read):
+        if isinstance(text, dict | list) and isinstance(config[key], type(text)):
+            _take_texts(config[key], text)
+        elif isinstance(text, str):
+            config[key] = text
 
 
 def read_config(paths: Sequence[Path]) -> dict:
