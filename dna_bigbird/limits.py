@@ -42,6 +42,24 @@ def free_bytes(
     return max(0, min(free)) if free else None
 
 
+def check_memory(option: str, needed: int) -> None:
+    """Check before work that what an option asks for fits into free memory.
+
+    Args:
+        option: With its value, such as '--replicates 1000'.
+        needed: Bytes.
+
+    Raises:
+        InputError: Naming both amounts.
+    """
+    free = free_bytes()
+    if free is not None and needed > free:
+        raise InputError(
+            f"{option}: this takes about {needed / 1e9:,.1f} GB of memory, and {free / 1e9:.1f} GB are free; give a "
+            "smaller number"
+        )
+
+
 def allowed_threads(asked: int) -> int:
     """Return how many threads to use, at most one for each processor this process may use.
 

@@ -19,6 +19,7 @@ from dna_bigbird.errors import InputError, check_named
 from dna_bigbird.files import check_random_access
 from dna_bigbird.scratch import real_path
 from dna_bigbird.suffixes import Form
+from dna_bigbird.writing import check_can_write, check_can_write_in
 
 
 class Role(enum.Enum):
@@ -33,6 +34,7 @@ class Role(enum.Enum):
     FOLDER = "written: a folder to which files are added"
 
 
+A_FOLDER = Form("a folder")
 if typing.TYPE_CHECKING:  # what a caller may pass: `choices.checked` makes a Path of text
     InputPath = Path | str
     GenomePath = Path | str
@@ -46,7 +48,7 @@ else:
     ResultsPath = Annotated[Path, Role.RESULTS]
     OutputPath = Annotated[Path, Role.OUTPUT]
     OutputStream = Annotated[Path, Role.STREAM]
-    OutputFolder = Annotated[Path, Role.FOLDER, Form("a folder")]
+    OutputFolder = Annotated[Path, Role.FOLDER, A_FOLDER]
 InputText = Annotated[str, Role.INPUT]
 """A path as text, because '-' is standard input."""
 InputFile = Annotated[str | Path, Role.INPUT]
@@ -64,7 +66,7 @@ BedOutput = Annotated[OutputPath, Form("BED", (".bed",))]
 PackedBedOutput = Annotated[OutputPath, Form("compressed BED", (".bed.gz",))]
 FastaOutput = Annotated[OutputPath, Form("FASTA", (".fa", ".fasta", ".fna"))]
 SentencePieceOutput = Annotated[OutputPath, Form("a SentencePiece model", (".model",))]
-FolderOutput = Annotated[OutputPath, Form("a folder")]
+FolderOutput = Annotated[OutputPath, A_FOLDER]
 
 STANDARD_STREAM = "-"
 STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -178,9 +180,10 @@ def paths_of(function: Callable, arguments: Mapping[str, object]) -> list[NamedP
 def check_paths(
     function: Callable, arguments: Mapping[str, object], also_read: Iterable[Path | str] = ()
 ) -> None:
-    """Raise InputError if a call would write over one of its inputs, twice to one name, or under a wrong suffix.
+    """Raise InputError if a call would write over one of its inputs, twice to one name, or where it cannot.
 
-    Nothing but the start of a genome is opened. Compared are the files, not their names: through links, hard links and `..`.
+    Nothing but the start of a genome is opened, and nothing created. Compared are the files, not their names:
+    through links, hard links and `..`.
 
     Args:
         arguments: By parameter; those that are missing have their default.
@@ -191,6 +194,8 @@ def check_paths(
             of an input folder; if an input is in a folder that is replaced; if two outputs are one;
             if the suffix of an output is that of another format (see `suffixes`); if a genome is
             ordinary gzip.
+        OutputError: If an output that is a file exists as a folder, or the reverse, or there is no
+            permission to write it.
     """
     named = paths_of(function, arguments)
     read = [each for each in named if each.role not in WRITTEN]
@@ -207,9 +212,19 @@ def check_paths(
     for each in named:
         if each.role is Role.GENOME:
             check_random_access(each.path)
-    for name, form in _marks_of(function, Form).items():
+    forms = _marks_of(function, Form)
+    for name, form in forms.items():
         for path in _paths_in(arguments.get(name)):
             form.check(f"--{name.rstrip('_')}", path)
+    for output in written:
+        _check_writable(output, is_folder=forms.get(output.name) == A_FOLDER)
+
+
+def _check_writable(output: NamedPath, is_folder: bool) -> None:
+    if output.role is Role.RESULT:  # its format says whether it is a folder; the command finds it
+        check_can_write_in(output.path)
+    else:
+        check_can_write(output.path, folder=is_folder, into=output.role is Role.FOLDER)
 
 
 def as_streams(function: Callable, arguments: Mapping[str, object]) -> dict[str, object]:

@@ -20,8 +20,11 @@ def partial_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.partial")
 
 
-def check_can_write(path: Path, *, folder: bool = False) -> None:
+def check_can_write(path: Path, *, folder: bool = False, into: bool = False) -> None:
     """Raise OutputError if a file (or folder) cannot be written here; a full disk shows later.
+
+    Args:
+        into: Files are added to the folder; otherwise it is replaced.
 
     Raises:
         OutputError: If there is something else of that name, or no permission.
@@ -35,13 +38,13 @@ def check_can_write(path: Path, *, folder: bool = False) -> None:
             raise OutputError(f"{path}: this is {actual}; expected the name of {expected} to write")
     except OSError as error:  # for example a name too long
         raise readable_write_error(path, error) from error
-    check_can_write_in(path)
+    check_can_write_in(path, into=into)
 
 
-def check_can_write_in(path: Path) -> None:
-    """Raise OutputError early if the folder of an output cannot be written to, or not be created."""
+def check_can_write_in(path: Path, *, into: bool = False) -> None:
+    """Raise OutputError early if the folder of an output (`into`: it) cannot be written to or created."""
     try:
-        above = real_path(path).parent
+        above = real_path(path) if into else real_path(path).parent
         while not above.exists():
             above = above.parent
     except OSError as error:

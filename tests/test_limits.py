@@ -10,6 +10,7 @@ import torch
 
 from dna_bigbird import limits
 from dna_bigbird.errors import InputError
+from dna_bigbird.evaluation.bootstrap import draw_units
 
 PACKAGE = Path(limits.__file__).parent
 
@@ -127,3 +128,19 @@ def test_the_innermost_control_group_counts_too(tmp_path, monkeypatch):
     (job / "memory.stat").write_text("anon 1\ninactive_file 300000000\n")
     assert limits.free_bytes(meminfo, root, own) == 800_000_000
     assert limits.free_bytes(tmp_path / "none", tmp_path / "none", own) is None
+
+
+def test_memory_is_checked_before_it_is_taken(machine):
+    machine(4, 10**9)
+    limits.check_memory("--replicates 3", 10**9)
+    with pytest.raises(
+        InputError, match=r"--replicates 3: .* 2\.0 GB of memory, and 1\.0 GB are free"
+    ):
+        limits.check_memory("--replicates 3", 2 * 10**9)
+    machine(4, None)
+    limits.check_memory("--replicates 3", 10**15)
+
+
+def test_bootstrap_draws_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match="replicates 1000000000000: "):
+        draw_units(100, replicates=10**12, seed=0)

@@ -11,25 +11,53 @@ Loading runs no code from the files.
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import safetensors.torch
 import torch
 
 from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import CHARACTERS, WEIGHTS
-from dna_bigbird.bundles.json_values import read_bundle_json
-from dna_bigbird.bundles.weights import check_shapes, fill, stored_shapes, unique_tensors
-from dna_bigbird.datasets.characters import CharacterSplit
+from dna_bigbird.bundles.json_values import is_number, is_text, read_bundle_json, wrong_value
+from dna_bigbird.bundles.weights import (
+    check_counts,
+    check_shapes,
+    fill,
+    stored_shapes,
+    unique_tensors,
+)
+from dna_bigbird.datasets.characters import CharacterSplit, Source
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import sha256_of
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
+from dna_bigbird.models.stored_settings import settings_from
 from dna_bigbird.writing import atomic_directory, json_text
 
 FORMAT_VERSION = 1
+
+
+def _is_alphabet(value: object) -> bool:
+    """Return True for a list of bytes, each once."""
+    whole = isinstance(value, list) and all(map(is_number, value))
+    return whole and len(value) == len(set(value)) and max(value, default=0) < 256
+
+
+KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
+    "model": (lambda value: isinstance(value, dict), "an object"),
+    "alphabet": (_is_alphabet, "a list of bytes, each once"),
+    "unscored": (lambda value: value is None or is_number(value), "a whole number, or null"),
+    "source": (lambda value: value in get_args(Source), f"one of {', '.join(get_args(Source))}"),
+    "split": (lambda value: isinstance(value, dict), "an object"),
+    "input_sha256": (is_text, "a text"),
+    "seed": (is_number, "a whole number"),
+    "training": (lambda value: isinstance(value, dict), "an object"),
+    "sha256": (lambda value: isinstance(value, dict), "an object"),
+}
+"""Keys that config.json has, and the type of each."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +126,24 @@ def load_character_model(folder: Path) -> tuple[CharacterModel, CharacterDescrip
     values = read_bundle_json(folder / "config.json")
     description = _description(folder / "config.json", values)
     path = folder / WEIGHTS
-    with torch.device("meta"):
-        model = CharacterModel(description.model)
-    check_shapes(model, stored_shapes(path), path)
+    shapes = stored_shapes(path)
+    own = description.model
+    sizes = {"hidden_size": own.hidden_size}
+    check_counts(shapes, path, num_layers=own.num_layers, sizes=sizes)
+    try:
+        with torch.device("meta"):
+            model = CharacterModel(own)
+    except RuntimeError as error:  # products of sizes beyond 64 bits
+        raise InputError(
+            f"{folder}/config.json: it describes no character model: {error}"
+        ) from error
+    check_shapes(model, shapes, path)
     if sha256_of(path) != values["sha256"].get(WEIGHTS):
         raise InputError(
             f"{path}: its sha256 is not that of config.json; copy the folder again whole"
         )
     model = model.to_empty(device="cpu")
-    if description.model.softmax == "tied":
+    if own.softmax == "tied":
         model.output.weight = model.embedding.weight
     fill(model, path)
     return model.eval(), description
@@ -120,16 +157,21 @@ def _description(path: Path, values: dict[str, Any]) -> CharacterDescription:
             "folder of train-characters"
         )
     try:
-        known = {name: values[name] for name in CharacterDescription.__dataclass_fields__}
-        known["model"] = CharacterConfig(**known["model"])
-        known["split"] = CharacterSplit(**known["split"])
-        if len(known["alphabet"]) != known["model"].vocab_size or not isinstance(
-            values["sha256"], dict
-        ):
-            raise ValueError("alphabet and vocab_size differ, or sha256 is missing")
-        bytes(known["alphabet"])
+        for name, (is_good, expected) in KNOWN.items():
+            if name not in values:
+                raise ValueError(f"{name} is missing")
+            if not is_good(values[name]):
+                raise wrong_value(name, values[name], expected)
+        known = {field.name: values[field.name] for field in fields(CharacterDescription)}
+        for name, settings_type in (("model", CharacterConfig), ("split", CharacterSplit)):
+            known[name] = settings_from(settings_type, values[name])
+        if len(values["alphabet"]) != known["model"].vocab_size:
+            raise ValueError(
+                f"alphabet has {len(values['alphabet'])} characters, model.vocab_size is "
+                f"{known['model'].vocab_size}"
+            )
         return CharacterDescription(**known)
-    except (KeyError, TypeError, ValueError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: it describes no character model: {error}") from None
 
 

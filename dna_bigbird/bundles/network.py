@@ -48,7 +48,11 @@ def empty_model(folder: Path, config: BundleConfig, weights: str) -> nn.Module:
     """
     path = folder / weights
     shapes = stored_shapes(path)
-    check_counts(shapes, config, path)
+    own = config.encoder
+    sizes = {"hidden_size": own.hidden_size}
+    if own.attention == "performer" and own.performer.num_features:
+        sizes["performer.num_features"] = own.performer.num_features
+    check_counts(shapes, path, num_layers=own.num_layers, sizes=sizes, members=config.members or 0)
     try:
         with torch.device("meta"):
             model = build_model(config)

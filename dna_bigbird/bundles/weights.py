@@ -1,7 +1,7 @@
 """The weights of a bundle; their header is compared with the model before memory is allocated."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
 import safetensors
@@ -9,14 +9,13 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import check_readable
 
 EXTRA_STATE = "_extra_state"
 """Name that torch gives to what a module's `get_extra_state` returns."""
 REAL = {"F32", "F16", "BF16"}
-_PART = re.compile(r"(?:members\.(\d+)\.)?encoder\.layers\.(\d+)\.")
+_PART = re.compile(r"(?:members\.(\d+)\.)?(?:encoder\.)?layers\.(\d+)\.")
 
 
 def unique_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -56,24 +55,39 @@ def stored_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def check_counts(names: Iterable[str], config: BundleConfig, path: Path) -> None:
-    """Compare the numbers of layers and members in config.json with the names of the tensors.
+def check_counts(
+    shapes: Mapping[str, tuple[int, ...]],
+    path: Path,
+    *,
+    num_layers: int,
+    sizes: Mapping[str, int],
+    members: int = 0,
+) -> None:
+    """Compare numbers of layers and members, and sizes, in config.json with a header.
 
-    A model with a billion layers would fill the memory even without weights.
+    A model with a billion layers, heads or features would fill the memory even without weights.
+
+    Args:
+        sizes: By name; each is the size of some dimension of a tensor.
 
     Raises:
         InputError: If they differ.
     """
-    parts = {match.groups() for match in map(_PART.match, names) if match}
-    layers = len({layer for _, layer in parts})
-    members = len({member for member, _ in parts if member is not None})
+    parts = {match.groups() for match in map(_PART.match, shapes) if match}
     for what, count, expected in (
-        ("layers", layers, config.encoder.num_layers),
-        ("members", members, config.members or 0),
+        ("layers", len({layer for _, layer in parts}), num_layers),
+        ("members", len({member for member, _ in parts if member is not None}), members),
     ):
         if count != expected:
             raise InputError(
                 f"{path}: it has {count} {what}, config.json has {expected}; they belong to "
+                "different bundles"
+            )
+    present = {size for shape in shapes.values() for size in shape}
+    for what, expected in sizes.items():
+        if expected not in present:
+            raise InputError(
+                f"{path}: no tensor has {what} {expected} of config.json as a size; they belong to "
                 "different bundles"
             )
 

@@ -4,11 +4,14 @@ Every example is a function of (seed, epoch, index in the epoch), as in `dataset
 """
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 PARTS = ("train", "validation", "test")
+Source = Literal["bytes", "text8", "enwik8", "dna"]
+"""What a file of characters is."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dna_bigbird.limits import check_memory
+
 # R bootstrap draws, N rows, U units
 
 REPLICATES = 1000
@@ -43,11 +45,15 @@ def draw_units(count: int, *, replicates: int, seed: int, units: ArrayLike | Non
     Args:
         count: Number of rows N.
         units: (N,), rows of equal value are drawn together; each row alone by default.
+
+    Raises:
+        InputError: If the draws take more memory than is free.
     """
     of_row = np.arange(count)
     if units is not None:
         of_row = np.unique(np.asarray(units), return_inverse=True)[1].reshape(-1)
     total = int(of_row.max()) + 1 if count else 0
+    check_memory(f"--replicates {replicates}", total * replicates * np.dtype(np.uint16).itemsize)
     times_UR = np.zeros((total, replicates), dtype=np.uint16)
     for r in range(replicates if total else 0):
         drawn = np.random.default_rng([seed, r]).integers(0, total, total)

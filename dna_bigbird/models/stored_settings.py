@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, TypeVar
 
 from dna_bigbird.errors import shortened
@@ -18,7 +18,7 @@ def settings_from(config_type: type[T], values: object) -> T:
 
     Args:
         config_type: `EncoderConfig`, `HeadConfig` or another with fields of type int, float, bool
-            or str, tuples of int, or settings again.
+            or str, tuples of int, lists of int or str, or settings again.
         values: What JSON gave; fields that are absent have their defaults.
 
     Raises:
@@ -35,15 +35,15 @@ def settings_from(config_type: type[T], values: object) -> T:
     """
     if not isinstance(values, Mapping):
         raise ValueError(f"expected an object, found {type(values).__name__}")
-    known = {field.name: field.default for field in fields(config_type)}
+    known = {field.name: type(_default(field)) for field in fields(config_type)}
     for name, value in values.items():
         if name not in known:
             raise ValueError(f"unknown setting {shortened(repr(name))}")
-        _check(name, value, type(known[name]))
+        _check(name, value, known[name])
     try:
         return config_type(**values)
     except ValueError as error:
-        for prefix in ("--model.", "--head.", "--options."):
+        for prefix in ("--model.", "--head.", "--options.", "--split."):
             error = str(error).replace(prefix, "")
         raise ValueError(error) from None
 
@@ -58,6 +58,10 @@ def is_finite(value: object) -> bool:
         return False
 
 
+def _default(field: Field) -> object:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
 def _check(name: str, value: Any, expected: type) -> None:
     if expected is int:
         good = _is_whole(value)
@@ -68,6 +72,9 @@ def _check(name: str, value: Any, expected: type) -> None:
     elif expected is tuple:
         good = isinstance(value, list | tuple) and all(_is_whole(each) for each in value)
         words = "a list of whole numbers"
+    elif expected is list:
+        good = isinstance(value, list) and all(isinstance(x, str) or _is_whole(x) for x in value)
+        words = "a list of whole numbers or texts"
     elif is_dataclass(expected):
         good, words = isinstance(value, Mapping | expected), "an object"
     else:

@@ -14,7 +14,7 @@ from dna_bigbird.paths import OutputFolder
 from dna_bigbird.resources import resource_folder
 from dna_bigbird.scratch import scratch_folder
 from dna_bigbird.short_repr import short_repr
-from dna_bigbird.writing import check_can_write, readable_write_error
+from dna_bigbird.writing import readable_write_error
 
 SNAKEFILE = """\
 # The rules are those of the installed dna-bigbird; a new version of it brings its own.
@@ -72,7 +72,6 @@ def init(folder: OutputFolder) -> WorkflowFolder:
         dna-bigbird init my-genome
         cd my-genome && snakemake --cores 2 all
     """
-    check_can_write(folder, folder=True)
     present = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     if present:
         raise InputError(

@@ -107,7 +107,9 @@ def _measure(
     from dna_bigbird.inference.compute import exact
     from dna_bigbird.inference.predictor import Predictor
     from dna_bigbird.inference.windows.inputs import check_lengths
+    from dna_bigbird.limits import check_memory
     from dna_bigbird.pipeline.motif_discovery.insertion import (
+        bytes_for,
         check_fits,
         draw_backgrounds,
         effects_of,
@@ -122,6 +124,9 @@ def _measure(
     window_bp = window or predictor.window_bp
     first, second = sites[0], sites[1] if len(sites) > 1 else None
     check_fits(first, second, distances, window_bp)
+    num_distances = len(distances) if second else 0
+    needed = bytes_for(backgrounds, window_bp, len(predictor.label_names), num_distances)
+    check_memory(f"--backgrounds {backgrounds}", needed)
     texts = draw_backgrounds(Genome(fasta), backgrounds, window_bp, np.random.default_rng(seed))
     changes = effects_of(predictor, texts, first, second, distances)
     rows = table_rows(changes, predictor.label_names, seed)

@@ -2,11 +2,10 @@
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
-from dna_bigbird.datasets.characters import CharacterSplit
+from dna_bigbird.datasets.characters import CharacterSplit, Source
 from dna_bigbird.html_repr import html_repr
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.paths import InputPath
@@ -46,7 +45,7 @@ def train_characters(
     input: InputPath,
     output: TrainedBundle,
     checkpoints: Checkpoints,
-    source: Literal["bytes", "text8", "enwik8", "dna"] = "bytes",
+    source: Source = "bytes",
     split: CharacterSplit = CharacterSplit(),  # noqa: B008 - jsonargparse shows the default
     seed: int = 0,
     model: CharacterConfig = CharacterConfig(),  # noqa: B008

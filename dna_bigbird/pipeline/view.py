@@ -50,11 +50,10 @@ def view(
     from dna_bigbird.report.browser.extents import Extents
     from dna_bigbird.report.browser.page import browser_page
     from dna_bigbird.report.browser.tracks import read_track
-    from dna_bigbird.writing import atomic_path, check_can_write
+    from dna_bigbird.writing import atomic_path
 
     file, paths = Path(output), [Path(path) for path in tracks]
     _check_options(region, paths, names, margin_bp)
-    check_can_write(file)
     genome = Genome(fasta)
     regions = [find_region(genome, text) for text in region]
     extents = Extents.around(genome, regions, margin_bp)

@@ -10,8 +10,19 @@ import pytest
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import build_parser, main
 from dna_bigbird.cli.parser_internals import actions_of, has_type, type_of
-from dna_bigbird.errors import InputError
-from dna_bigbird.paths import WRITTEN, InputPath, OutputPath, Role, check_paths, roles_of
+from dna_bigbird.errors import InputError, OutputError
+from dna_bigbird.paths import (
+    A_FOLDER,
+    WRITTEN,
+    InputPath,
+    OutputFolder,
+    OutputPath,
+    Role,
+    _marks_of,
+    check_paths,
+    roles_of,
+)
+from dna_bigbird.suffixes import Form
 
 EVERY = list(every_command())
 PATH_TEXTS = {"fasta", "bed", "vcf", "avoid"}
@@ -57,6 +68,18 @@ def as_option(hint, path):
     return f"{{x: {path}}}" if "dict[" in text else f"[{path}]" if text.startswith("list") else path
 
 
+def arguments(command, options, values):
+    """The words of a call with these values, and with some value for what else is required."""
+    argv = command.split()
+    for name, hint, required, positional in options:
+        if name in values:
+            argv += [f"--{name}"] * (not positional)
+            argv.append(str(as_option(hint, values[name])))
+        elif required:
+            argv += [f"--{name}"] * (not positional) + [example(hint)]
+    return argv
+
+
 @pytest.mark.parametrize("command", EVERY)
 def test_no_command_writes_over_an_input(command, tmp_path, capsys):
     options, function = options_of(command)
@@ -70,13 +93,7 @@ def test_no_command_writes_over_an_input(command, tmp_path, capsys):
         for source in inputs:
             values = {name: tmp_path / f"{name}.out" for name in outputs} | read
             values[output] = read[source]
-            argv = command.split()
-            for name, hint, required, positional in options:
-                if name in values:
-                    argv += [f"--{name}"] * (not positional)
-                    argv.append(str(as_option(hint, values[name])))
-                elif required:
-                    argv += [f"--{name}"] * (not positional) + [example(hint)]
+            argv = arguments(command, options, values)
             with pytest.raises(SystemExit, match="2"):
                 main(argv)
             error = capsys.readouterr().err
@@ -85,6 +102,34 @@ def test_no_command_writes_over_an_input(command, tmp_path, capsys):
             assert all(path.read_text() == f"precious {path.name}" for path in read.values())
             left = {path.name for path in tmp_path.iterdir()}
             assert left == {path.name for path in read.values()}, "something was written"
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_every_output_is_checked_before_work(command, tmp_path, capsys, monkeypatch):
+    """A folder in place of a file, the reverse, a file in place of the folder above, no permission."""
+    options, function = options_of(command)
+    roles = {name.rstrip("_"): role for name, role in roles_of(function).items()}
+    folders = {name for name, form in _marks_of(function, Form).items() if form == A_FOLDER}
+    outputs = [name for name, role in roles.items() if role in WRITTEN]
+    read = {name: tmp_path / f"{name}.in" for name, role in roles.items() if role not in WRITTEN}
+    needed = {name for name, _, required, _ in options if required} & set(outputs)
+    for path in [*read.values(), tmp_path / "file"]:
+        path.touch()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "locked").mkdir()
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path / "locked")
+    before = set(tmp_path.rglob("*"))
+    for output in outputs:
+        other = "file" if output in folders else "folder"
+        for wrong in (tmp_path / other, tmp_path / "file" / "x", tmp_path / "locked" / "x"):
+            if roles[output] is Role.FOLDER and wrong.parent.name == "locked":
+                wrong = wrong.parent
+            values = {name: tmp_path / f"{name}.out" for name in needed} | read
+            values[output] = wrong
+            with pytest.raises(SystemExit, match="2"):
+                main(arguments(command, options, values))
+            assert f"{wrong}: " in capsys.readouterr().err, (output, wrong)
+            assert set(tmp_path.rglob("*")) == before, "something was written"
 
 
 def copy(source: InputPath, output: OutputPath | None = None, table: OutputPath | None = None):
@@ -146,7 +191,19 @@ def test_a_folder_that_holds_an_input_is_not_replaced(tmp_path):
 def test_a_name_that_the_system_refuses_is_left_to_its_reader(tmp_path):
     """DNA where a file name is expected has a message of its own."""
     check_paths(copy, {"source": "ACGT" * 1000, "output": tmp_path / "out"})
-    check_paths(copy, {"source": tmp_path, "output": tmp_path / ("n" * 300)})
+    with pytest.raises(OutputError, match=r"nnn: .*name too long"):
+        check_paths(copy, {"source": tmp_path, "output": tmp_path / ("n" * 300)})
+
+
+def test_a_folder_to_which_files_are_added_needs_no_permission_above_it(tmp_path, monkeypatch):
+    def add(folder: OutputFolder):
+        """A command, for its signature."""
+
+    (tmp_path / "mine").mkdir()
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
+    check_paths(add, {"folder": tmp_path / "mine"})
+    with pytest.raises(OutputError, match="no permission to write in"):
+        check_paths(add, {"folder": tmp_path / "other"})
 
 
 def test_two_outputs_are_two_files(tmp_path):

@@ -142,6 +142,10 @@ def test_wrong_options_are_one_line(fasta, tmp_path):
             r"distances.*200: the second motif would be outside",
         ),
         ({"motif": "A" * 301}, "motif has 301 bases, and the window 300"),
+        (
+            {"backgrounds": 10**9},
+            r"backgrounds 1000000000: this takes about 3\d,\d{3}\.\d GB of memory",
+        ),
     ):
         with pytest.raises(InputError, match=line):
             marginalise(**{"fasta": fasta, "motif": "TATAAAAG", "output": out} | options)

@@ -2,6 +2,7 @@
 
 # N backgrounds, L labels, D distances
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,6 +46,14 @@ def draw_backgrounds(
         f"{genome.path}: only {len(backgrounds)} of {MOST_DRAWS * count:,} random windows of {window_bp:,} bases "
         "have no N"
     )
+
+
+def bytes_for(count: int, window_bp: int, num_labels: int, num_distances: int) -> int:
+    """Return the memory of so many backgrounds, with motifs inserted, their changes and bootstrap draws."""
+    texts = 3 * (window_bp + sys.getsizeof(""))
+    changes = 8 * num_labels * (3 + 3 * num_distances)
+    draws = 2 * 8 * REPLICATES
+    return count * (texts + changes + draws)
 
 
 def insert(background: str, motif: str, start: int) -> str:

@@ -19,7 +19,7 @@ from dna_bigbird.pipeline.text.set_rows import report_size
 from dna_bigbird.pipeline.text.set_source import SetSource
 from dna_bigbird.pipeline.text.stored_sets import stored_set
 from dna_bigbird.tasks.text.task import TextTask
-from dna_bigbird.writing import atomic_path, check_can_write
+from dna_bigbird.writing import atomic_path
 
 
 @contextlib.contextmanager
@@ -42,7 +42,6 @@ def run_set(
         gold: Whether labels must be there.
         output: Folder of the results.
     """
-    check_can_write(output, folder=True)
     use_threads(settings.threads)
     source = SetSource(
         task,
