@@ -74,6 +74,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         if node.tag not in self.yaml_constructors:
             raise _error(f"unknown type {shortened(node.tag)!r}; leave it out", node.start_mark)
         try:
+            if isinstance(node, yaml.ScalarNode) and "\0" in node.value:  # no path, no name has it
+                raise ValueError
             return super().construct_object(node, deep)
         except (AttributeError, LookupError, TypeError, ValueError):
             value = node.value if isinstance(node, yaml.ScalarNode) else "this"

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from dna_bigbird.choices import ChoiceError
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import parsers_of
 from dna_bigbird.cli.parser_internals import option_names
 from dna_bigbird.cli.streams import PrintableStream
 from dna_bigbird.errors import InputError, OutputError, command_line, note
-from dna_bigbird.messages import for_reader, printable, with_options
+from dna_bigbird.messages import LONGEST_MESSAGE, for_reader, printable, short_enough, with_options
 
 PACKAGE = Path(__file__).parents[1] / "dna_bigbird"
 ESCAPE = "\x1b[2J\x1b]0;title\x07"
@@ -202,3 +203,25 @@ def test_a_table_on_a_terminal_has_no_control_characters_and_a_file_keeps_them(t
     assert "\x1b" not in shown
     main([*command, "--output", str(table)])
     assert f"\t401\t{ESCAPE}\tA\tC\t" in table.read_text()
+
+
+def test_a_long_value_is_cut_in_the_middle():
+    text = f"labels.tsv:3: found {'A' * 50_000}{'C' * 50_000}, expected a label"
+    short = short_enough(text)
+    assert re.fullmatch(r"labels\.tsv:3: found A{150}\.{3}C{149}, expected a label", short)
+
+
+def test_many_short_words_are_cut_too():
+    assert len(short_enough("A " * 100_000)) == LONGEST_MESSAGE + 3
+
+
+def test_a_path_stays_whole():
+    text = f"{'/folder' * 40}/x.fa: no such file"
+    assert short_enough(text) == text
+
+
+@pytest.mark.parametrize("error", [InputError, ChoiceError, OutputError])
+def test_every_error_and_note_is_short(error, capsys):
+    assert len(str(error("A" * 100_000))) < 400
+    note("A" * 100_000)
+    assert len(capsys.readouterr().err) < 400

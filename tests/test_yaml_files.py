@@ -55,7 +55,7 @@ def test_what_a_text_is(text, value):
 WRONG = [
     "!!int ''", "!!int 1_0", "!!int \u0661", "!!int " + "9" * 5000, "!!float abc", "!!float ''", "!!bool x",
     "!!binary x", "!!timestamp x", "!!timestamp 2001-99-99", "!!set {a}", "!mine x", "!!python/object:os.x {}",
-    "!!map [a]", "!!seq {}", "!!str [a]", "1e99999", "*unknown", "&a [*a]", "{? [a] : 1}", "\0", "[", "\t- a",
+    "!!map [a]", "!!seq {}", "!!str [a]", "1e99999", "*unknown", "&a [*a]", "{? [a] : 1}", r'"a\0b"', "\0", "[", "\t- a",
 ]  # fmt: skip
 
 

@@ -203,8 +203,6 @@ def _checked_sha(where: str, sha256: object) -> str | None:
 
 
 def _read_sheet(path: Path) -> tuple[RemoteFile, ...]:
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
     sheet_files: list[RemoteFile] = []
     with open_text(path) as stream:
         try:

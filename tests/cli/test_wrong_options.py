@@ -7,8 +7,9 @@ import pytest
 
 from dna_bigbird.cli.commands import COMMANDS, GROUPS, every_command
 from dna_bigbird.cli.main import main
-from dna_bigbird.cli.parser import parse_words, parsers_of
+from dna_bigbird.cli.parser import build_parser, parse_words, parsers_of
 from dna_bigbird.cli.parser_internals import actions_of, type_of
+from dna_bigbird.errors import InputError
 
 OF_THE_PARSER = ("Parser key", "Union", "ubtypes", "Literal", "<class", "typehint", "Namespace")
 
@@ -235,3 +236,86 @@ def test_genome_is_a_second_name_in_a_file(tmp_path, capsys):
 
 def test_no_other_command_has_a_second_name():
     assert {name for name in COMMANDS if COMMANDS[name].second_names} == set(WITH_GENOME)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1_0",
+        "\u0661",
+        "9" * 5000,
+        "9" * 19,
+        "[" * 100_000,
+        "0x1F",
+        "1:30",
+        "-" * 100_000,
+        "{a: &a [*a]}",
+    ],
+    ids=["underscore", "arabic", "digits", "19", "brackets", "hex", "minutes", "minus", "cycle"],
+)
+@pytest.mark.parametrize(
+    "option", ["predict --batch_size", "marginalise --seed", "pretrain --training.learning_rate"]
+)
+def test_a_number_is_plain_decimal_digits(option, value, capsys):
+    if value.isdecimal() and value.isascii() and "rate" in option:
+        pytest.skip("it is a number with decimals")
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main([*option.split()[:1], f"{option.split()[1]}={value}"])
+    message = capsys.readouterr().err
+    assert f"error: {option.split()[1]}: found" in message
+    assert len(message) < 400
+
+
+@pytest.mark.parametrize("value", ["1_0", "\u0661", "010_0", "9" * 5000, "2001-99-99", "0x1F"])
+def test_a_number_in_a_config_file_is_plain_too(value, capsys, tmp_path):
+    (tmp_path / "c.yaml").write_text(f"fasta: x.fa\nbatch_size: {value}\n", encoding="utf-8")
+    message = refused(f"predict --config {tmp_path / 'c.yaml'}", capsys)
+    assert message.startswith(f"{tmp_path / 'c.yaml'}:2: batch_size: found")
+
+
+@pytest.mark.parametrize("value", ["007", "10"])
+def test_a_plain_number_is_taken(value, capsys):
+    assert "no-such.fa" in refused(f"predict --fasta no-such.fa --batch_size {value}", capsys)
+
+
+def with_a_seed(name: str) -> bool:
+    return "seed" in {each.dest for each in actions_of(parsers_of(name)[0])}
+
+
+@pytest.mark.parametrize("name", [*every_command()])
+def test_a_seed_is_not_negative(name):
+    """In Python; the command line calls the same function."""
+    if not with_a_seed(name):
+        pytest.skip("nothing is drawn")
+    with pytest.raises(InputError, match="seed -1"):
+        build_parser(name)[1](seed=-1)
+
+
+def test_a_negative_seed_is_refused_before_work(capsys, tmp_path):
+    argv = f"documents --genome {tmp_path / 'x.fa'} --output {tmp_path / 'o.bed.gz'} --seed -1"
+    assert refused(argv, capsys).startswith("--seed -1")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        f"predict --fasta no-such.fa --labels {'A' * 100_000}",
+        f"predict --fasta no-such.fa --labels {'[' * 100_000}",
+        f"predict --fasta {'A' * 100_000}",
+        f"predict --{'A' * 100_000}",
+        f"{'A' * 100_000}",
+        f"finetune --model {'[' * 100_000}",
+        f"predict --strand {'A' * 100_000}",
+    ],
+    ids=["labels", "brackets", "fasta", "option", "command", "group", "choice"],
+)
+def test_a_long_value_is_not_printed_whole(argv, capsys):
+    assert len(refused(argv, capsys)) < 1500
+
+
+@pytest.mark.parametrize(
+    "name", ["num_layers", "ffn_size", "num_heads", "hidden_size", "num_random"]
+)
+def test_a_size_of_a_model_is_bounded(name, capsys):
+    assert name in refused(f"pretrain --model.{name} 1099511627776 --train x --validation x "
+                           "--tokenizer x --output o --checkpoints c", capsys)  # fmt: skip

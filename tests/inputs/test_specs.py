@@ -1,5 +1,6 @@
 """Descriptions of inputs: every one in the repository is sound, and a wrong one is named."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -203,3 +204,44 @@ def test_assembly_lengths_are_those_of_the_chain(real_data):
         table = expected_lengths(assembly)
         assert len(table) >= 24
         assert {chrom: found[chrom] for chrom in table} == table
+
+
+KEYS = ["verified", "url", "files", "filename", "sha256", "size_bytes", "notes", *GOOD]
+
+
+def with_value(folder: Path, key: str, value: object) -> Path:
+    """Write a description with one other value; `files` replaces the address."""
+    others = {"url": "absent", "sha256": "absent"} if key == "files" else {}
+    return written(folder, **others, **{key: value})
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("value", [["a"], {"a": 1}, [[]], {1: {}}], ids=repr)
+def test_a_list_or_section_is_refused_at_every_key(tmp_path, key, value):
+    with pytest.raises(InputError, match=rf"thing\.yaml: {key} is"):
+        read_spec(with_value(tmp_path, key, value))
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "value", [3, -1.5, True, None, [], {}, "", "/", "A" * 100_000], ids=lambda x: repr(x)[:9]
+)
+def test_any_other_value_is_read_or_refused_in_one_line(tmp_path, key, value):
+    path = with_value(tmp_path, key, value)
+    with contextlib.suppress(InputError):
+        assert read_spec(path).path == path
+
+
+@pytest.mark.parametrize(
+    "content", ["label\tcaf\u00e9\n".encode("latin-1"), b"\0", b'"' + b"x" * 200_000, b"\xff\xfe"]
+)
+def test_a_sheet_that_is_no_table_of_text(tmp_path, content):
+    path = tmp_path / "thing.yaml"
+    path.write_text(
+        yaml.safe_dump(
+            {k: v for k, v in GOOD.items() if k not in ("url", "sha256")} | {"files": "s.tsv"}
+        )
+    )
+    (tmp_path / "s.tsv").write_bytes(content)
+    with pytest.raises(InputError, match=r"s\.tsv"):
+        read_spec(path)

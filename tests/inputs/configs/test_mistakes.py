@@ -326,3 +326,16 @@ def test_merge_keys_and_aliases_have_lines(folder):
     changed(folder, "  bin: 0\n", "")
     heads = read_config(["c.yaml"])["experiments"]["heads"]
     assert heads["a"]["chromatin"] == {"window": 600}
+
+
+@pytest.mark.parametrize(
+    "value", ["1_0", "010", "0x10", "1:30", "2001-01-01", "\u0661", "9" * 30, "-1"]
+)
+def test_a_seed_is_a_plain_number(folder, value):
+    """Snakemake reads some of these as numbers or dates; its config is checked with the file's own texts."""
+    text = (folder / "c.yaml").read_text() + f"seed: {value}\n"
+    (folder / "c.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"c\.yaml:13: seed: found"):
+        read_config(["c.yaml"])
+    with pytest.raises(InputError, match=r"c\.yaml:13: seed: found"):
+        check_config(yaml.safe_load(text), read_config_files(["c.yaml"]))
