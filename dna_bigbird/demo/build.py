@@ -18,6 +18,8 @@ MIN_SPACING_BP = 1600
 """Least mean distance between start sites, so that promoters never overlap."""
 MIN_PROMOTERS = 20
 """With fewer, labels that sit at promoters may have no peak at all."""
+MOST_VARIANTS = 10_000
+"""Each has a position of its own in a sequence of 1 Mb, half of them in peaks."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class DemoConfig:
         most = sum(end - start for start, end in segments()) // MIN_SPACING_BP
         if not MIN_PROMOTERS <= self.promoters <= most:
             raise ValueError(f"promoters is {self.promoters}, expected {MIN_PROMOTERS} to {most}")
-        if self.variants < 1:
-            raise ValueError(f"variants is {self.variants}, expected at least 1")
+        if not 1 <= self.variants <= MOST_VARIANTS:
+            raise ValueError(f"variants is {self.variants}, expected 1 to {MOST_VARIANTS}")
         if self.seed < 0:
             raise ValueError(f"seed is {self.seed}, expected 0 or more")
 

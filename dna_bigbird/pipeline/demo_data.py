@@ -61,9 +61,11 @@ def _long_range(
 ) -> None:
     from dna_bigbird.demo.long_range import LongRangeConfig, build_long_range
     from dna_bigbird.demo.long_range_files import write_long_range
+    from dna_bigbird.limits import check_memory
 
     try:
         config = LongRangeConfig(units, seed, copies=copies, negatives=negatives)
     except ValueError as error:
         raise InputError(f"demo-data --long_range: {error}") from None
+    check_memory(f"--long_range {units}", units * config.unit_bp)
     write_long_range(build_long_range(config), output)

@@ -1,5 +1,6 @@
 """`dna-bigbird evaluate-lm`."""
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -148,10 +149,11 @@ def evaluate_lm(
         pair = (stores["train"], stores["test"], bundle.tokenizer, documents)
         metrics["baselines"] |= causal_baselines(*pair, seed=seed, kenlm=kenlm)
         metrics["baselines"] |= one_hidden_baseline(*pair, seed=seed)
-    if example_scores is not None:
-        with atomic_path(example_scores) as path:
+    with contextlib.ExitStack() as outputs:  # all or none
+        if example_scores is not None:
+            path = outputs.enter_context(atomic_path(example_scores))
             path.write_text(to_tsv(example_rows(**scores)))
-    with atomic_path(report) as path:
+        path = outputs.enter_context(atomic_path(report))
         path.write_text(json_text(language_tables.with_descriptions(metrics)))
-    write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
+        write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     return LanguageEvaluation(output, report, Metrics.from_json(metrics))

@@ -76,9 +76,9 @@ def marginalise(
 
     with atomic_path(file) as out:
         out.write_text(to_tsv(rows), encoding="utf-8")
-    if picture is not None:
-        with atomic_path(picture) as out:
-            out.write_bytes(save(distance_figure(rows), picture.suffix.lower()[1:]))
+        if picture is not None:  # both or none
+            with atomic_path(picture) as drawn:
+                drawn.write_bytes(save(distance_figure(rows), picture.suffix.lower()[1:]))
     for line in notes:
         note(line)
     return Comparison(file, rows, [])

@@ -77,8 +77,7 @@ def train_tokenizer(
     shown = progress_bar(chosen, desc="measure", unit="doc")
     texts = sample.limited_texts(shown, reference, tokenizer.sample_bp)
     figures = sample.describe(trained, texts) | {"seed": seed, "split": "train"}
-    with atomic_path(output) as path:
+    with atomic_path(output) as path, atomic_path(metrics) as metrics_path:
         path.write_bytes(model)
-    with atomic_path(metrics) as path:
-        path.write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n")
+        metrics_path.write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n")
     return TrainedTokenizer(output, metrics, figures)

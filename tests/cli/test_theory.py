@@ -145,6 +145,8 @@ def test_every_version_is_counted(scoring, gate, capsys):
         ("turing --check --exact false", "--exact does not go with --check"),
         ("turing --printed --trace", "the decoder fails, so there is no trace: position 2 has"),
         ("furthest --vectors 3", "--vectors 3: expected at least 4"),
+        ("furthest --vectors 1000000000", "--vectors 1000000000 --dims 894: this takes about"),
+        ("furthest --dims 100000000000", "--dims 100000000000: this takes about"),
         ("furthest --seed -1", "--seed -1: expected at least 0"),
         ("graph --tokens []", "--tokens []: expected at least one length"),
         ("graph --reference --seed -1", "--seed -1: expected at least 0"),

@@ -83,6 +83,7 @@ def test_fewer_promoters_leave_room_for_more_elements():
         (["--promoters", "0"], "promoters is 0"),
         (["--seed", "-1"], "seed is -1, expected 0 or more"),
         (["--variants", "0"], "variants is 0"),
+        (["--variants", "1000000000"], "variants is 1000000000, expected 1 to 10000"),
     ],
 )
 def test_impossible_settings_are_one_line(options, message, tmp_path, capsys):

@@ -155,4 +155,6 @@ def test_the_command_says_what_is_wrong(tmp_path):
 
     with pytest.raises(InputError, match="demo-data long_range: copies is 99"):
         demo_data(tmp_path / "demo", long_range=5, copies=99)
+    with pytest.raises(InputError, match=r"long_range 1000000000: this takes about 10,000\.0 GB"):
+        demo_data(tmp_path / "demo", long_range=10**9)
     assert not (tmp_path / "demo").exists()

@@ -1,11 +1,12 @@
 """`marginalise`: motifs in shuffled backgrounds, next to a predictor whose answers are known."""
 
+import errno
 from collections import Counter
 
 import numpy as np
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.meme_text import meme_text
 from dna_bigbird.genome.motif_files import MotifMatrix
@@ -150,3 +151,29 @@ def test_wrong_options_are_one_line(fasta, tmp_path):
         with pytest.raises(InputError, match=line):
             marginalise(**{"fasta": fasta, "motif": "TATAAAAG", "output": out} | options)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("is_picture", [True, False])
+def test_a_failed_picture_leaves_no_table(fasta, tmp_path, monkeypatch, is_picture):
+    out, curves = tmp_path / "out.tsv", tmp_path / "out.png"
+    options = {"second": "GGGCGG", "distances": [20], "backgrounds": 2, "threads": 1}
+    if is_picture:  # a folder in its place is refused before work
+        curves.mkdir()
+        monkeypatch.setattr(
+            "dna_bigbird.pipeline.marginalise._measure", lambda *a: pytest.fail("work")
+        )
+    else:
+        full = OSError(errno.ENOSPC, "No space left on device")
+        monkeypatch.setattr("dna_bigbird.figures.style.save", raiser(full))
+    with pytest.raises(
+        OutputError, match=r"out\.png: (this is a folder|cannot write it: No space)"
+    ):
+        marginalise(fasta, "TATAAAAG", out, curves=curves, **options)
+    assert not out.exists()
+
+
+def raiser(error):
+    def fail(*_):
+        raise error
+
+    return fail

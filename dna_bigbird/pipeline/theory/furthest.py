@@ -2,10 +2,13 @@
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
+from dna_bigbird.limits import check_memory
 from dna_bigbird.paths import OutputPath
 from dna_bigbird.pipeline.tables_and_pictures import check_suffix, table, write_figure
 from dna_bigbird.pipeline.theory.results import TheoryResult
 
+BYTES = 2 * 8
+"""Of each coordinate and each pair: two arrays of float64 or int64 at once."""
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
@@ -41,6 +44,8 @@ def furthest(
         if value is not None and value < least:
             raise InputError(f"--{name} {value}: expected at least {least}")
     dims = dims or max(5, task.dimensions(vectors))
+    numbers = vectors * vectors + vectors * dims
+    check_memory(f"--vectors {vectors} --dims {dims}", numbers * BYTES)
     whole, length = task.whole_unit_vectors(vectors, dims, seed)
     answers = task.furthest_by_attention(whole)
     least_products = (whole @ whole.T).min(axis=1)
