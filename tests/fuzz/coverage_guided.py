@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def fuzz(reader: str, seconds: float, folder: Path) -> None:
     with atheris.instrument_imports(include=["dna_bigbird"]):
         from tests.fuzz.crash_child import limit_memory
 
-        give, seeds = checked(reader, Path(tempfile.mkdtemp()))
+        give, seeds = checked(reader, folder / "files")
     for number, seed in enumerate(seeds):
         (folder / "seeds" / str(number)).write_bytes(seed)
     (folder / "words.txt").write_text(dictionary(seeds))
@@ -100,6 +101,8 @@ def run_reader(reader: str, seconds: float, folder: Path) -> str:
         (folder / name).mkdir(parents=True, exist_ok=True)
     log, used, inputs = "", 0.0, 0
     for _ in range(MAX_RESTARTS):
+        shutil.rmtree(folder / "files", ignore_errors=True)
+        (folder / "files").mkdir()
         argv = ["-X", "faulthandler", "-m", __spec__.name, reader, "--within"]
         argv += [f"--seconds={seconds - used}", f"--folder={folder}"]
         before = sum(os.times()[2:4])
@@ -117,6 +120,12 @@ def run_reader(reader: str, seconds: float, folder: Path) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
+def _all_readers() -> list[str]:
+    from tests.fuzz.guided_readers import READERS
+
+    return list(READERS)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
     parser.add_argument("readers", nargs="*")
@@ -127,17 +136,15 @@ def main() -> None:
     asked = parser.parse_args()
     folder = asked.folder.resolve()
     if asked.input:
-        give, _ = checked(asked.readers[0], Path(tempfile.mkdtemp()))
-        give(asked.input.read_bytes())
+        with tempfile.TemporaryDirectory() as scratch:
+            give, _ = checked(asked.readers[0], Path(scratch))
+            give(asked.input.read_bytes())
     elif asked.within:
         fuzz(asked.readers[0], asked.seconds, folder)
     else:
-        from tests.fuzz.guided_readers import READERS
-
-        print(
-            "| reader | processor minutes | inputs | edges | features | findings |\n|---|---|---|---|---|---|"
-        )
-        for reader in asked.readers or READERS:
+        print("| reader | processor minutes | inputs | edges | features | findings |")
+        print("|---|---|---|---|---|---|")
+        for reader in asked.readers or _all_readers():
             print(run_reader(reader, asked.seconds, folder / reader), flush=True)
 
 
