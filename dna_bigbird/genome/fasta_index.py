@@ -12,6 +12,9 @@ from dna_bigbird.files import open_binary
 from dna_bigbird.genome.fasta_pieces import read_pieces
 from dna_bigbird.genome.index_check import IndexEntry, fits_packed, fits_plain
 
+_VISIBLE = bytes(range(0x21, 0x7F))
+"""What htslib counts as bases."""
+
 
 def index_of(path: Path) -> dict[str, IndexEntry]:
     """Return the index of a plain FASTA file; written next to the file if missing or wrong.
@@ -21,7 +24,7 @@ def index_of(path: Path) -> dict[str, IndexEntry]:
     written to a new index is for this process alone.
 
     Raises:
-        InputError: As `read_pieces`; if the file holds NUL bytes or lines of unequal length.
+        InputError: As `read_pieces`; if the file has bytes that are no letter, or lines of unequal length.
     """
     beside = Path(f"{path}.fai")
     entries = parsed_or_empty(beside)
@@ -85,9 +88,10 @@ def _make(path: Path, *options: str) -> None:
     import pysam
 
     for piece in read_pieces(path):
-        if b"\0" in piece.letters:
+        if foreign := piece.letters.translate(None, _VISIBLE):
+            what = "NUL bytes" if 0 in foreign else f"bytes such as 0x{foreign[0]:02x}"
             raise InputError(
-                f"{path}:{piece.line}: record {shortened(piece.name)!r} has NUL bytes; expected DNA. "
+                f"{path}:{piece.line}: record {shortened(piece.name)!r} has {what}; expected DNA. "
                 "Is the file damaged, or binary?"
             )
     verbosity = pysam.set_verbosity(0)  # or it prints lines of its own

@@ -202,6 +202,8 @@ def test_an_index_of_unusual_content_is_not_made_twice(tmp_path, monkeypatch, te
         (b">a\rACGT\r", r"g\.fa: its lines end in more than one way, or in CR alone"),
         (b">a\nACGT\r\nACGT\nA\n", r"g\.fa: its lines end in more than one way"),
         (b">a\nAC\0T\nACG\n", r"g\.fa:1: record 'a' has NUL bytes"),
+        (b">a\nACGT\n>b\n\xcd\xcd\n", r"g\.fa:3: record 'b' has bytes such as 0xcd"),
+        (b">a\nAC GT\n", r"g\.fa:1: record 'a' has bytes such as 0x20"),
         (">a\nACGT\n".encode("utf-16"), r"g\.fa: this is UTF-16 text"),
         (b"PK\x03\x04", r"g\.fa: this is a zip archive"),
         (b"\n\n", r"g\.fa: no sequence in it"),
