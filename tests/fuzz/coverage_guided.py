@@ -87,7 +87,7 @@ def fuzz(reader: str, seconds: float, folder: Path) -> None:
 
     limit_memory()
     options = {
-        "max_len": MAX_BYTES, "timeout": HANG_S, "rss_limit_mb": 0, "print_final_stats": 1,
+        "max_len": MAX_BYTES, "timeout": HANG_S, "report_slow_units": HANG_S, "rss_limit_mb": 0, "print_final_stats": 1,
         "dict": folder / "words.txt", "artifact_prefix": f"{folder}/findings/",
     }  # fmt: skip
     flags = [f"-{name}={value}" for name, value in options.items()]
