@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TextIO
 
 from dna_bigbird.errors import InputError
 from dna_bigbird.formats import binary_format, text_format
-from dna_bigbird.unpacking import RATIO, Allowance
+from dna_bigbird.unpacking import RATIO, Allowance, CountedStream
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -176,21 +176,6 @@ def _check_standard_input() -> None:
             raise InputError("standard input is closed; send the data to it, or name a file")
 
 
-class _Counted(io.RawIOBase):
-    """The unpacked bytes of a stream: no more than the file may have."""
-
-    def __init__(self, stream: BinaryIO, allowance: Allowance) -> None:
-        self.stream, self.allowance = stream, allowance
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:
-        count = self.stream.readinto1(buffer)
-        self.allowance.take(count)
-        return count
-
-
 class _WholeBgzip(io.RawIOBase):
     """The bytes of a bgzip file; they must end with the empty block that bgzip writes last.
 
@@ -238,7 +223,7 @@ def open_binary(path: Path | str, ratio: int = RATIO) -> Iterator[BinaryIO]:
         if buffered.peek(2)[:2] == GZIP_MAGIC:
             is_bgzip = _starts_as_bgzip(buffered.peek(14))
             stream = gzip.GzipFile(fileobj=_WholeBgzip(buffered, name) if is_bgzip else buffered)
-        binary = io.BufferedReader(_Counted(stream, Allowance(name, ratio)))
+        binary = io.BufferedReader(CountedStream(stream, Allowance(name, ratio)))
         if recognised := binary_format(binary.peek(_LOOK)[:_LOOK]):
             what, advice = recognised
             raise InputError(f"{name}: this is {what}; expected text, plain or gzip. {advice}")

@@ -1,5 +1,6 @@
 """How much compressed text may grow: a file of a few megabytes must not fill the memory."""
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -78,6 +79,21 @@ class Allowance:
             f"{self.path}: unpacked it is larger than {limit:.3g} GiB, far more than text of its size. "
             f"If you trust it: {advice}"
         )
+
+
+class CountedStream(io.RawIOBase):
+    """The unpacked bytes of a stream: no more than the file may have."""
+
+    def __init__(self, stream: BinaryIO, allowance: Allowance) -> None:
+        self.stream, self.allowance = stream, allowance
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        count = self.stream.readinto1(buffer)
+        self.allowance.take(count)
+        return count
 
 
 def read_limited(stream: BinaryIO | TextIO, allowance: Allowance) -> bytes | str:

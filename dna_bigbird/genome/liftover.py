@@ -59,7 +59,7 @@ def read_chain(path: Path) -> pyliftover.LiftOver:
             )
         if not is_empty and not _CHAIN_LINE.fullmatch(line.strip()):
             raise InputError(
-                f"{path}:{number}: {shortened(line.strip())!r} is no line of a chain file; expected "
+                f"{path}:{number}: {shortened(line.strip())!r}: not a line of a chain file; expected "
                 "'chain' with 11 or 12 columns, or 1 or 3 whole numbers"
             )
         lines.append("\n" if is_empty else line)

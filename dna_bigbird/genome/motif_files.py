@@ -152,8 +152,8 @@ def _check_has_matrix(path: Path, motif: tuple[int, str, str] | None) -> None:
 
 
 def _width(line: str, where: str) -> int:
-    letters, found = _ALPHABET_LENGTH.search(line), _WIDTH.search(line)
-    width = whole_number(found[1]) if found else None
+    letters, declared = _ALPHABET_LENGTH.search(line), _WIDTH.search(line)
+    width = whole_number(declared[1]) if declared else None
     if (letters is not None and letters[1] != "4") or width is None or width < 1:
         raise InputError(
             f"{where}: {shortened(line)!r}; expected alength= 4 and w= with the number of columns"

@@ -99,7 +99,7 @@ def test_what_is_no_chain_file(tmp_path, files):
         read_chain(files[1])
     broken = tmp_path / "broken.chain"
     broken.write_text(CHAIN.replace("10 2 0", "10 2"))
-    with pytest.raises(InputError, match=r"broken\.chain:2: '10 2' is no line of a chain file"):
+    with pytest.raises(InputError, match=r"broken\.chain:2: '10 2': not a line of a chain file"):
         read_chain(broken)
     broken.write_text(CHAIN.replace("10 2 0", "10 3 0"))
     with pytest.raises(InputError, match=r"broken\.chain: cannot read this chain file"):
