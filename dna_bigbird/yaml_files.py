@@ -22,7 +22,7 @@ _MERGE, _MAPPING = f"{_TAG}merge", f"{_TAG}map"
 MAX_DEPTH = 100
 """Lists and sections within each other: the parser in C and Python's recursion take some more."""
 MAX_NODES = 200_000
-"""Keys and values of a document, those behind an alias once for each alias; a command line has fewer."""
+"""Keys and values of a document, those that an alias stands for once for each alias; a command line has fewer."""
 _SCALARS = {
     "null": (r"~|null|Null|NULL|", ["", *"~nN"]),
     "bool": (r"(?i:yes|no|true|false|on|off)", "yYnNtTfFoO"),
@@ -79,10 +79,10 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             return super().construct_object(node, deep)
         except (AttributeError, LookupError, TypeError, ValueError):
             value = node.value if isinstance(node, yaml.ScalarNode) else "this"
-            kind = {"int": "a whole number", "float": "a number"}.get(
+            expected = {"int": "a whole number", "float": "a number"}.get(
                 name := node.tag.removeprefix(_TAG), name
             )
-            raise _error(f"{shortened(value)!r} is not {kind}", node.start_mark) from None
+            raise _error(f"{shortened(value)!r} is not {expected}", node.start_mark) from None
 
     def construct_whole(self, node: yaml.ScalarNode) -> int:
         """Return the value of `5` or `!!int 5`."""
@@ -159,8 +159,8 @@ def _check_size(text: str) -> None:
         elif isinstance(event, yaml.AliasEvent):
             if any(each.anchor == event.anchor for each in is_open):
                 raise _error("an alias within what it stands for", event.start_mark)
-            behind = anchors.get(event.anchor, _Open(None))
-            read = _Open(None, behind.nodes, behind.depth)
+            target = anchors.get(event.anchor, _Open(None))
+            read = _Open(None, target.nodes, target.depth)
         else:
             continue
         if read.anchor:

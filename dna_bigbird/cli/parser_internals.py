@@ -40,7 +40,7 @@ def type_of(action: argparse.Action) -> object:
     return getattr(action, "_typehint", None)
 
 
-def read_first(action: argparse.Action, read: Callable[[object], object]) -> None:
+def read_first(action: Any, read: Callable[[Any], Any]) -> None:
     """Read the values of an option with a function, before jsonargparse reads what is still text.
 
     Args:

@@ -5,8 +5,10 @@ from typing import Any
 from dna_bigbird.attention.cores import BigBirdItc, BlockAttention, Full, Longformer, Performer
 from dna_bigbird.attention.cores.projected import ProjectedAttention
 from dna_bigbird.attention.favor_features import Favor
+from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.etc_config import EtcConfig
 
 LAYERS_PER_SEED = 1000
 """Seeds of the layers of a model: no two models with other seeds have one in common."""
@@ -100,3 +102,14 @@ def _projections(config: EncoderConfig) -> dict[str, Any]:
 
 def _seed_of_layer(seed: int, layer: int) -> int:
     return seed * LAYERS_PER_SEED + layer
+
+
+def etc_pattern(settings: EtcConfig) -> EtcPattern:
+    """Return the attention pattern of an encoder."""
+    return EtcPattern(
+        radius=settings.radius,
+        local_mode=settings.local_mode,
+        max_distance=settings.max_distance,
+        hard_g2l=settings.hard_g2l,
+        hard_l2g=settings.hard_l2g,
+    )

@@ -9,25 +9,13 @@ from torch.utils.checkpoint import checkpoint
 from dna_bigbird.attention.cores import BigBirdEtc
 from dna_bigbird.attention.cores.etc import LabelTable
 from dna_bigbird.attention.packing import Packing
-from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
 from dna_bigbird.global_types import NUM_TYPES
 from dna_bigbird.models.activations import activated, activation
+from dna_bigbird.models.attention_cores import etc_pattern
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, initialise
-from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.global_tokens import GlobalTokens
-
-
-def etc_pattern(settings: EtcConfig) -> EtcPattern:
-    """Return the attention pattern of an encoder."""
-    return EtcPattern(
-        radius=settings.radius,
-        local_mode=settings.local_mode,
-        max_distance=settings.max_distance,
-        hard_g2l=settings.hard_g2l,
-        hard_l2g=settings.hard_l2g,
-    )
 
 
 class EtcLayer(nn.Module):

@@ -22,9 +22,10 @@ import numpy as np
 from torch import nn
 
 from dna_bigbird.attention.patterns import BlockPattern
+from dna_bigbird.models.attention_cores import etc_pattern
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
-from dna_bigbird.models.etc_encoder import EtcEncoder, etc_pattern
+from dna_bigbird.models.etc_encoder import EtcEncoder
 
 
 def block_pairs(pattern: BlockPattern) -> int:
