@@ -112,7 +112,9 @@ def changed(config, way, value):
     return config
 
 
-@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=[pytest.mark.slow] * (k != "characters")) for k in READERS]
+)
 def test_every_key_as_every_wrong_type(folders, kind):
     path = folders[kind] / "config.json"
     text = path.read_text()
