@@ -24,7 +24,7 @@ def index_of(path: Path) -> dict[str, IndexEntry]:
     written to a new index is for this process alone.
 
     Raises:
-        InputError: As `read_pieces`; if the file has bytes that are no letter, or lines of unequal length.
+        InputError: As `read_pieces`; if the file has bytes other than letters, or lines of unequal length.
     """
     beside = Path(f"{path}.fai")
     entries = parsed_or_empty(beside)
