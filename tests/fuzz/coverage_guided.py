@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-HANG_S = 20
+HANG_S = 60
 MAX_BYTES = 8192
 MAX_RESTARTS = 20
 """An input that ends the process ends it again soon; the rest of the time is for the other readers."""
