@@ -33,7 +33,7 @@ def index_of(path: Path) -> dict[str, IndexEntry]:
         return entries
     with tempfile.TemporaryDirectory() as folder:
         new = Path(os.fsdecode(folder)) / beside.name  # pybedtools makes it bytes
-        _make(path, "--fai-idx", str(new))
+        _make(path, new)
         _replace_if_other(new, beside)
         return _parse(new)
 
@@ -52,7 +52,7 @@ def packed_indices(path: Path) -> Iterator[tuple[Path, Path]]:
         return
     with tempfile.TemporaryDirectory() as folder:
         new = tuple(Path(os.fsdecode(folder)) / x.name for x in beside)
-        _make(path, "--fai-idx", str(new[0]), "--gzi-idx", str(new[1]))
+        _make(path, new[0], "--gzi-idx", str(new[1]))
         for here, there in zip(new, beside, strict=True):
             _replace_if_other(here, there)
         yield new
@@ -80,14 +80,17 @@ def _replace_if_other(new: Path, beside: Path) -> None:
         _put_beside(new, beside)
 
 
-def _make(path: Path, *options: str) -> None:
+def _make(path: Path, fai: Path, *options: str) -> None:
     """Have htslib write an index.
 
-    It skips records of an equal name and names no line, so that the file is read once before.
+    It skips records of an equal name, names no line and takes CR alone for no end of one, so that the file is read
+    once before and the index compared with what was read.
     """
     import pysam
 
+    lengths = {}
     for piece in read_pieces(path):
+        lengths[piece.name] = piece.start + len(piece.letters)
         if foreign := piece.letters.translate(None, _VISIBLE):
             what = "NUL bytes" if 0 in foreign else f"bytes such as 0x{foreign[0]:02x}"
             raise InputError(
@@ -96,11 +99,13 @@ def _make(path: Path, *options: str) -> None:
             )
     verbosity = pysam.set_verbosity(0)  # or it prints lines of its own
     try:
-        pysam.faidx(str(path), *options)
+        pysam.faidx(str(path), "--fai-idx", str(fai), *options)
     except pysam.SamtoolsError as error:
         raise InputError(_unequal_lines(path)) from error
     finally:
         pysam.set_verbosity(verbosity)
+    if {name: entry.length for name, entry in parsed_or_empty(fai).items()} != lengths:
+        raise InputError(_unequal_lines(path))
 
 
 def _parse(fai: Path) -> dict[str, IndexEntry]:

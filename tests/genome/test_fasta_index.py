@@ -200,6 +200,8 @@ def test_an_index_of_unusual_content_is_not_made_twice(tmp_path, monkeypatch, te
         (b">a\nACGT\nAC\nAC\n", r"g\.fa:4: this line has 2 letters, .*dna-bigbird genome"),
         (b">a\nACGT\n\nAC\n", r"g\.fa:4: this line has 2 letters"),
         (b">a\rACGT\r", r"g\.fa: its lines end in more than one way, or in CR alone"),
+        (b">a\r*CnACY\n\r\n", r"g\.fa: its lines end in more than one way, or in CR alone"),
+        (b">a\nAC\n>b\rGG\nAC\n", r"g\.fa: its lines end in more than one way, or in CR alone"),
         (b">a\nACGT\r\nACGT\nA\n", r"g\.fa: its lines end in more than one way"),
         (b">a\nAC\0T\nACG\n", r"g\.fa:1: record 'a' has NUL bytes"),
         (b">a\nACGT\n>b\n\xcd\xcd\n", r"g\.fa:3: record 'b' has bytes such as 0xcd"),
