@@ -40,7 +40,10 @@ DOCS := .cache/docs
 # make docs EXECUTE=1 runs the tutorials, pages and notebooks, instead of showing their stored outputs.
 EXECUTE ?=
 
-.PHONY: help setup bedtools native demo test test-slow test-cluster lint dist docs clean distclean
+SECONDS ?= 600
+READERS ?=
+
+.PHONY: help setup bedtools native demo test test-slow test-cluster fuzz lint dist docs clean distclean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -59,6 +62,10 @@ test-slow: setup $(ENCODER) ## kill points, full disks, sanitizers, valgrind, a 
 
 test-cluster: setup ## of these, the ones on a small SLURM cluster on this machine: docs/slurm.md
 	python -m pytest -m slow -v tests/cluster $(PYTEST_ARGS)
+
+fuzz: setup ## the readers of files, led by coverage, SECONDS=600 of a processor each, or READERS="bed vcf": docs/security.md
+	.venv/bin/python -m pip install --quiet --constraint .venv/constraints.txt --editable '.[fuzz]'
+	nice python -m tests.fuzz.coverage_guided --seconds $(SECONDS) $(READERS)
 
 lint: setup ## style of Python and Snakemake files; types of what a user imports
 	ruff check .

@@ -182,8 +182,8 @@ def check_paths(
 ) -> None:
     """Raise InputError if a call would write over one of its inputs, twice to one name, or where it cannot.
 
-    Nothing but the start of a genome is opened, nothing created. Compared are the files, not their names: through links,
-    hard links and `..`.
+    Nothing but the start of a genome is opened, and nothing created. Compared are the files, not their names:
+    through links, hard links and `..`.
 
     Args:
         arguments: By parameter; those that are missing have their default.

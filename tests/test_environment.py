@@ -29,12 +29,14 @@ ONLY_PIP = {"kenlm"}
 """Built from source by those who want it."""
 DOCS = {"docs"}
 """`make docs` installs it into an environment of its own."""
+FUZZ = {"fuzz"}
+"""`make fuzz` needs it, a tool of developers; wheels for Linux on x86-64 alone."""
 LARGE = {"bench", "motifs"}
 """150 MB for files in parquet, which bench also reads as TSV; numba, igraph and the matrices of JASPAR."""
 SITE = {"furo", "myst-nb", "sphinx", "sphinx-copybutton"}
-NOT_IN_CONDA = ONLY_PIP | SITE | {"triton", "memelite", "modisco-lite", "pyjaspar"}
+NOT_IN_CONDA = ONLY_PIP | SITE | {"atheris", "triton", "memelite", "modisco-lite", "pyjaspar"}
 """triton is for Linux alone, and conda files have no markers; conda's own pytorch for CUDA has it. The others are the
-extras `motifs` and `docs`, which pip adds."""
+extras `motifs`, `docs` and `fuzz`, which pip adds."""
 RECIPE_EXTRAS = ("train", "workflow")
 """What the conda recipe installs with the core."""
 RECIPE_ONLY = {"python": ">=3.11", "bedtools": ">=2.30", "__linux": ""}
@@ -135,7 +137,7 @@ def test_the_recipe_builds_this_version_as_pyproject_says():
 
 def test_all_has_every_extra_but_those_built_from_source_and_the_large_one():
     assert included("all") == IN_ALL | {"all"}
-    assert set(extras()) - included("all") == ONLY_PIP | LARGE | DOCS
+    assert set(extras()) - included("all") == ONLY_PIP | LARGE | DOCS | FUZZ
 
 
 @pytest.mark.parametrize("extra", ["text", "workflow", "slurm"])
@@ -156,6 +158,17 @@ def packages_of_all() -> list[Requirement]:
 @pytest.mark.parametrize("name", sorted(required()))
 def test_the_pin_lies_in_the_range(name):
     assert pinned()[name] in required()[name].specifier
+
+
+def test_the_page_of_holes_names_the_floors():
+    page = (ROOT / "docs/security.md").read_text()
+    table = page.split("## Versions without known holes")[1].split("\n## ")[0]
+    named = [Requirement(text) for text in re.findall(r"`([a-z0-9-]+>=[0-9.]+)`", table)]
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    floors = required() | {each.name: each for each in map(Requirement, build)}
+    assert len(named) > 12
+    for each in named:
+        assert floors[canonicalize_name(each.name)].specifier == each.specifier, each.name
 
 
 def test_torch_is_pinned_for_every_build():

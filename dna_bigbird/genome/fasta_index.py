@@ -12,6 +12,9 @@ from dna_bigbird.files import open_binary
 from dna_bigbird.genome.fasta_pieces import read_pieces
 from dna_bigbird.genome.index_check import IndexEntry, fits_packed, fits_plain
 
+_VISIBLE = bytes(range(0x21, 0x7F))
+"""What htslib counts as bases."""
+
 
 def index_of(path: Path) -> dict[str, IndexEntry]:
     """Return the index of a plain FASTA file; written next to the file if missing or wrong.
@@ -21,7 +24,7 @@ def index_of(path: Path) -> dict[str, IndexEntry]:
     written to a new index is for this process alone.
 
     Raises:
-        InputError: As `read_pieces`; if the file holds NUL bytes or lines of unequal length.
+        InputError: As `read_pieces`; if the file has bytes other than letters, or lines of unequal length.
     """
     beside = Path(f"{path}.fai")
     entries = parsed_or_empty(beside)
@@ -30,7 +33,7 @@ def index_of(path: Path) -> dict[str, IndexEntry]:
         return entries
     with tempfile.TemporaryDirectory() as folder:
         new = Path(os.fsdecode(folder)) / beside.name  # pybedtools makes it bytes
-        _make(path, "--fai-idx", str(new))
+        _make(path, new)
         _replace_if_other(new, beside)
         return _parse(new)
 
@@ -49,7 +52,7 @@ def packed_indices(path: Path) -> Iterator[tuple[Path, Path]]:
         return
     with tempfile.TemporaryDirectory() as folder:
         new = tuple(Path(os.fsdecode(folder)) / x.name for x in beside)
-        _make(path, "--fai-idx", str(new[0]), "--gzi-idx", str(new[1]))
+        _make(path, new[0], "--gzi-idx", str(new[1]))
         for here, there in zip(new, beside, strict=True):
             _replace_if_other(here, there)
         yield new
@@ -77,26 +80,32 @@ def _replace_if_other(new: Path, beside: Path) -> None:
         _put_beside(new, beside)
 
 
-def _make(path: Path, *options: str) -> None:
+def _make(path: Path, fai: Path, *options: str) -> None:
     """Have htslib write an index.
 
-    It skips records of an equal name and names no line, so that the file is read once before.
+    It skips records of an equal name, names no line and takes CR alone for no end of one, so that the file is read
+    once before and the index compared with what was read.
     """
     import pysam
 
+    lengths = {}
     for piece in read_pieces(path):
-        if b"\0" in piece.letters:
+        lengths[piece.name] = piece.start + len(piece.letters)
+        if foreign := piece.letters.translate(None, _VISIBLE):
+            what = "NUL bytes" if 0 in foreign else f"bytes such as 0x{foreign[0]:02x}"
             raise InputError(
-                f"{path}:{piece.line}: record {shortened(piece.name)!r} has NUL bytes; expected DNA. "
+                f"{path}:{piece.line}: record {shortened(piece.name)!r} has {what}; expected DNA. "
                 "Is the file damaged, or binary?"
             )
     verbosity = pysam.set_verbosity(0)  # or it prints lines of its own
     try:
-        pysam.faidx(*map(os.fsencode, (path, *options)))
+        pysam.faidx(*map(os.fsencode, (path, "--fai-idx", fai, *options)))
     except pysam.SamtoolsError as error:
         raise InputError(_unequal_lines(path)) from error
     finally:
         pysam.set_verbosity(verbosity)
+    if {name: entry.length for name, entry in parsed_or_empty(fai).items()} != lengths:
+        raise InputError(_unequal_lines(path))
 
 
 def _parse(fai: Path) -> dict[str, IndexEntry]:

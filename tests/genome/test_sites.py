@@ -66,6 +66,13 @@ def test_the_format_is_told_by_the_first_row(tmp_path, kind):
     assert format_of(written(tmp_path, KINDS[kind])) == kind
 
 
+def test_a_separator_before_a_position_is_a_blank(tmp_path):
+    """Found by `make fuzz`: U+001C is white space for `strip` and no digit for `int`."""
+    text = FPS.replace("1+       100", "1+\x1c      100")
+    assert text != FPS
+    assert read_sites(written(tmp_path, text))[0].interval == Interval("chr1", 99, 100, "+")
+
+
 def test_genes_where_there_is_no_transcript(tmp_path):
     text = (
         'chrM\tx\tgene\t10\t20\t.\t-\t.\tgene_id "A"\n'

@@ -127,6 +127,13 @@ def test_wrong_descriptions_are_named(tmp_path, changes, message):
         read_spec(written(tmp_path, **changes))
 
 
+def test_a_key_that_is_no_text(tmp_path):
+    path = written(tmp_path)
+    path.write_text(path.read_text() + "~: 1\n")
+    with pytest.raises(InputError, match=r"thing.yaml: unknown key 'None'"):
+        read_spec(path)
+
+
 def test_missing_description(tmp_path):
     with pytest.raises(InputError, match=r"gone.yaml: no such file"):
         read_spec(tmp_path / "gone.yaml")

@@ -18,6 +18,7 @@ from dna_bigbird.errors import InputError
 
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}
 YES_NO = ("YES", "NO", "NONE")
+_MAX_OFFSET = 2**31 - 1
 _TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(_[^ ]*)?>")
 
 
@@ -145,15 +146,22 @@ def _native_tokens(item: dict, where: str) -> tuple[list[str], bytes, NDArray[np
     tokens = _objects(item, "document_tokens", where)
     words = [word.replace(" ", "_") for word in _column(tokens, "token", str, where)]
     is_html = bytes(_column(tokens, "html_token", bool, where))
-    offsets = [(token.get("start_byte", -1), token.get("end_byte", -1)) for token in tokens]
-    return words, is_html, np.array(offsets, dtype=np.int32).reshape(-1, 2)
+    offsets = [_column(tokens, key, int, where, -1) for key in ("start_byte", "end_byte")]
+    if not all(-1 <= offset <= _MAX_OFFSET for column in offsets for offset in column):
+        raise InputError(
+            f"{where}: a token with 'start_byte' or 'end_byte' beyond -1 to {_MAX_OFFSET:,}"
+        )
+    return words, is_html, np.array(offsets, dtype=np.int32).T.copy()
 
 
-def _column(items: list[dict], key: str, expected: type, where: str) -> list:
+def _column(
+    items: list[dict], key: str, expected: type, where: str, missing: object = None
+) -> list:
     """Return `need` of every item; it is asked only where something is wrong, as it takes long."""
-    values = [item.get(key) for item in items]
+    values = [item.get(key, missing) for item in items]
     if not set(map(type, values)) <= {expected}:
-        values = [need(item, key, expected, where) for item in items]
+        absent = {} if missing is None else {key: missing}
+        values = [need(absent | item, key, expected, where) for item in items]
     return values
 
 

@@ -1,13 +1,16 @@
 """What the readers of summaries have in common."""
 
+import contextlib
 import io
+import lzma
 import tarfile
-import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dna_bigbird.datasets.text.folders import Folder
+from dna_bigbird.datasets.text.archive_checks import BLOCK, tar_stream
+from dna_bigbird.datasets.text.folders import ZIP_MAGIC, Folder
 from dna_bigbird.datasets.text.reading import need
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import LONGEST_LINE, numbered_lines
@@ -45,10 +48,21 @@ def need_texts(item: dict, key: str, where: str) -> list[str]:
 
 
 def holds_files(path: Path) -> bool:
-    """Tell a folder, tar or zip archive from a plain file (and from nothing)."""
-    if path.is_file():
-        return tarfile.is_tarfile(path) or zipfile.is_zipfile(path)
-    return path.is_dir()
+    """Tell a folder, tar or zip archive from a plain file (and from nothing).
+
+    `tarfile.is_tarfile` takes most bytes for LZMA, with a dictionary of up to 4 GiB, and fails at a cut gzip file.
+    """
+    if not path.is_file():
+        return path.is_dir()
+    with contextlib.suppress(OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError):
+        with open(path, "rb") as raw:
+            if raw.read(len(ZIP_MAGIC)) == ZIP_MAGIC:
+                return True
+            raw.seek(0)
+            block = tar_stream(raw).read(BLOCK)
+        tarfile.TarInfo.frombuf(block, tarfile.ENCODING, "surrogateescape")
+        return True
+    return False
 
 
 def texts_of(folder: Folder, names: Sequence[str]) -> Iterator[tuple[str, str]]:

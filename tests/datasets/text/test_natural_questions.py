@@ -246,9 +246,22 @@ def shapeless(item):
     item["long_answer_candidates"] = [3]
 
 
+def placed(value):
+    """Put a value where the bytes of a token start."""
+
+    def change(item):
+        item["document_tokens"][0]["start_byte"] = value
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (placed({}), "pages.jsonl:2 .*: 'start_byte' is {}, expected a whole number"),
+        (placed("7"), "'start_byte' is '7'"),
+        (placed(1.5), "'start_byte' is 1.5"),
+        (placed(10**30), "pages.jsonl:2 .*'start_byte' or 'end_byte' beyond"),
         (without("example_id"), "pages.jsonl:2: no 'example_id'"),
         (without("question_text"), "pages.jsonl:2 .*: no 'question_text'"),
         (without("document_tokens"), "pages.jsonl:2 .*: no 'document_text'"),

@@ -14,8 +14,12 @@ from dna_bigbird.datasets.text.summarization import (
     read_summaries,
 )
 from dna_bigbird.datasets.text.summarization_rows import SummaryText, summary_rows
+from dna_bigbird.datasets.text.summary_pairs import holds_files
 from dna_bigbird.errors import InputError
+from tests.datasets.text.test_unpacking import archives
 from tests.text_vocabulary import tiny_text_tokenizer
+
+FORMS = archives({"a.txt": b"text"})
 
 
 def json_lines(path, items):
@@ -243,6 +247,25 @@ def test_real_xsum(real_data):
         "The Met Office has issued a yellow weather warning for ice across most of Wales."
     )
     assert examples[0].document.count("\n") == 3
+
+
+@pytest.mark.parametrize("name", ["xsum", "bigpatent"])
+@pytest.mark.parametrize(
+    "content", [b"\x1f\x8b", b"BZh9", b"\xfd7zXZ\0", b"PK\3\4", b"\x5d\0\0\xf0\xff" + b"\xff" * 40]
+)
+def test_the_start_of_an_archive_is_no_archive(tmp_path, name, content):
+    """The last one is LZMA without a first mark, whose dictionary would take 4 GiB."""
+    path = tmp_path / "data"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=str(path)):
+        read_summaries(name, path, "train")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_an_archive_is_one(tmp_path, form):
+    path = tmp_path / "data"
+    path.write_bytes(FORMS[form])
+    assert holds_files(path)
 
 
 def test_a_folder_of_json_lines(tmp_path):
