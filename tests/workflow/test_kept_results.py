@@ -79,7 +79,7 @@ def test_a_refused_setting_ends_before_the_first_job(workflow):
 
 @pytest.fixture(scope="module")
 def finished(new_workflow):
-    """A finished run whose results are on a small disk, and their bytes."""
+    """A finished run whose results are on a small disk."""
     workflow = new_workflow("kept")
     workflow.config(**SMALL, promoter__training=FINETUNING)
     folder = workflow.folder / "results"
@@ -89,15 +89,15 @@ def finished(new_workflow):
         pytest.skip("mounting a small tmpfs needs root")
     try:
         workflow.snakemake(*COMMAND)
-        yield workflow, results_in(folder)
+        yield workflow
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 @pytest.mark.slow
 def test_a_full_disk_leaves_every_result(finished):
-    workflow, before = finished
-    folder = workflow.folder / "results"
+    workflow, folder = finished, finished.folder / "results"
+    before = results_in(folder)
     # From the end: a job that failed is repeated before those that read its result.
     for rule, output in reversed(KEPT.items()):
         with open(folder / "ballast", "wb") as ballast, pytest.raises(OSError, match="No space"):
@@ -120,7 +120,7 @@ def test_a_full_disk_leaves_every_result(finished):
 @pytest.mark.parametrize("rule", ["finetune_promoter", "evaluate_promoter", "report"])
 @pytest.mark.parametrize("victim", ["job", "Snakemake"])
 def test_a_kill_leaves_every_result(finished, rule, victim):
-    workflow, before = finished
+    workflow, before = finished, results_in(finished.folder / "results")
     log = workflow.folder / "logs" / "tiny" / f"{rule}.log"
     log.unlink(missing_ok=True)
     main = started(workflow, ("--forcerun", f"results/tiny/{RULES[rule]}"))
@@ -152,7 +152,7 @@ def jobs_of(pid: int) -> list[int]:
 
 @pytest.mark.slow
 def test_a_changed_setting_does_not_give_up_an_unfinished_training(finished):
-    workflow, before = finished
+    workflow, before = finished, results_in(finished.folder / "results")
     config = workflow.folder / "changed.yaml"
     first = config.read_text()
     saving = {"checkpoint_every_steps": 2, "learning_rate": 0.001}
