@@ -147,9 +147,9 @@ def test_every_version_is_counted(scoring, gate, capsys):
         ("furthest --vectors 3", "--vectors 3: expected at least 4"),
         ("furthest --vectors 1000000000", "--vectors 1000000000 --dims 894: this takes about"),
         ("furthest --dims 100000000000", "--dims 100000000000: this takes about"),
-        ("furthest --seed -1", "--seed -1: expected at least 0"),
+        ("furthest --seed -1", "--seed -1: expected a whole number"),
         ("graph --tokens []", "--tokens []: expected at least one length"),
-        ("graph --reference --seed -1", "--seed -1: expected at least 0"),
+        ("graph --reference --seed -1", "--seed -1: expected a whole number"),
         ("graph --reference --tokens 512", "--tokens 512: --reference measures 512 vertices"),
         ("graph --reference --num_random 2", "--num_random 2: --reference measures 512 vertices"),
         (

@@ -9,7 +9,7 @@ import pyBigWig
 import pytest
 
 from dna_bigbird.bundles.save import save_bundle
-from dna_bigbird.errors import InputError, OutputError
+from dna_bigbird.errors import InputError, Interrupted, OutputError
 from dna_bigbird.inference import load_bundle, predict, prediction_run
 from dna_bigbird.inference.spool import spool_path
 
@@ -296,7 +296,7 @@ def test_an_interrupt_of_standard_output_is_an_error(fake, bundle_folder, genome
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fake, "score_windows", interrupted)
-    with pytest.raises(InputError, match="standard output ends after 0 windows, it is incomplete"):
+    with pytest.raises(Interrupted, match="standard output ends after 0 windows"):
         predict(genome, output="-", model=bundle_folder)
 
 
