@@ -14,7 +14,6 @@ from dna_bigbird.pipeline.plan import plan
 from dna_bigbird.pipeline.plan_amounts import Amounts, count_amounts
 from dna_bigbird.tasks.label_config import BINS, GENERAL, SEQUENCES
 
-ROOT = Path(__file__).parents[2]
 CONFIG = """\
 name: mine
 assembly: toy
