@@ -64,7 +64,7 @@ def test_contradictions_and_typing_errors(tmp_path):
     CONFIG.check_regions(genome, pieces=True)
     for pieces in (False, True):
         with pytest.raises(
-            InputError, match="split: region 'chr3:?.*': chromosome 'chr3' is not in"
+            InputError, match=r"split: region 'chr3:?.*': chromosome 'chr3' is not in"
         ):
             SplitConfig(test=["chr3:1-9"]).check_regions(genome, pieces=pieces)
 
