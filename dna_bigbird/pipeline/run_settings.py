@@ -218,11 +218,11 @@ def _text_task(name: str, training: Layers, task: Layers) -> Iterator[Check]:
     if name not in sets():
         return  # the rules say so
     description, _ = sets()[name]
-    recipes: Layers = [
-        (path, read_yaml(Path(plain_path(recipe))).values())
-        for path, part in task
-        for recipe in part.get("recipe", [])
-    ]
+    recipes: Layers = []
+    for path, part in task:
+        for recipe in map(Path, map(plain_path, part.get("recipe", []))):
+            yield [((*path, "recipe"), {})], partial(read_yaml, recipe)
+            recipes.append((path, read_yaml(recipe).values()))
 
     def layers_of(key: str) -> Layers:
         return _below(recipes, key) + (training if key == "training" else []) + _below(task, key)

@@ -57,9 +57,16 @@ def test_contradictions_and_typing_errors(tmp_path):
         SplitConfig(validation=["chr8:5-6"], test=["chr8"])
     with pytest.raises(ValueError, match="'chr1:5' is not a region"):
         SplitConfig(test=["chr1:5"])
-    (tmp_path / "toy.fa").write_text(">chr1\nACGT\n")
-    with pytest.raises(InputError, match="split: region 'chr2': chromosome 'chr2' is not in toy"):
-        CONFIG.check_regions(Genome(tmp_path / "toy.fa"))
+    (tmp_path / "toy.fa").write_text(f">chr1\n{'A' * 2999}\n>chr2\nA\n")
+    genome = Genome(tmp_path / "toy.fa")
+    with pytest.raises(InputError, match="split: region 'chr1:2001-3000' ends after chr1"):
+        CONFIG.check_regions(genome)
+    CONFIG.check_regions(genome, pieces=True)
+    for pieces in (False, True):
+        with pytest.raises(
+            InputError, match=r"split: region 'chr3:?.*': chromosome 'chr3' is not in"
+        ):
+            SplitConfig(test=["chr3:1-9"]).check_regions(genome, pieces=pieces)
 
 
 def test_rows_of_a_set_go_where_single_windows_go():

@@ -14,7 +14,6 @@ from dna_bigbird.pipeline.plan import plan
 from dna_bigbird.pipeline.plan_amounts import Amounts, count_amounts
 from dna_bigbird.tasks.label_config import BINS, GENERAL, SEQUENCES
 
-ROOT = Path(__file__).parents[2]
 CONFIG = """\
 name: mine
 assembly: toy
@@ -142,8 +141,9 @@ def test_mistakes_end_with_the_line(folder):
     (folder / "c.yaml").write_text("name: x\nname: y\n")
     with pytest.raises(InputError, match=r"^c\.yaml:2: name is also in line 1; keep one of them$"):
         plan([Path("c.yaml")])
+    (folder / "text.yaml").write_text("name: x\ntext: {made: {}, tasks: {rte: {}}}\n")
     with pytest.raises(InputError, match=r"^plan: the config has no genome"):
-        plan([ROOT / "config/text.yaml"])
+        plan([Path("text.yaml")])
 
 
 @pytest.mark.parametrize("peaks", ["[a.bed, b.bed]", "{X: a.bed, Y: b.bed}"])

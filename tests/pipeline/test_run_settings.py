@@ -72,6 +72,7 @@ CONTRADICTIONS = [
     ("text.tasks.rte.training.max_steps", {"text__tasks__rte": {"training": TUNED}}),
     ("text.tasks.squad.options.stride", {"text__tasks__squad": {"options": {"stride": 1000}}}),
     ("text.model.hidden_size", {"text__model__hidden_size": 63}),
+    ("text.tasks.rte.recipe", {"text__tasks__rte": {"recipe": ["./missing.yaml"]}}),
     (
         "text.table1.patterns.a.window_blocks",
         {"text__table1": {"patterns": {"a": {"window_blocks": 2}}}},
