@@ -23,6 +23,7 @@ EXTRAS = {
     "rouge_score": "text",
     "scipy": "train",
     "sklearn": "train",
+    "snakemake": "workflow",
     "threadpoolctl": "train",
     "triton": "dev",
 }

@@ -26,6 +26,7 @@ from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.words_config import WordsConfig
 from dna_bigbird.paths import (
+    GenomeFile,
     InputFile,
     InputPath,
     OutputFile,
@@ -104,7 +105,7 @@ class LoadedModel:
     def score_variants(
         self,
         vcf: InputFile,
-        fasta: InputFile,
+        fasta: GenomeFile,
         output: StreamFile | None = None,
         format: Literal["tsv", "csv", "vcf"] | None = None,
         tsv: OutputFile | None = None,
@@ -122,7 +123,7 @@ class LoadedModel:
     ) -> VariantScores | ZeroShotScores | VariantSummary: ...
     def mutagenesis(
         self,
-        fasta: InputFile,
+        fasta: GenomeFile,
         region: str | None = None,
         output: StreamFile | None = None,
         labels: Labels = None,

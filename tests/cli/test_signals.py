@@ -113,7 +113,7 @@ def test_a_training_is_saved_and_ends_as_an_undisturbed_one(
         pytest.param(VALIDATION, 2, 1, "at step 20 of 20; the same command continues", marks=pytest.mark.slow),
         ("dna_bigbird.tasks.preemption:Preemption.teardown", 1, 1, "at step 20 of 20; the same command continues"),
         pytest.param("dna_bigbird.tasks.fit:load_best", 1, 1, "interrupted", marks=pytest.mark.slow),
-        ("dna_bigbird.writing:replace_folder", 1, 1, "interrupted"),
+        ("dna_bigbird.result_folders:replace_folder", 1, 1, "interrupted"),
     ],
 )  # fmt: skip
 def test_at_every_place_of_a_training(interrupted, request, place, call, times, says):

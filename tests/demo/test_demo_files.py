@@ -83,7 +83,7 @@ def test_fewer_promoters_leave_room_for_more_elements():
     [
         (["--promoters", "5000"], "promoters is 5000, expected 20 to 560"),
         (["--promoters", "0"], "promoters is 0"),
-        (["--seed", "-1"], "seed is -1, expected 0 or more"),
+        (["--seed", "-1"], "--seed -1: expected a whole number"),
         (["--variants", "0"], "variants is 0"),
         (["--variants", "1000000000"], "variants is 1000000000, expected 1 to 10000"),
     ],
