@@ -2,7 +2,6 @@
 
 import gzip
 import math
-import os
 import re
 import zlib
 
@@ -82,10 +81,12 @@ def check(tiny_model, genome, genome_file, folders):
 
 def is_scored(ref: str, alt: str) -> bool:
     """Spelt in bases, and what changes is no longer than half a window of 40."""
-    before = len(os.path.commonprefix([ref, alt.upper()]))
-    rest = ref[before:][::-1], alt.upper()[before:][::-1]
-    changed = max(map(len, rest)) - len(os.path.commonprefix(rest))
-    return set(alt.upper()) <= set("ACGT") and changed <= 20
+    old, new = ref, alt.upper()
+    while old and new and old[0] == new[0]:
+        old, new = old[1:], new[1:]
+    while old and new and old[-1] == new[-1]:
+        old, new = old[:-1], new[:-1]
+    return set(alt.upper()) <= set("ACGT") and max(len(old), len(new)) <= 20
 
 
 def check_table(lines: list[str], rows: list[tuple]) -> None:
