@@ -56,6 +56,7 @@ def indexed_genomes(run: Mapping) -> Iterator[Genome]:
 
 def _read(path: Path) -> dict:
     try:
-        return yaml.safe_load(path.read_text()) or {}
+        value = yaml.safe_load(path.read_text())
     except (OSError, ValueError, yaml.YAMLError):
         return {}
+    return value if isinstance(value, dict) else {}  # a file that was touched is empty or text
