@@ -71,10 +71,9 @@ class OptionFiles:
         read = read_yaml(Path(file))
         values = read.values()
         changed = self._checked(values, read)
-        is_as_it_is = (
-            changed == values and file.isprintable()
-        )  # the parser cannot take a name that is not UTF-8
-        return file if is_as_it_is else yaml.safe_dump(changed, sort_keys=False)
+        # The parser cannot take a name that is not UTF-8.
+        is_kept = changed == values and file.isprintable()
+        return file if is_kept else yaml.safe_dump(changed, sort_keys=False)
 
     def _checked(self, values: Mapping, file: YamlFile, above: tuple[str, ...] = ()) -> dict:
         """Return options with their current names, and lists where one value stands for a list."""

@@ -28,7 +28,7 @@ from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.errors import TRACEBACK, InputError, OutputError, command_line, note
 from dna_bigbird.messages import printable, with_arguments, with_short_words
 from dna_bigbird.paths import WRITTEN, Role, check_paths, paths_of, roles_of
-from dna_bigbird.writing import check_can_write_in, claimed
+from dna_bigbird.writing import claimed
 
 HELP = ("-h", "--help", "help")
 
@@ -160,11 +160,9 @@ def protected(function: Callable, arguments: dict[str, object]) -> Iterator[None
     check_paths(function, arguments)
     with contextlib.ExitStack() as claims:
         # Several processes of one training write the same output: the checkpoints folder is locked.
-        is_training = "checkpoints" in roles_of(function)
-        for each in paths_of(function, arguments):
-            if each.role in WRITTEN and each.role is not Role.FOLDER:
-                check_can_write_in(each.path)
-                if not is_training:
+        if "checkpoints" not in roles_of(function):
+            for each in paths_of(function, arguments):
+                if each.role in (Role.OUTPUT, Role.STREAM, Role.RESULT):
                     claims.enter_context(claimed(each.path))
         yield
 

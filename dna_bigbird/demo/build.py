@@ -38,8 +38,6 @@ class DemoConfig:
             raise ValueError(f"promoters is {self.promoters}, expected {MIN_PROMOTERS} to {most}")
         if not 1 <= self.variants <= MOST_VARIANTS:
             raise ValueError(f"variants is {self.variants}, expected 1 to {MOST_VARIANTS}")
-        if self.seed < 0:
-            raise ValueError(f"seed is {self.seed}, expected 0 or more")
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,6 @@ class LongRangeConfig:
                 f"copies is {self.copies}, expected at most {MOST_MISPLACED_COPIES} with misplaced "
                 "negatives: more do not fit between the promoter and 1 kb"
             )
-        if self.seed < 0:
-            raise ValueError(f"seed is {self.seed}, expected 0 or more")
 
 
 @dataclass(frozen=True)

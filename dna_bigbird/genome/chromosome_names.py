@@ -50,16 +50,13 @@ class ChromosomeNames:
         counts = Counter(map(usual_name, lengths))
         self._by_usual = {usual: name for name in lengths if counts[usual := usual_name(name)] == 1}
 
-    def find(self, name: str, length: int | None = None) -> str | None:
-        """Return the file's name of a chromosome, None if it has none, or several that could be meant.
-
-        Args:
-            length: Its length where it is known: two mitochondria of other lengths are not the same.
-        """
+    def find(self, name: str) -> str | None:
+        """Return the file's name of a chromosome, None if it has none, or several that could be meant."""
         if name in self._lengths:
             return name
         other = self._by_usual.get(usual_name(name))
-        return None if other and self._is_other_mitochondrion(name, other, length) else other
+        is_hg19 = other and usual_name(name) == "MT" and self._lengths[other] == HG19_CHRM_BP
+        return None if is_hg19 else other
 
     def why_not(self, name: str) -> str:
         """Return what a message adds about a chromosome that `find` does not give, or ''."""
@@ -70,11 +67,6 @@ class ChromosomeNames:
             f"; its {other} has {self._lengths[other]:,} bases, but MT has 16,569 and chrM of UCSC's hg19 "
             f"{HG19_CHRM_BP:,}, of another sequence"
         )
-
-    def _is_other_mitochondrion(self, name: str, other: str, length: int | None) -> bool:
-        if usual_name(name) != "MT":
-            return False
-        return self._lengths[other] == HG19_CHRM_BP or length not in (None, self._lengths[other])
 
 
 def counted_names(counts: Mapping[str, int], rows: str) -> str:

@@ -159,18 +159,17 @@ def _add(
 
 def _linked(annotation: _Annotation) -> _Annotation:
     """Name the genes of GFF3 transcripts; leave out those that are part of another transcript."""
-    for key, feature in list(annotation.transcripts.items()):
+    whole = {}
+    for key, feature in annotation.transcripts.items():
         above = [(key[0], parent) for parent in parent_ids(feature.attributes)]
         genes = [parent for parent in above if parent in annotation.genes]
         is_part = any(parent in annotation.transcripts for parent in above)
         if not genes and (is_part or (not above and "Derives_from" in feature.attributes)):
             annotation.unused[f"{feature.type} within a transcript"] += 1
-            feature.gene = ("", "")
         else:
             feature.gene = next(iter(genes or above), None)
-    annotation.transcripts = {
-        key: feature for key, feature in annotation.transcripts.items() if feature.gene != ("", "")
-    }
+            whole[key] = feature
+    annotation.transcripts = whole
     return annotation
 
 

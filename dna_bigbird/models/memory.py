@@ -25,8 +25,7 @@ from dataclasses import dataclass
 
 import torch
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.limits import free_bytes
+from dna_bigbird import limits
 from dna_bigbird.models import etc_memory
 from dna_bigbird.models.attention_cores import block_core
 from dna_bigbird.models.config import EncoderConfig
@@ -99,14 +98,10 @@ def check_memory(config: EncoderConfig) -> None:
     Raises:
         InputError: With the bytes, before any layer is built. On the device `meta` weights take none.
     """
-    needed, free = FLOAT32 * pretraining_parameters(config), free_bytes()
-    if free is not None and needed > free and torch.get_default_device().type != "meta":
-        raise InputError(
-            f"the weights of a model with --model.num_layers {config.num_layers}, --model.hidden_size "
-            f"{config.hidden_size}, --model.ffn_size {config.ffn_size}, --model.vocab_size {config.vocab_size} "
-            f"and --model.max_tokens {config.max_tokens} take {needed / 2**30:,.0f} GiB, and "
-            f"{free / 2**30:,.1f} GiB of memory are free; choose smaller ones"
-        )
+    if torch.get_default_device().type != "meta":
+        sizes = ("num_layers", "hidden_size", "ffn_size", "vocab_size", "max_tokens")
+        options = " ".join(f"--model.{name} {getattr(config, name)}" for name in sizes)
+        limits.check_memory(options, FLOAT32 * pretraining_parameters(config))
 
 
 def muon_parameters(config: EncoderConfig) -> int:

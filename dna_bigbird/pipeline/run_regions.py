@@ -1,9 +1,8 @@
 """Compares the regions in a run's config with its genome, where that is there before the run."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-
-import yaml
 
 from dna_bigbird.corpus.regions import read_region
 from dna_bigbird.errors import InputError
@@ -12,6 +11,7 @@ from dna_bigbird.inputs.configs.config_files import ConfigFiles
 from dna_bigbird.inputs.configs.run_checks import region_texts
 from dna_bigbird.inputs.configs.run_config import results_folder
 from dna_bigbird.inputs.configs.sources import is_path, plain_path
+from dna_bigbird.yaml_files import read_yaml
 
 OF_GENOME = ("demo", "genome", "promoter_sequences")
 """Entries of `inputs` that the genome is made of."""
@@ -39,8 +39,9 @@ def indexed_genomes(run: Mapping) -> Iterator[Genome]:
     candidates = []
     if len(sources := own.get("genome", [])) == 1 and len(own) == 1 and is_path(sources[0]):
         candidates.append(Path(plain_path(sources[0])))
-    results = results_folder(run)
-    recorded = _read(results / "config.yaml").get("inputs", {})
+    results, recorded = results_folder(run), {}
+    with contextlib.suppress(InputError):  # no earlier run
+        recorded = read_yaml(results / "config.yaml").values().get("inputs") or {}
     if "demo" in own or (
         own and own == {key: recorded[key] for key in OF_GENOME if key in recorded}
     ):
@@ -52,11 +53,3 @@ def indexed_genomes(run: Mapping) -> Iterator[Genome]:
             except InputError:
                 continue  # the job that reads it says why
             return
-
-
-def _read(path: Path) -> dict:
-    try:
-        value = yaml.safe_load(path.read_text())
-    except (OSError, ValueError, yaml.YAMLError):
-        return {}
-    return value if isinstance(value, dict) else {}  # a file that was touched is empty or text

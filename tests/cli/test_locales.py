@@ -120,7 +120,7 @@ def test_messages_show_escapes(folder, monkeypatch, capsys, argv, message):
 
 
 def test_a_library_that_takes_no_such_name():
-    with pytest.raises(UnicodeEncodeError) as raised:
+    with pytest.raises(UnicodeEncodeError, match="surrogates") as raised:
         NAME.encode()
     message, status = explain(raised.value)
     assert (message.startswith(f"{NAME}: "), status) == (True, 2)

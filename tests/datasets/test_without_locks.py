@@ -46,7 +46,7 @@ def test_a_file_that_another_program_writes_is_not_read(tmp_path):
     path = written(tmp_path / "x.h5")
     with open(path, "rb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
-        with pytest.raises(BlockingIOError):
+        with pytest.raises(BlockingIOError, match="lock"):
             read_hdf5(path)
 
 

@@ -140,7 +140,6 @@ def test_drawn_sequences_follow_the_chain():
         ({"unit_bp": 5000}, "unit_bp is 5000, expected a multiple of 200 from 7000 on"),
         ({"partner_share": 1.0}, "partner_share is 1.0, expected between 0 and 1"),
         ({"copies": 13}, "copies is 13, expected 1 to 12"),
-        ({"seed": -1}, "seed is -1, expected 0 or more"),
         ({"negatives": "near"}, "negatives is 'near', expected absent or misplaced"),
         ({"negatives": "misplaced", "copies": 7}, "copies is 7, expected at most 6 with misplaced"),
     ],

@@ -49,6 +49,17 @@ def bounded(examples: int) -> settings:
     return settings(max_examples=examples, derandomize=True, **QUIET)
 
 
+def few(check: Callable, strategy: st.SearchStrategy, *, examples: int) -> None:
+    """Hold some random inputs to a check, the same ones in every run of the tests."""
+
+    @bounded(examples)
+    @given(drawn=strategy)
+    def run_all(drawn):
+        check(drawn)
+
+    run_all()
+
+
 def many(check: Callable, *strategies, examples: int, start: int) -> None:
     """Hold many random inputs to a check; the same ones for the same `start`.
 

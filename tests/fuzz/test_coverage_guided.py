@@ -36,7 +36,7 @@ def test_the_first_byte_chooses_the_form(tmp_path):
 def test_findings_of_one_place_are_one(tmp_path):
     places = set()
     for content in (b"x", b"yy"):
-        with pytest.raises(InputError) as raised:
+        with pytest.raises(InputError, match=r"a\.bed") as raised:
             READERS["bed"](tmp_path)[0].read(_written(tmp_path / "a.bed", content))
         places.add(place_of(raised.value))
     assert len(places) == 1

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from dna_bigbird.datasets.sequence_files import SequenceColumns, SequenceFile
@@ -13,7 +12,7 @@ from dna_bigbird.datasets.sequence_labels import encode_labels
 from dna_bigbird.errors import InputError
 from dna_bigbird.suites.tables import read_table
 from tests.bgzip_blocks import bgzip
-from tests.fuzz.harness import bounded, many, run_to_file
+from tests.fuzz.harness import few, many, run_to_file
 from tests.fuzz.inputs import damaged, edited
 from tests.report.browser_files import RUNS, write_bigwig, write_files
 from tests.test_text_readers import GTF, READERS, Reader
@@ -60,13 +59,7 @@ def check(request, tmp_path):
 
 def test_any_text(check):
     check_file, contents = check
-
-    @bounded(60)
-    @given(content=contents)
-    def run_all(content):
-        check_file(content)
-
-    run_all()
+    few(check_file, contents, examples=60)
 
 
 @pytest.mark.slow
@@ -126,13 +119,7 @@ def test_every_good_file_is_shown(browser):
 
 def test_any_track(browser):
     check_file, contents = browser
-
-    @bounded(60)
-    @given(file=changed(contents))
-    def run_all(file):
-        check_file(*file)
-
-    run_all()
+    few(lambda file: check_file(*file), changed(contents), examples=60)
 
 
 @pytest.mark.slow
@@ -161,13 +148,7 @@ def parquet_file(tmp_path):
 
 def test_any_parquet(parquet_file):
     check_file, contents = parquet_file
-
-    @bounded(150)
-    @given(content=contents)
-    def run_all(content):
-        check_file(content)
-
-    run_all()
+    few(check_file, contents, examples=150)
 
 
 @pytest.mark.slow

@@ -59,8 +59,6 @@ def graph(
     lengths = tokens if isinstance(tokens, list) else [tokens]
     if not lengths:
         raise InputError("--tokens []: expected at least one length")
-    if seed < 0:
-        raise InputError(f"--seed {seed}: expected at least 0")
     if reference:
         options = {"tokens": tokens, "vertices": vertices, "block_size": block_size}
         options |= {"num_random": num_random, "num_global": num_global}
