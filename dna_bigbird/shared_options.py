@@ -9,7 +9,7 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from dna_bigbird.paths import (
     GenomePath,
@@ -61,8 +61,9 @@ def without_doc(hint: object) -> object:
 if typing.TYPE_CHECKING:
     from dna_bigbird.bundles.bundle import Bundle
 
-    ModelBundle = Path | str | Bundle
-    ModelBundles = Sequence[Path | str | Bundle] | Path | str | Bundle
+    # Declared: within the cycle of imports through the stub of the package mypy takes them for variables.
+    ModelBundle: TypeAlias = Path | str | Bundle
+    ModelBundles: TypeAlias = Sequence[Path | str | Bundle] | Path | str | Bundle
     Names = Sequence[str] | str | None
 else:
     ModelBundle = InputPath

@@ -14,7 +14,7 @@ from dna_bigbird.models import attention_backends
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.attention_cores import attention_core
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.memory import check_memory
+from dna_bigbird.models.memory import check_weights_fit
 from dna_bigbird.models.patches import Patches
 from dna_bigbird.models.stem import Stem
 
@@ -90,7 +90,7 @@ class Encoder(nn.Module):
     """Whether the stem may compute the convolution of a letter once for all tokens that have it."""
 
     def __init__(self, config: EncoderConfig, generator: torch.Generator | None = None) -> None:
-        check_memory(config)
+        check_weights_fit(config)
         super().__init__()
         self.config = config
         self.word = nn.Embedding(config.vocab_size, config.hidden_size)

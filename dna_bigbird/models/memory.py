@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import torch
 
-from dna_bigbird import limits
+from dna_bigbird.limits import check_memory
 from dna_bigbird.models import etc_memory
 from dna_bigbird.models.attention_cores import block_core
 from dna_bigbird.models.config import EncoderConfig
@@ -92,7 +92,7 @@ def pretraining_parameters(config: EncoderConfig) -> int:
     return config.num_layers * layer + embeddings + mlm + pooler + nsp
 
 
-def check_memory(config: EncoderConfig) -> None:
+def check_weights_fit(config: EncoderConfig) -> None:
     """Raise InputError if the weights of a model do not fit into the memory that is free.
 
     Raises:
@@ -101,7 +101,7 @@ def check_memory(config: EncoderConfig) -> None:
     if torch.get_default_device().type != "meta":
         sizes = ("num_layers", "hidden_size", "ffn_size", "vocab_size", "max_tokens")
         options = " ".join(f"--model.{name} {getattr(config, name)}" for name in sizes)
-        limits.check_memory(options, FLOAT32 * pretraining_parameters(config))
+        check_memory(options, FLOAT32 * pretraining_parameters(config))
 
 
 def muon_parameters(config: EncoderConfig) -> int:

@@ -117,7 +117,7 @@ def naming_the_step(trainer: pl.Trainer, keeper: Checkpoints) -> Iterator[None]:
 def _place(trainer: pl.Trainer, keeper: Checkpoints) -> str:
     step, saved = trainer.global_step, list_checkpoints(keeper.folder, "step")
     kept = step_of(saved[-1]) if saved else None
-    place = f"interrupted at step {step:,} of {trainer.max_steps:,}; the same command"
+    interrupted = f"interrupted at step {step:,} of {trainer.max_steps:,}; the same command"
     if kept is None:
-        return f"{place} starts again"
-    return f"{place} continues" + (f" from step {kept:,}" if kept != step else "")
+        return f"{interrupted} starts again"
+    return f"{interrupted} continues" + (f" from step {kept:,}" if kept != step else "")
