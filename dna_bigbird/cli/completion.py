@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.cli.commands import ABOUT_GROUPS, COMMANDS, GROUPS, Command
-from dna_bigbird.cli.help import STREAMS
-from dna_bigbird.cli.option_types import is_mapping, item_type, long_name, shown_names
+from dna_bigbird.cli.help import GENERAL, STREAMS
+from dna_bigbird.cli.option_types import CommandOption
 from dna_bigbird.cli.parser import parsers_of
-from dna_bigbird.cli.parser_internals import actions_of, type_of
 from dna_bigbird.cli.verbosity import SWITCHES
 
 _POSITIONAL = '"$current_action_is_positional" = true'
@@ -63,31 +62,28 @@ def _add_all(subparsers, commands: Mapping[str, Command], prefix: str = "") -> N
         plain = subparsers.add_parser(name, help=command.about, add_help=False)
         copies: dict[str, argparse.Action] = {}
         for parser in parsers_of(prefix + name):
-            for action in actions_of(parser):
-                name = long_name(action)
-                earlier = copies.get(name)
+            for option in (*parser.options, *GENERAL):
+                earlier = copies.get(option.dest)
                 if earlier is None:
-                    copies[name] = _copy(action, plain)
+                    copies[option.dest] = _copy(option, plain)
                 elif earlier.choices:
-                    earlier.choices = list(
-                        dict.fromkeys([*earlier.choices, *(_choices(action) or [])])
-                    )
+                    both = [*earlier.choices, *(_choices(option) or [])]
+                    earlier.choices = list(dict.fromkeys(both))
 
 
-def _copy(action: argparse.Action, plain: argparse.ArgumentParser) -> argparse.Action:
-    """Add one option of jsonargparse, with its choices, or as a file if its type is a path."""
+def _copy(option: CommandOption, plain: argparse.ArgumentParser) -> argparse.Action:
+    """Add one option, with its choices, or as a file if its type is a path."""
     import shtab
 
-    names = shown_names(action)
-    if action.nargs == 0:
-        return plain.add_argument(*names, action="store_true", help=action.help)
+    if option.hint is None:
+        return plain.add_argument(*option.names, action="store_true", help=option.help)
     # No nargs: shtab would take the word after a switch with an optional value for that value.
     copied = plain.add_argument(
-        *(names or [action.dest]), help=action.help, choices=_choices(action)
+        *(option.names or [option.dest]), help=option.help, choices=_choices(option)
     )
-    if item_type(action) or is_mapping(action):
+    if option.takes_several:
         copied.nargs = "+"
-    if _is_file(action):
+    if Path in _types(option.hint) or option.dest in STREAMS:
         copied.complete = shtab.FILE
     return copied
 
@@ -98,16 +94,11 @@ def _types(hint: object) -> list:
     return [hint, *(part for each in inner for part in _types(each))]
 
 
-def _choices(action: argparse.Action) -> list[str] | None:
+def _choices(option: CommandOption) -> list[str] | None:
     values = []
-    for hint in _types(type_of(action)):
+    for hint in _types(option.hint):
         if typing.get_origin(hint) is Literal:
             values += [str(value) for value in typing.get_args(hint)]
         if hint is bool:
             values += ["true", "false"]
     return values or None
-
-
-def _is_file(action: argparse.Action) -> bool:
-    is_path = Path in _types(type_of(action))
-    return is_path or action.dest == "config" or action.dest in STREAMS

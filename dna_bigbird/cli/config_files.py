@@ -1,103 +1,80 @@
-"""The YAML files of `--config`."""
+"""The YAML files of options: those of `--config`, and of one group of settings (`--model FILE`)."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import yaml
+from typing import NamedTuple
 
 from dna_bigbird.cli.nearest import like_option
-from dna_bigbird.errors import InputError
-from dna_bigbird.yaml_files import YamlFile, read_yaml
-
-OPTION = "--config"
-
-
-def readable(file: str) -> str:
-    """Return the name of a file of settings that can be read.
-
-    Raises:
-        InputError: As `read_yaml`.
-    """
-    read_yaml(Path(file))
-    return file
+from dna_bigbird.cli.option_types import CommandOption
+from dna_bigbird.cli.parser_errors import OptionError
+from dna_bigbird.errors import shortened
+from dna_bigbird.yaml_files import YamlFile, parse_yaml, read_yaml
 
 
-def config_first(argv: list[str], prepare: Callable[[str], str] = readable) -> list[str]:
-    """Return arguments with every `--config FILE` before all other options: the command line wins.
+class Setting(NamedTuple):
+    """The value of an option in a file."""
 
-    Args:
-        prepare: Function (file) -> file, or YAML text instead of it.
-
-    Raises:
-        InputError: As `prepare`.
-
-    Example:
-        >>> config_first(["--seed", "1", "--config=/dev/null"])
-        ['--config', '/dev/null', '--seed', '1']
-    """
-    files, others, rest = [], [], list(argv)
-    while rest:
-        argument = rest.pop(0)
-        name, equals, value = argument.partition("=")
-        if name != OPTION or not (equals or rest):
-            others.append(argument)
-            continue
-        file = value if equals else rest.pop(0)
-        files += [OPTION, prepare(file)]
-    return files + others
+    option: CommandOption
+    value: object
+    location: str
+    """File and line."""
+    key: str = ""
+    """The name that the value has in a mapping: `baselines.kmer: FILE`."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class OptionFiles:
-    """The files of one command: checks their options and remembers where each is set."""
+    """Reads the files of one command."""
 
-    options: Mapping[str, bool]
-    """Names of the options -> True if the value must be a list."""
-    help: str
-    """The command that shows the options."""
+    options: Mapping[str, CommandOption]
+    """The options by their full names."""
+    groups: Collection[str]
+    """Names of groups of options: `model`, `model.etc`."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names of options -> their names."""
-    locations: dict[str, str] = field(default_factory=dict)
-    """Option -> file and line."""
 
-    def prepare(self, file: str) -> str:
-        """Return the file, or its text if names change or a single value becomes a list.
+    def recipe(self, group: str, word: str) -> Iterator[Setting]:
+        """Yield the options of a group from the name of a file, or from YAML in place of it.
 
         Raises:
-            InputError: If an option is unknown, naming file and line.
+            OptionError, InputError: As `settings`; if there is no such file.
         """
-        read = read_yaml(Path(file))
-        values = read.values()
-        changed = self._checked(values, read)
-        # The parser cannot take a name that is not UTF-8.
-        is_kept = changed == values and file.isprintable()
-        return file if is_kept else yaml.safe_dump(changed, sort_keys=False)
+        if word.startswith("{"):
+            yield from self.settings(parse_yaml(word, f"--{group}"), group)
+        elif Path(word).is_file():
+            yield from self.settings(read_yaml(Path(word)), group)
+        else:
+            raise OptionError(f"--{group} {shortened(word)}: {self._expected(group)}")
 
-    def _checked(self, values: Mapping, file: YamlFile, above: tuple[str, ...] = ()) -> dict:
-        """Return options with their current names, and lists where one value stands for a list."""
-        result = {}
+    def settings(self, file: YamlFile, group: str = "") -> Iterator[Setting]:
+        """Yield the options in a file.
+
+        Raises:
+            OptionError: Naming file and line, if the command has no such option.
+        """
+        yield from self._settings(file.values(), file, group, ())
+
+    def _settings(
+        self, values: Mapping, file: YamlFile, group: str, path: tuple[str, ...]
+    ) -> Iterator[Setting]:
         for key, value in values.items():
-            current = key if above else self.aliases.get(key, key)
-            name = ".".join(map(str, (*above, current)))
-            location = f"{file.name}:{file.line((*above, key))}"
-            if self._is_group(name) and isinstance(value, Mapping):
-                value = self._checked(value, file, (*above, key))
-            elif name in self.options:
-                self.locations[name] = location
-                is_single = value is not None and not isinstance(value, list)
-                value = [value] if self.options[name] and is_single else value
-            elif not self._is_group(name) and not self._is_in_option(name):
+            name = f"{group}.{key}" if group else self.aliases.get(key, key)
+            location = f"{file.name}:{file.line((*path, key))}"
+            mapping, _, inner = name.rpartition(".")
+            if name in self.options:
+                yield Setting(self.options[name], value, location)
+            elif name in self.groups:
+                if not isinstance(value, Mapping):
+                    raise OptionError(f"{location}: {name}: {self._expected(name)}")
+                yield from self._settings(value, file, name, (*path, key))
+            elif mapping in self.options and self.options[mapping].is_mapping:
+                yield Setting(self.options[mapping], value, location, inner)
+            else:
                 near = re.sub(r"--([\w.]+)", r"'\1'", like_option(name, self.options))
-                end = near or "."
-                raise InputError(f"{location}: unknown option {name!r}{end} See: {self.help}")
-            result[current] = value
-        return result
+                raise OptionError(f"{location}: unknown option {name!r}{near}")
 
-    def _is_group(self, name: str) -> bool:
-        return any(option.startswith(f"{name}.") for option in self.options)
-
-    def _is_in_option(self, name: str) -> bool:
-        """Return True for a key of a mapping: `baselines.kmer`."""
-        return any(name.startswith(f"{option}.") for option in self.options)
+    def _expected(self, group: str) -> str:
+        such_as = next(name for name in self.options if name.startswith(f"{group}."))
+        return f"expected a YAML file of options, such as --{such_as}"

@@ -1,78 +1,104 @@
-"""The layout of `dna-bigbird COMMAND --help`: the docstring, then every option with its value."""
+"""The text of `dna-bigbird COMMAND --help`: the docstring, then every option with its value."""
 
-import argparse
 import re
+import shutil
 import textwrap
 import typing
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import jsonargparse
+from dna_bigbird.choices import alternatives
+from dna_bigbird.cli.option_types import CommandOption, choices_in, is_list
+from dna_bigbird.cli.verbosity import SWITCHES
 
-from dna_bigbird.cli.option_types import long_name, shown_names
-from dna_bigbird.cli.parser_internals import Formatter, actions_of, groups_of, has_type, type_of
-from dna_bigbird.cli.signatures import sections_of
+if TYPE_CHECKING:
+    from dna_bigbird.cli.parser import Parser
 
 PLACEHOLDERS = {int: "N", float: "X", Path: "PATH", str: "TEXT"}
 STREAMS = {"fasta", "bed", "vcf"}
 """Options that are a file or '-'; their type is text."""
-GENERAL = {
-    "config": "YAML file with any of the options above.",
-    "print_config": "Print all options as YAML, with the values given, and exit.",
-    "help": "Show this text and exit.",
-}
+GENERAL = [
+    CommandOption("help", ("-h", "--help"), "Show this text and exit."),
+    CommandOption("config", ("--config",), "YAML file with any of the options above.", Path),
+    CommandOption(
+        "print_config",
+        ("--print_config",),
+        "Print all options as YAML, with the values given, and exit.",
+    ),
+    *(CommandOption(names[-1][2:], names, text) for names, text in SWITCHES.items()),
+]
+"""The options of every command."""
+TEXT_COLUMN, NAMES_COLUMN = 24, 2
 
 
-class HelpFormatter(Formatter):
-    """Keeps paragraphs and example lines; shows 'required' and defaults instead of Python types."""
-
-    def fill(self, text: str, width: int, indent: str) -> str:
-        """Fill each paragraph, and leave empty lines between them."""
-        parts = re.split(r"\n\s*\n", text.strip())
-        return "\n\n".join(_paragraph(part, width, indent) for part in parts)
-
-    def names(self, action: argparse.Action) -> list[str]:
-        """Return all but `--x+`."""
-        return shown_names(action)
-
-    def help_text(self, action: argparse.Action) -> str:
-        """Return the description with 'required' or the default."""
-        text = GENERAL.get(action.dest, action.help or "")
-        if not has_type(action):
-            return text
-        if action.required:
-            return f"{text} (required)" if action.option_strings else text
-        default = action.default
-        if default is None or default == argparse.SUPPRESS:
-            return text
-        shown = str(default).lower() if isinstance(default, bool) else "%(default)s"
-        return f"{text} (default: {shown})"
-
-    def value_name(self, action: argparse.Action) -> str:
-        """Return the choices, or a word for the type: PATH, N."""
-        if action.dest in ("config", *STREAMS):
-            return PLACEHOLDERS[Path]
-        hint = type_of(action)
-        for part in _alternatives(hint):
-            if typing.get_origin(part) is typing.Literal:
-                choices = [str(value) for value in typing.get_args(part)]
-                return choices[0] if len(choices) == 1 else f"{{{','.join(choices)}}}"
-            if part in PLACEHOLDERS:
-                return PLACEHOLDERS[part]
-        return super().value_name(action)
+def help_of(parser: "Parser") -> str:
+    """Return the whole text, in lines for the terminal."""
+    width = max(shutil.get_terminal_size().columns - 2, 11)
+    parts = [usage(parser), _filled(parser.description, width)]
+    for title, options in option_groups(parser):
+        parts.append("\n".join([f"{title}:", *(_entry(option, width) for option in options)]))
+    parts.append(_filled(parser.epilog, width))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _paragraph(text: str, width: int, indent: str) -> str:
-    """Fill a paragraph; indented lines (commands, tables) stay unchanged."""
-    blocks = re.findall(r"(?:^[ ]{2,}.*\n?)+|(?:^\S.*\n?)+", text, flags=re.MULTILINE)
-    return "\n".join(
-        textwrap.indent(block.rstrip("\n"), indent)
-        if block.startswith(" ")
-        else textwrap.fill(
-            " ".join(block.split()), width, initial_indent=indent, subsequent_indent=indent
-        )
-        for block in blocks
-    )
+def usage(parser: "Parser") -> str:
+    """Return the command with its required options."""
+    needed = [
+        f"{option.long_name} {value_name(option) if option.names else ''}".rstrip()
+        for option in parser.options
+        if option.is_required
+    ]
+    return " ".join(["usage:", parser.prog, *needed, "[options]"])
+
+
+def option_groups(parser: "Parser") -> Iterator[tuple[str, list[CommandOption]]]:
+    """Yield the groups of options that have some, with their titles."""
+    titles = {"": "options"} | {name: group.title for name, group in parser.groups.items()}
+    for name, title in titles.items():
+        if own := [each for each in parser.options if each.dest.rpartition(".")[0] == name]:
+            yield title, own
+    yield "general", GENERAL
+
+
+def names_of(option: CommandOption) -> str:
+    """Return the names of an option, each with its value: `-o PATH, --output PATH`."""
+    if not option.names:
+        return value_name(option) if choices_in(option.hint) else option.dest
+    (first, *others), is_path = alternatives(option.hint), Path in _alternatives(option.hint)
+    value = "[ITEM,...]" if is_list(first) and not others and not is_path else value_name(option)
+    return ", ".join(f"{name}{'' if value[:2] == '[=' else ' '}{value}".rstrip() for name in option.names)
+
+
+def text_of(option: CommandOption) -> str:
+    """Return the description of an option with 'required' or the default."""
+    if option.is_required:
+        return f"{option.help} (required)" if option.names else option.help
+    if option.default is None:
+        return option.help
+    is_truth = isinstance(option.default, bool)
+    return f"{option.help} (default: {str(option.default).lower() if is_truth else option.default})"
+
+
+def value_name(option: CommandOption) -> str:
+    """Return the choices, or a word for the type: PATH, N."""
+    if option.dest == "print_config":
+        return "[=flags]"
+    if option.hint is None:
+        return ""
+    if option.dest in STREAMS:
+        return PLACEHOLDERS[Path]
+    if option.is_switch:
+        return "[{true,false}]"
+    for part in _alternatives(option.hint):
+        if typing.get_origin(part) is typing.Literal:
+            choices = [str(value) for value in typing.get_args(part)]
+            return choices[0] if len(choices) == 1 else f"{{{','.join(choices)}}}"
+        if part is bool:
+            return "{true,false,null}"
+        if part in PLACEHOLDERS:
+            return PLACEHOLDERS[part]
+    raise TypeError(f"--{option.dest}: no word for {option.hint}")
 
 
 def _alternatives(hint: object) -> Iterator[object]:
@@ -86,24 +112,28 @@ def _alternatives(hint: object) -> Iterator[object]:
             yield from _alternatives(each)
 
 
-def sections(function: object) -> tuple[str, str]:
-    """Return the text of a docstring before the arguments, and the examples."""
-    parts = sections_of(function.__doc__)
-    return parts[""], f"examples:\n{parts['Examples']}" if "Examples" in parts else ""
+def _entry(option: CommandOption, width: int) -> str:
+    """Return the lines of an option: its names, and its text beside or below them."""
+    column = min(TEXT_COLUMN, max(width - 20, 2 * NAMES_COLUMN))
+    names = " " * NAMES_COLUMN + names_of(option)
+    text = textwrap.wrap(" ".join(text_of(option).split()), max(width - column, 11))
+    lines = [" " * column + line for line in text]
+    if len(names) <= column - 2 and lines:
+        return "\n".join([names.ljust(column) + text[0], *lines[1:]])
+    return "\n".join([names, *lines])
 
 
-def arrange(parser: jsonargparse.ArgumentParser) -> None:
-    """Put the command's own options first, and only required ones into the usage line."""
-    groups = groups_of(parser)
-    positional, general, *own = groups
-    general.title = "general"
-    groups[:] = [positional, *own, general]
-    formatter = HelpFormatter(parser.prog)
-    needed = [
-        f"{long_name(action)} {formatter.value_name(action)}"
-        if action.option_strings
-        else long_name(action)
-        for action in actions_of(parser)
-        if action.required
-    ]
-    parser.usage = " ".join(["%(prog)s", *needed, "[options]"])
+def _filled(text: str, width: int) -> str:
+    """Return a text with each paragraph filled, and empty lines between them."""
+    return "\n\n".join(_paragraph(part, width) for part in re.split(r"\n\s*\n", text.strip()))
+
+
+def _paragraph(text: str, width: int) -> str:
+    """Fill a paragraph; indented lines (commands, tables) stay unchanged."""
+    blocks = re.findall(r"(?:^[ ]{2,}.*\n?)+|(?:^\S.*\n?)+", text, flags=re.MULTILINE)
+    return "\n".join(
+        block.rstrip("\n")
+        if block.startswith(" ")
+        else textwrap.fill(" ".join(block.split()), width)
+        for block in blocks
+    )

@@ -13,8 +13,8 @@ from dna_bigbird.cli.commands import COMMANDS, GROUPS, find_command
 from dna_bigbird.cli.failures import explain, fail
 from dna_bigbird.cli.nearest import like_command
 from dna_bigbird.cli.overview import group_overview, overview
-from dna_bigbird.cli.parser import build_parser, read_arguments
-from dna_bigbird.cli.parser_internals import option_names
+from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.cli.streams import (
     forget_standard_output,
     named_standard_output,
@@ -133,8 +133,8 @@ def _call(name: str, argv: list[str], is_quiet: bool = False) -> None:
     """Call the function of a command, and print the summary of its result."""
     command = find_command(name)
     parser, function = build_parser(name, argv)
-    with command_line(option_names(parser)):
-        arguments = read_arguments(parser, function, argv, command.aliases | command.second_names)
+    with command_line(parser.option_names):
+        arguments = read_arguments(parser, argv)
         with protected(function, arguments):
             result = function(**arguments, **command.values)
             for line in getattr(result, "notes", ()):

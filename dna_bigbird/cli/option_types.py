@@ -1,13 +1,13 @@
-"""The names of an option, and what its value may be: as a type, and in words for messages."""
+"""One option of a command: its names, and what its value may be, as a type and in words for messages."""
 
-import argparse
 import types
 import typing
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import alternatives
-from dna_bigbird.cli.parser_internals import type_of
+from dna_bigbird.cli.commands import REQUIRED
 
 _WORDS = {
     bool: "true or false",
@@ -19,49 +19,69 @@ _WORDS = {
 }
 
 
-def long_name(action: argparse.Action) -> str:
-    """Return the name of an option as messages show it; that of a positional argument in capitals."""
-    for name in action.option_strings:
-        if name.startswith("--"):
-            return name
-    return action.dest.upper()
+@dataclass(frozen=True)
+class CommandOption:
+    """One option of a command."""
+
+    dest: str
+    """Its full name: `training.max_steps`."""
+    names: tuple[str, ...]
+    """Its names on the command line, short ones first; none for an argument without an option name."""
+    help: str
+    hint: object = None
+    """The type of its value; None for an option that sets nothing, such as --help."""
+    default: object = None
+    """`REQUIRED` if it must be given."""
+
+    @property
+    def long_name(self) -> str:
+        """Its name as messages show it; that of an argument without one in capitals."""
+        return next((each for each in self.names if each.startswith("--")), self.dest.upper())
+
+    @property
+    def is_required(self) -> bool:
+        """True for an option that must be given."""
+        return self.default is REQUIRED
+
+    @property
+    def is_switch(self) -> bool:
+        """True for an option that may be given without a value: `--pieces`."""
+        return alternatives(self.hint) == (bool,)
+
+    @property
+    def takes_several(self) -> bool:
+        """True for an option of a list or of names with values."""
+        return bool(self.item_type) or self.is_mapping
+
+    @property
+    def is_mapping(self) -> bool:
+        """True for an option that takes names with values."""
+        return any(typing.get_origin(part) is dict for part in parts_of(self.hint))
+
+    @property
+    def item_type(self) -> object | None:
+        """The type of the items of an option that takes a list, None for other options."""
+        return next((typing.get_args(part)[0] for part in parts_of(self.hint) if is_list(part)), None)
+
+    @property
+    def single_types(self) -> tuple:
+        """The types of its value that are not lists: `int` of `int | list[int]`."""
+        none = types.NoneType
+        return tuple(part for part in parts_of(self.hint) if part is not none and not is_list(part))
 
 
-def shown_names(action: argparse.Action) -> list[str]:
-    """Return the names of an option without `--x+`, the form of jsonargparse that adds to a list."""
-    return [name for name in action.option_strings if not name.endswith("+")]
-
-
-def item_type(action: argparse.Action) -> object | None:
-    """Return the type of the items of an option that takes a list, None for other options."""
-    for hint in alternatives(type_of(action)):
-        if is_list(hint):
-            return typing.get_args(hint)[0]
-    return None
+def parts_of(hint: object) -> Iterator[object]:
+    """Yield the types of a union, of unions in it too, without their annotations."""
+    for part in alternatives(hint):
+        if typing.get_origin(part) in (typing.Union, types.UnionType):
+            yield from parts_of(part)
+        else:
+            yield part
 
 
 def is_list(hint: object) -> bool:
     """Return True for `list[int]` and `tuple[int, ...]`."""
     return typing.get_origin(hint) in (list, tuple)
-
-
-def single_types(action: argparse.Action) -> tuple:
-    """Return the types of an option's value that are not lists: `int` of `int | list[int]`."""
-    return tuple(
-        hint
-        for hint in alternatives(type_of(action))
-        if hint is not types.NoneType and not is_list(hint)
-    )
-
-
-def is_mapping(action: argparse.Action) -> bool:
-    """Return True for an option that takes names with values."""
-    return any(typing.get_origin(hint) is dict for hint in alternatives(type_of(action)))
-
-
-def is_switch(action: argparse.Action) -> bool:
-    """Return True for an option that may be given without a value: `--pieces`."""
-    return type_of(action) is bool
 
 
 def choices_in(hint: object) -> tuple:
@@ -71,21 +91,8 @@ def choices_in(hint: object) -> tuple:
         >>> choices_in(list[typing.Literal["a", "b"]] | typing.Literal["a", "b"] | None)
         ('a', 'b')
     """
-    parts = [typing.get_args(each)[0] if is_list(each) else each for each in alternatives(hint)]
-    values = [
-        value
-        for part in parts
-        if typing.get_origin(part) is typing.Literal
-        for value in typing.get_args(part)
-    ]
-    return tuple(dict.fromkeys(values))
-
-
-def is_accepted(item: object, hint: object) -> bool:
-    """Return True if an item of a list has one of the types that the option lists."""
-    if choices := choices_in(hint):
-        return item in choices
-    return not isinstance(item, str) or str in _classes(hint)
+    literals = (part for part in _single(hint) if typing.get_origin(part) is typing.Literal)
+    return tuple(dict.fromkeys(value for part in literals for value in typing.get_args(part)))
 
 
 def expected(hint: object) -> str:
@@ -97,23 +104,16 @@ def expected(hint: object) -> str:
     """
     if choices := choices_in(hint):
         return f"one of {', '.join(map(str, choices))}" if len(choices) > 1 else str(choices[0])
-    classes = list(_classes(hint))
-    words = [
-        _WORDS[each] for each in classes if each in _WORDS and not _is_path_as_text(each, classes)
-    ]
-    return " or ".join(dict.fromkeys(words)) or "another value"
+    classes = [typing.get_origin(part) or part for part in _single(hint)]
+    if Path in classes:  # a path is a text too
+        classes = [each for each in classes if each is not str]
+    return " or ".join(dict.fromkeys(_WORDS[each] for each in classes if each in _WORDS))
 
 
-def _is_path_as_text(each: object, classes: list) -> bool:
-    return each is str and Path in classes
-
-
-def _classes(hint: object) -> Iterator[object]:
-    """Yield the classes of a value: those of the items of a list, those within unions."""
-    for each in alternatives(hint):
-        if is_list(each):
-            yield from _classes(typing.get_args(each)[0])
-        elif typing.get_origin(each) in (typing.Union, types.UnionType):
-            yield from _classes(each)
+def _single(hint: object) -> Iterator[object]:
+    """Yield the types of a value, and of the items of a list."""
+    for part in parts_of(hint):
+        if is_list(part):
+            yield from _single(typing.get_args(part)[0])
         else:
-            yield typing.get_origin(each) or each
+            yield part

@@ -1,128 +1,142 @@
-"""The words of a command line, sorted by the option that they belong to.
+"""The words of a command line, sorted by the option that they belong to: `--inputs a.fa b.fa`."""
 
-What argparse reads one value at a time becomes one value per option: `--inputs a.fa b.fa`.
-"""
-
-import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dna_bigbird.cli.option_types import is_mapping, is_switch, item_type, long_name
-from dna_bigbird.cli.parser_errors import unknown_option
-from dna_bigbird.cli.parser_internals import actions_of, option_names
-from dna_bigbird.cli.several_values import as_argument
-from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.cli.option_types import CommandOption
+from dna_bigbird.cli.parser_errors import OptionError, no_value, unknown_option
+from dna_bigbird.errors import shortened
 
 _OPTION = re.compile(r"-[A-Za-z]|--\S")
+_TRUTH = ("true", "false", "yes", "no", "on", "off")
 
 
 @dataclass
-class _Values:
-    """An option of several values on the command line."""
+class Given:
+    """An option on the command line with the words of its value."""
 
-    action: argparse.Action
-    position: int
-    """Where its value comes in the arguments: the last of its positions."""
+    option: CommandOption
     words: list[str]
+    name: str
+    """As it is written."""
+    key: str = ""
+    """What it names in a mapping: `--baselines.kmer FILE`."""
+
+    @property
+    def most(self) -> int | None:
+        """How many words it takes, None for any number."""
+        if self.option.hint is None:
+            return int("=" in self.name)
+        return None if not self.key and self.option.takes_several else 1
 
 
-def joined(argv: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
-    """Return arguments in which every option has at most one value, a JSON text if it has several.
+def renamed(argv: Sequence[str], aliases: Mapping[str, str]) -> list[str]:
+    """Return arguments with the current names of options.
 
-    A list option takes all words up to the next option; if it is repeated, the words add up. Other
-    arguments stay as they are.
+    Example:
+        >>> renamed(["--from-huggingface", "X", "--place=bin"], {"place": "drawn_on"})
+        ['--from_huggingface', 'X', '--drawn_on=bin']
+    """
+    return [_renamed(argument, aliases) for argument in argv]
+
+
+def _renamed(argument: str, aliases: Mapping[str, str]) -> str:
+    if not argument.startswith("--"):
+        return argument
+    name, equals, value = argument[2:].partition("=")
+    name = name.replace("-", "_")
+    return f"--{aliases.get(name, name)}{equals}{value}"
+
+
+def given_options(argv: Sequence[str], options: Sequence[CommandOption]) -> list[Given]:
+    """Return the options that a command line gives, in its order; one of several values comes once, where it is last.
 
     Raises:
-        InputError: If there is no such option, an option of one value is followed by several words,
-            or a word of a mapping is not `NAME=VALUE`.
+        OptionError: If there is no such option, or one has no value or too many.
     """
-    by_option: dict[str, _Values] = {}
-    result: list[list[str]] = []
-    for name, words in _options_with_words(argv):
-        action = _known(name.partition("=")[0], parser) if name else None
-        if action is None or not (item_type(action) or is_mapping(action)):
-            result.append(_single(name, words, action, parser))
-            continue
-        first = [name.partition("=")[2]] if "=" in name else []
-        option = by_option.setdefault(action.dest, _Values(action, 0, []))
-        option.words += [*first, *words]
-        option.position = len(result)
-        result.append([])
-    for option in by_option.values():
-        result[option.position] = as_argument(option.action, option.words)
-    return [argument for part in result for argument in part]
+    positional = [option for option in options if not option.names]
+    before, parts = _options_with_words(argv)
+    found: dict[tuple[str, str, int], Given] = {}
+    for name, words in parts:
+        given = _given(name, words, options)
+        if positional and given.option.is_switch and not _is_truth(given):
+            before += given.words
+            given.words = ["true"]
+        elif positional:
+            before += given.words[given.most :] if given.most is not None else []
+            given.words = given.words[: given.most]
+        _check_number(given)
+        is_one = given.most is None
+        place = (given.option.dest, given.key, 0 if is_one else len(found))
+        if is_one and (earlier := found.pop(place, None)):
+            given.words = earlier.words + given.words
+        found[place] = given
+    if len(before) > len(positional):
+        raise OptionError(_no_name(before[len(positional) :], options))
+    named = [Given(option, [word], "") for option, word in zip(positional, before, strict=False)]
+    return named + list(found.values())
 
 
-def _known(name: str, parser: argparse.ArgumentParser) -> argparse.Action | None:
-    """Return the option of a name or of its beginning, as argparse finds it.
-
-    None stands for what only the parser understands: `--models+`, a key of a mapping, `-oFILE`.
-
-    Raises:
-        InputError: If the command has no such option.
-    """
-    by_name = {text: action for action in actions_of(parser) for text in action.option_strings}
-    if name in by_name:
-        return None if name.endswith("+") else by_name[name]
-    if not name.startswith("--"):
-        if name[:2] in by_name:
-            return None
-        raise InputError(unknown_option(name, ()))
-    begun = {by_name[text].dest: by_name[text] for text in by_name if text.startswith(name)}
-    if len(begun) == 1:
-        return next(iter(begun.values()))
-    if any(is_mapping(by_name[text]) and name.startswith(f"{text}.") for text in by_name):
-        return None
-    options = {each for each in option_names(parser) if len(each) > 1 and not each.endswith("+")}
-    raise InputError(unknown_option(name, options))
-
-
-def _options_with_words(argv: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return each option with the words after it; words before the first have the name ""."""
-    parts: list[tuple[str, list[str]]] = [("", [])]
+def _options_with_words(argv: Sequence[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the words before the first option, and each option with the words after it."""
+    before: list[str] = []
+    parts = [("", before)]
     for argument in argv:
         if _OPTION.match(argument):
             parts.append((argument, []))
         else:
             parts[-1][1].append(argument)
-    return parts
+    return before, parts[1:]
 
 
-def _single(
-    name: str, words: list[str], action: argparse.Action | None, parser: argparse.ArgumentParser
-) -> list[str]:
-    """Return the arguments of an option that takes one value at most, or words before any option.
+def _given(text: str, words: list[str], options: Sequence[CommandOption]) -> Given:
+    """Return the option of a name, of the beginning of a name, or of `-oFILE`; `--name=value` is taken apart.
 
     Raises:
-        InputError: If there are more words, and the command has no arguments without an option name.
+        OptionError: If the command has no such option.
     """
-    has_positional = any(not each.option_strings for each in actions_of(parser))
-    if action and is_switch(action) and has_positional and not _is_truth(words):
-        return [name if "=" in name else f"{name}=true", *words]
-    option, equals, first = name.partition("=")
-    values = [first, *words] if equals else words
-    most = 0 if not name or (action and action.nargs == 0) else 1
-    if len(values) > most and not has_positional:
-        raise InputError(_too_many(option, values, most, action, parser))
-    return [name, *words] if name else words
+    by_name = {name: option for option in options for name in option.names}
+    name, equals, first = text.partition("=")
+    words = [first, *words] if equals else words
+    if name in by_name:
+        return Given(by_name[name], words, text)
+    if not name.startswith("--"):
+        if name[:2] not in by_name:
+            raise OptionError(unknown_option(name, ()))
+        return Given(by_name[name[:2]], [text[2:], *words[bool(equals) :]], text)
+    begun = {by_name[each].dest: by_name[each] for each in by_name if each.startswith(name)}
+    if len(begun) == 1:
+        return Given(next(iter(begun.values())), words, text)
+    for each, option in by_name.items():
+        key = name.removeprefix(f"{each}.")
+        if option.is_mapping and key not in ("", name):
+            return Given(option, words, text, key)
+    raise OptionError(unknown_option(name, {each[2:] for each in by_name if each[:2] == "--"}))
 
 
-def _is_truth(words: list[str]) -> bool:
-    return bool(words) and words[0].lower() in ("true", "false", "yes", "no", "on", "off")
+def _check_number(given: Given) -> None:
+    """Raise OptionError if an option has no value, or more than it takes; a switch without one is true."""
+    if given.option.is_switch and not given.words:
+        given.words = ["true"]
+    if given.most != 0 and not given.words:
+        raise OptionError(no_value(given.option))
+    if given.most is None or len(given.words) <= given.most:
+        return
+    if given.most == 0:
+        raise OptionError(_no_name(given.words, ()))
+    shown = f"{len(given.words)}: {shortened(' '.join(given.words))}"
+    name = given.name.partition("=")[0]
+    raise OptionError(f"{name} takes one value, found {shown}. Put a value with blanks in quotes")
 
 
-def _too_many(
-    option: str,
-    values: list[str],
-    most: int,
-    action: argparse.Action | None,
-    parser: argparse.ArgumentParser,
-) -> str:
-    shown = shortened(" ".join(values))
-    if most and action:
-        text = f"{option} takes one value, found {len(values)}: {shown}"
-        return f"{text}. Put a value with blanks in quotes"
-    required = [each for each in actions_of(parser) if each.required]
-    such_as = f"; did you mean {long_name(required[0])} {shown}?" if required and not option else ""
+def _is_truth(given: Given) -> bool:
+    return "=" in given.name or (given.words[:1] and given.words[0].lower() in _TRUTH)
+
+
+def _no_name(words: Sequence[str], options: Sequence[CommandOption]) -> str:
+    """Return a message about words that belong to no option."""
+    shown = shortened(" ".join(words))
+    required = [option for option in options if option.is_required and option.names]
+    such_as = f"; did you mean {required[0].long_name} {shown}?" if required else ""
     return f"found {shown!r}, expected the name of an option before it{such_as}"

@@ -1,66 +1,89 @@
 """The parser of one command, built from the signature and docstring of its function."""
 
-import argparse
-import functools
-import keyword
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import is_dataclass
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
-import jsonargparse
-
+from dna_bigbird.choices import without_annotations
 from dna_bigbird.cli.commands import REQUIRED, Command, find_command
-from dna_bigbird.cli.config_files import OptionFiles, config_first
-from dna_bigbird.cli.failures import fail
-from dna_bigbird.cli.file_names import hidden, revealed
-from dna_bigbird.cli.help import HelpFormatter, arrange, sections
-from dna_bigbird.cli.option_types import item_type, single_types
-from dna_bigbird.cli.option_words import joined
-from dna_bigbird.cli.parser_errors import in_words
-from dna_bigbird.cli.parser_internals import (
-    YAML,
-    Switch,
-    actions_of,
-    has_type,
-    is_recipe,
-    read_first,
-    type_of,
-)
-from dna_bigbird.cli.several_values import plain_value
-from dna_bigbird.cli.signatures import Option, load_function, options_of
-from dna_bigbird.cli.verbosity import SWITCHES
-from dna_bigbird.errors import InputError, checked_settings
-from dna_bigbird.paths import as_streams
-from dna_bigbird.shared_options import doc_of
+from dna_bigbird.cli.help import GENERAL, help_of
+from dna_bigbird.cli.option_types import CommandOption
+from dna_bigbird.cli.signatures import Option, fields_of, load_function, options_of, sections_of
 
 
-class _Parser(jsonargparse.ArgumentParser):
-    """A parser that reports a wrong option in one line and exits with status 2."""
+class Settings(NamedTuple):
+    """A group of options: the fields of a dataclass."""
 
-    chosen_by = ""
-    """Arguments that decide which options there are, for the hint at the help."""
+    title: str
+    default: Any
 
-    locations: Mapping[str, str] = MappingProxyType({})
-    """File and line of options that a file of --config sets, for messages."""
 
-    def print_help(self, file=None) -> None:
-        """Print the help; unlike argparse, raise an error if that fails."""
-        (file or sys.stdout).write(self.format_help())
+@dataclass
+class Parser:
+    """The options of a command, and the text of its help."""
 
-    def error(self, message: str, ex: Exception | None = None):
-        words = in_words(revealed(str(message)), actions_of(self), self.locations)
-        end = "" if words.endswith("?") else "."
-        fail(f"{words}{end} See: {self.shown_by()}")
+    function: Callable
+    command: Command
+    prog: str
+    options: list[CommandOption] = field(default_factory=list)
+    """In the order of the signature; those of every command are in `GENERAL`."""
+    groups: dict[str, Settings] = field(default_factory=dict)
+    """By their names: `model`, `model.etc`."""
 
+    @property
+    def description(self) -> str:
+        """The docstring before the arguments."""
+        return sections_of(self.function.__doc__)[""]
+
+    @property
+    def epilog(self) -> str:
+        """The examples, with a heading."""
+        examples = sections_of(self.function.__doc__).get("Examples", "")
+        for name, value in self.command.values.items():  # of a function for several commands
+            examples = examples.replace(f"{{{name}}}", str(value))
+        return f"examples:\n{examples}" if examples else ""
+
+    @cached_property
+    def every_option(self) -> list[CommandOption]:
+        """Those of every command and those that stand for a group included: `--model FILE`.
+
+        Each option of a group has a name of its own, and elsewhere `--model` is a bundle: not shown.
+        """
+        groups = (
+            CommandOption(name, (f"--{name}",), "", type(group.default))
+            for name, group in self.groups.items()
+        )
+        return [*self.options, *GENERAL, *groups]
+
+    @property
+    def option_names(self) -> set[str]:
+        """The names of all options, without dashes."""
+        return {name.lstrip("-") for option in self.every_option for name in option.names}
+
+    def add(self, option: Option, default: object, group: str = "", names: Sequence[str] = ()) -> None:
+        """Add an option, or the group of options that a dataclass is."""
+        dest = f"{group}.{option.name}" if group else option.name
+        settings = without_annotations(option.hint)
+        if not is_dataclass(settings):
+            self.options.append(CommandOption(dest, tuple(names), option.help, option.hint, default))
+            return
+        default = settings() if default is REQUIRED else default
+        self.groups[dest] = Settings(option.help.rstrip("."), default)
+        for each in fields_of(settings):
+            self.add(each, getattr(default, each.parameter), dest, [f"--{dest}.{each.name}"])
+
+    def format_help(self) -> str:
+        """Return the text of --help."""
+        return help_of(self)
+
+    @property
     def shown_by(self) -> str:
         """Return the command that shows the options."""
-        return f"{self.prog}{self.chosen_by} --help"
+        return f"{self.prog}{getattr(self.function, 'chosen_by', '')} --help"
 
 
-def build_parser(
-    name: str, argv: Sequence[str] = ()
-) -> tuple[jsonargparse.ArgumentParser, Callable]:
+def build_parser(name: str, argv: Sequence[str] = ()) -> tuple[Parser, Callable]:
     """Return the parser of one command, such as "text evaluate", and the function that it calls.
 
     Args:
@@ -71,7 +94,7 @@ def build_parser(
     return parser_of(function, command, f"dna-bigbird {name}"), function
 
 
-def parsers_of(name: str) -> list[jsonargparse.ArgumentParser]:
+def parsers_of(name: str) -> list[Parser]:
     """Return parsers that together have all options of a command; the first has the shared options."""
     if not find_command(name).function_for:
         return [build_parser(name)[0]]
@@ -80,135 +103,21 @@ def parsers_of(name: str) -> list[jsonargparse.ArgumentParser]:
     return [build_parser(name, argv)[0] for argv in ([], *(["--task", task] for task in tasks()))]
 
 
-def parser_of(function: Callable, command: Command, prog: str) -> jsonargparse.ArgumentParser:
+def parser_of(function: Callable, command: Command, prog: str) -> Parser:
     """Return a parser whose options are the parameters of a function."""
-    jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
-    about, examples = sections(function)
-    for name, value in command.values.items():  # of a function for several commands
-        examples = examples.replace(f"{{{name}}}", str(value))
-    parser = _Parser(
-        prog=prog,
-        description=about,
-        epilog=examples,
-        formatter_class=HelpFormatter,
-        parser_mode=YAML,
-    )
-    parser.add_argument("--config", action="config", help="YAML file with options")
-    for names, text in SWITCHES.items():
-        parser.add_argument(*names, action=Switch, help=text)
-    group = parser.add_argument_group("options")
+    parser = Parser(function, command, prog)
     for option in options_of(function):
-        if option.parameter not in command.python_only:
-            _add(group if not is_dataclass(option.hint) else parser, option, command)
-    for action in actions_of(parser):
-        if text := doc_of(type_of(action)):  # of a field of a dataclass
-            action.help = text
-        if type_of(action) is bool:  # `--pieces` is short for `--pieces true`
-            action.nargs, action.const = "?", True
-        if has_type(action):
-            read_first(action, functools.partial(plain_value, hint=type_of(action)))
-        if is_recipe(action):  # accepted, not shown: elsewhere `--model` is a bundle
-            action.help = argparse.SUPPRESS
-    parser.chosen_by = getattr(function, "chosen_by", "")
-    arrange(parser)
+        if option.parameter in command.python_only:
+            continue
+        default = command.defaults.get(option.parameter, option.default)
+        parser.add(option, default, names=_names(option, command))
     return parser
-
-
-def _add(container, option: Option, command: Command) -> None:
-    """Add one option to a parser or a group of it."""
-    default = command.defaults.get(option.parameter, option.default)
-    is_required = default is REQUIRED
-    rest = {} if is_required else {"default": default}
-    if option.parameter in command.positional:
-        if not is_required:
-            rest["nargs"] = "?"
-        container.add_argument(option.name, type=option.hint, help=option.help, **rest)
-        return
-    if is_required:
-        rest["required"] = True
-    if is_dataclass(option.hint):
-        rest["sub_configs"] = True
-    container.add_argument(*_names(option, command), type=option.hint, help=option.help, **rest)
 
 
 def _names(option: Option, command: Command) -> list[str]:
     """Return the names of an option on the command line, short ones first."""
+    if option.parameter in command.positional:
+        return []
     short = ["-o"] if option.name == "output" else []
     others = [f"--{name}" for name, of in command.second_names.items() if of == option.name]
     return [*short, f"--{option.name}", *others]
-
-
-def _parameter(option: str) -> str:
-    return f"{option}_" if keyword.iskeyword(option) else option
-
-
-def read_arguments(
-    parser: jsonargparse.ArgumentParser,
-    function: Callable,
-    argv: list[str],
-    aliases: Mapping[str, str] = MappingProxyType({}),
-) -> dict[str, object]:
-    """Return the arguments for the function of a command.
-
-    Raises:
-        InputError: If a file of --config cannot be read, or settings contradict each other.
-    """
-    files = OptionFiles(_list_options(parser), parser.shown_by(), aliases)
-    options = parse_words(
-        parser, config_first(renamed(argv, aliases), files.prepare), files.locations
-    )
-    with checked_settings():
-        settings = parser.instantiate(options)
-    arguments = {_parameter(k): value for k, value in settings.items() if k != "config"}
-    return as_streams(function, arguments)
-
-
-def parse_words(
-    parser: jsonargparse.ArgumentParser,
-    argv: Sequence[str],
-    locations: Mapping[str, str] = MappingProxyType({}),
-) -> jsonargparse.Namespace:
-    """Return the options that the words of a command line set; names of options are current ones.
-
-    A wrong option ends the program, as in `argparse`.
-
-    Args:
-        locations: File and line of options that a file of --config sets.
-    """
-    named = {argument.partition("=")[0].lstrip("-") for argument in argv}
-    parser.locations = {name: locations[name] for name in locations.keys() - named}
-    try:
-        argv = joined(argv, parser)
-    except InputError as error:
-        parser.error(str(error))
-    options = parser.parse_args([hidden(argument) for argument in argv])
-    for name, value in options.items():
-        options[name] = revealed(value)
-    return options
-
-
-def _list_options(parser: jsonargparse.ArgumentParser) -> dict[str, bool]:
-    """Return the options that have a type -> True if the value must be a list."""
-    return {
-        action.dest: item_type(action) is not None and not single_types(action)
-        for action in actions_of(parser)
-        if has_type(action)
-    }
-
-
-def renamed(argv: list[str], aliases: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """Return arguments with the current names of options.
-
-    Example:
-        >>> renamed(["--from-huggingface", "X", "--place=bin"], {"place": "drawn_on"})
-        ['--from_huggingface', 'X', '--drawn_on=bin']
-    """
-    return [_renamed(argument, aliases) for argument in argv]
-
-
-def _renamed(argument: str, aliases: Mapping[str, str]) -> str:
-    if not argument.startswith("--"):
-        return argument
-    name, equals, value = argument[2:].partition("=")
-    name = name.replace("-", "_")
-    return f"--{aliases.get(name, name)}{equals}{value}"

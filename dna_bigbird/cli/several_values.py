@@ -1,7 +1,5 @@
-"""The value of an option that takes several: words, with commas, or JSON lists, as one JSON text."""
+"""The value of an option: of its type, from words of the command line, or from a file of options."""
 
-import argparse
-import json
 import os
 import re
 import types
@@ -12,18 +10,7 @@ from typing import Any
 
 import yaml
 
-from dna_bigbird.choices import alternatives
-from dna_bigbird.cli.file_names import hidden
-from dna_bigbird.cli.option_types import (
-    choices_in,
-    expected,
-    is_list,
-    is_mapping,
-    item_type,
-    long_name,
-    single_types,
-)
-from dna_bigbird.cli.parser_internals import type_of
+from dna_bigbird.cli.option_types import CommandOption, is_list, parts_of
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.plain_numbers import whole_number
 from dna_bigbird.yaml_files import load_yaml, yaml_decimal
@@ -32,34 +19,81 @@ _NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)"
 _ITEM = re.compile(rf"[^,:]+:{_NUMBER}-{_NUMBER}(?=,|$)|[^,]+")
 """Text without commas, or a region whose numbers may contain thousands commas."""
 
-_PLAIN: dict[type, Callable[[str], object]] = {
+_TRUTH = dict.fromkeys(("true", "yes", "on"), True) | dict.fromkeys(("false", "no", "off"), False)
+_FROM_TEXT: dict[object, Callable[[str], object]] = {
+    bool: lambda text: _TRUTH.get(text.lower()),
     int: whole_number,
     float: yaml_decimal,
-    bool: re.compile(r"(?i:true|false|yes|no|on|off)\Z").match,
-    types.NoneType: re.compile(r"(?i:null|~)\Z").match,
+    Path: Path,
 }
-"""Of the types without texts, how one is written."""
+"""Function of a text that returns a value of the type, or None."""
 
 
-def as_argument(action: argparse.Action, words: list[str]) -> list[str]:
-    """Return a list or mapping option with the words after it as one argument.
+def typed(value: object, hint: object) -> Any:
+    """Return a value as one of the types of a hint; a value of text is read.
 
     Raises:
-        InputError: If there is no word, or a word of a mapping is not `NAME=VALUE`.
+        ValueError: With the value, or the item of it, that has another type: for a number also `1_0`, Arabic
+            digits, or more than 18 of them.
+
+    Example:
+        >>> typed("[1, 2]", list[int]), typed("2", int | None), typed("null", int | None)
+        ([1, 2], 2, None)
     """
-    name = long_name(action)
-    if not words:
-        raise InputError(f"{name}: expected a value: {expected(type_of(action))}")
-    if len(words) == 1 and (_takes_text(action) or _is_json(words[0])):
-        return [f"{name}={words[0]}"]
-    if is_mapping(action):
-        if _is_one_path(action, words):
-            return [f"{name}={words[0]}"]
-        return [f"{name}={_json(_mapping(name, words))}"]
-    items = _items(words, item_type(action))
-    if len(items) == 1 and single_types(action):
-        return [f"{name}={items[0]}"]
-    return [f"{name}={_json(items)}"]
+    wrong = value
+    for part in sorted(parts_of(hint), key=_reading_order):
+        try:
+            return _of_type(value, part)
+        except ValueError as error:
+            wrong = error.args[0] if error.args[0] is not value else wrong
+    raise ValueError(wrong)
+
+
+def _reading_order(part: object) -> int:
+    """Return 0 for types of several values, 1 for nothing and 2 for others."""
+    return 0 if typing.get_origin(part) in (list, tuple, dict) else 1 + (part is not types.NoneType)
+
+
+def _of_type(value: object, part: object) -> object:
+    """Return a value as a type that is no union, or raise ValueError with what is wrong."""
+    origin, inner = typing.get_origin(part), typing.get_args(part)
+    if origin is typing.Literal:
+        found = [each for each in inner if type(each) is type(value) and each == value]
+    elif is_list(part):
+        items = parsed(value, list)
+        found = [] if items is None else [origin(typed(item, inner[0]) for item in items)]
+    elif origin is dict:
+        items = parsed(value, dict)
+        found = [] if items is None else [{k: typed(item, inner[1]) for k, item in items.items()}]
+    elif part is types.NoneType:
+        found = [None] if value is None or str(value).lower() in ("null", "~") else []
+    elif part in (float, int) and type(value) is int:
+        found = [part(value)]
+    elif type(value) is part or (part is Path and isinstance(value, Path)):
+        found = [value]
+    else:
+        read = _FROM_TEXT[part](value) if isinstance(value, str) and part in _FROM_TEXT else None
+        found = [] if read is None else [read]
+    if not found:
+        raise ValueError(value)
+    return found[0]
+
+
+def value_of(option: CommandOption, words: list[str]) -> object:
+    """Return the value of an option that takes several with the words after it; its type is not checked.
+
+    Raises:
+        InputError: If a word of a mapping is not `NAME=VALUE`.
+    """
+    if len(words) == 1 and (_takes_text(option) or _is_json(words[0])):
+        return words[0]
+    if option.is_mapping:
+        return words[0] if _is_one_path(option, words) else _mapping(option.long_name, words)
+    items: list = []
+    for word in words:
+        listed = parsed(word, list)
+        items += split_items(word) if listed is None else listed
+    return items[0] if len(items) == 1 and option.single_types else items
 
 
 def split_items(word: str) -> list[str]:
@@ -76,53 +110,21 @@ def split_items(word: str) -> list[str]:
     return [item.strip() for item in _ITEM.findall(word) if item.strip()]
 
 
-def plain_value(value: object, hint: object) -> object:
-    """Return a value of an option with lists and mappings read from text.
-
-    Raises:
-        ValueError: With the text that is not plainly what the option takes: for a number `1_0`, Arabic digits, or
-            more than 18 of them.
-
-    Example:
-        >>> plain_value("[1, 2]", list[int]), plain_value("2", int)
-        ([1, 2], '2')
-    """
-    lists = [each for each in alternatives(hint) if is_list(each)]
-    mappings = [each for each in alternatives(hint) if typing.get_origin(each) is dict]
-    if isinstance(value, str) and (lists or mappings):
-        read = _parsed(value, list if lists else dict)
-        value = value if read is None else read
-    if isinstance(value, list) and lists:
-        return [plain_value(item, typing.get_args(lists[0])[0]) for item in value]
-    if isinstance(value, dict) and mappings:
-        _, of_value = typing.get_args(mappings[0])
-        return {key: plain_value(item, of_value) for key, item in value.items()}
-    if not isinstance(value, str) or value in choices_in(hint):
-        return value
-    single = {each for each in alternatives(hint) if typing.get_origin(each) is None}
-    is_text = not single & {bool, int, float} or not single <= _PLAIN.keys()
-    if is_text or any(_PLAIN[each](value) is not None for each in single):
-        return value
-    raise ValueError(value)
-
-
-def _items(words: list[str], hint: object) -> list:
-    """Return the values of a list option; a word may be a list itself."""
-    items: list = []
-    for word in words:
-        listed = _parsed(word, list)
-        items += split_items(word) if listed is None else listed
-    if hint is int:
-        numbers = [whole_number(str(item)) for item in items]
-        return [item if n is None else n for item, n in zip(items, numbers, strict=True)]
-    return items
+def parsed(value: object, expected: type) -> Any:
+    """Return a list or mapping, also one that is a text in JSON or YAML; None for other values."""
+    if isinstance(value, str) and _is_json(value):
+        try:
+            value = load_yaml(value)
+        except yaml.YAMLError:
+            return None
+    return value if isinstance(value, expected) else None
 
 
 def _mapping(name: str, words: list[str]) -> dict[str, object]:
     """Return the names with their values: `kmer=kmer.h5 gc=gc.h5`."""
     mapping: dict[str, object] = {}
     for word in words:
-        values = _parsed(word, dict)
+        values = parsed(word, dict)
         pieces = split_items(word)
         if values is None:
             pieces = pieces if all("=" in piece for piece in pieces) else [word]
@@ -146,29 +148,12 @@ def _is_json(word: str) -> bool:
     return word[:1] in ("[", "{") and not os.path.lexists(word)
 
 
-def _parsed(word: str, expected: type) -> Any:
-    """Return the list or mapping that a word is in JSON or YAML; None for other words."""
-    if not _is_json(word):
-        return None
-    try:
-        value = load_yaml(word)
-    except yaml.YAMLError:
-        return None
-    return value if isinstance(value, expected) else None
-
-
-def _json(value: object) -> str:
-    """Return a value as JSON that a YAML reader reads too, also with unusual characters."""
-    text = hidden(json.dumps(value, ensure_ascii=False, default=str))
-    return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
-
-
-def _is_one_path(action: argparse.Action, words: list[str]) -> bool:
+def _is_one_path(option: CommandOption, words: list[str]) -> bool:
     """Return True for one path where a mapping of paths may also be one path."""
-    alone = Path in single_types(action)
+    alone = Path in option.single_types
     return alone and len(words) == 1 and ("=" not in words[0] or os.path.lexists(words[0]))
 
 
-def _takes_text(action: argparse.Action) -> bool:
+def _takes_text(option: CommandOption) -> bool:
     """Return True for `list[str] | str`: the command itself splits one text."""
-    return item_type(action) is str and str in single_types(action)
+    return option.item_type is str and str in option.single_types

@@ -1,13 +1,14 @@
 """The options of a command, read from the signature and docstring of its function."""
 
 import ast
+import functools
 import importlib
 import inspect
 import itertools
 import re
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 
 from dna_bigbird.cli.commands import Command
 from dna_bigbird.shared_options import doc_of, without_doc
@@ -81,9 +82,7 @@ def options_of(function: Callable) -> list[Option]:
 
 def _keywords_of(target: Callable) -> Iterator[Option]:
     if inspect.isclass(target):
-        texts = field_texts(target)
-        for option in options_of(target):
-            yield replace(option, help=texts.get(option.parameter, option.help))
+        yield from fields_of(target)
         return
     parameters = inspect.signature(target).parameters
     for option in options_of(target):
@@ -92,6 +91,16 @@ def _keywords_of(target: Callable) -> Iterator[Option]:
             yield option
 
 
+def fields_of(settings: type) -> Iterator[Option]:
+    """Yield the fields of a dataclass, each with its description: of its type, or the text below it."""
+    texts: dict[str, str] = {}
+    for each in filter(is_dataclass, reversed(settings.__mro__)):
+        texts |= field_texts(each)
+    for option in options_of(settings):
+        yield replace(option, help=option.help or texts.get(option.parameter, ""))
+
+
+@functools.cache
 def field_texts(settings: type) -> dict[str, str]:
     """Return the text below each field of a dataclass."""
     texts, body = {}, ast.parse(inspect.cleandoc(inspect.getsource(settings))).body[0].body

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from dna_bigbird.cli.config_files import config_first
-from dna_bigbird.errors import InputError, note
+from dna_bigbird.errors import note
 from dna_bigbird.yaml_files import read_yaml
 
 TRAIN = "text train"
@@ -42,8 +41,6 @@ def train_function(argv: list[str]) -> Callable:
     from dna_bigbird.pipeline.text.task_signature import typed_train
 
     help_only = not argv or not {"-h", "--help"}.isdisjoint(argv)
-    if not help_only:
-        config_first(argv)  # reports a file that cannot be read
     name = task_of(argv)
     if name is not None or not help_only:
         check_task(name)
@@ -52,6 +49,9 @@ def train_function(argv: list[str]) -> Callable:
 
 def task_of(argv: list[str]) -> str | None:
     """Return the value of --task, or of `task:` in the last --config file that has it.
+
+    Raises:
+        InputError: If a --config file cannot be read.
 
     Example:
         >>> task_of(["--seed", "1", "--task", "hotpotqa"]), task_of(["--seed", "1"])
@@ -64,15 +64,7 @@ def task_of(argv: list[str]) -> str | None:
             value = argv[position + 1] if position + 1 < len(argv) else ""
         if name == "--task":
             named = value
-        elif name == "--config":
-            configured = _task_in(Path(value)) or configured
+        elif name == "--config" and value:
+            task = read_yaml(Path(value)).values().get("task")
+            configured = configured if task is None else str(task)
     return named or configured
-
-
-def _task_in(path: Path) -> str | None:
-    """Return the task of a recipe, if it can be read and names one."""
-    try:
-        task = read_yaml(path).values().get("task")
-    except InputError:
-        return None
-    return None if task is None else str(task)

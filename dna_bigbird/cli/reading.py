@@ -1,0 +1,166 @@
+"""The arguments of a command, from the words of its command line and its files of options."""
+
+import dataclasses
+import keyword
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from dna_bigbird.cli.config_files import OptionFiles, Setting
+from dna_bigbird.cli.failures import fail
+from dna_bigbird.cli.option_words import Given, given_options, renamed
+from dna_bigbird.cli.parser import Parser
+from dna_bigbird.cli.parser_errors import OptionError, wrong_value
+from dna_bigbird.cli.several_values import typed, value_of
+from dna_bigbird.errors import checked_settings
+from dna_bigbird.messages import listed_words
+from dna_bigbird.paths import as_streams
+from dna_bigbird.yaml_files import read_yaml
+
+FLAGS = {"skip_default", "skip_null", "skip_unset"}
+"""What --print_config leaves out."""
+
+
+def read_arguments(
+    parser: Parser, argv: Sequence[str], is_partial: bool = False
+) -> dict[str, Any]:
+    """Return the arguments for the function of a command.
+
+    A wrong option ends the program with one line and status 2.
+
+    Args:
+        is_partial: Required options may be missing; their values are None.
+
+    Raises:
+        InputError: If a file of options cannot be read, or settings contradict each other.
+    """
+    try:
+        values = _values(parser, argv)
+        if not is_partial:
+            _check_required(parser, values)
+    except OptionError as error:
+        end = "" if str(error).endswith("?") else "."
+        fail(f"{error}{end} See: {parser.shown_by}")
+    arguments = {name: value for name, value in values.items() if "." not in name}
+    with checked_settings():
+        for group in parser.groups:
+            if "." not in group:
+                arguments[group] = _built(parser, group, values)
+    named = {f"{k}_" if keyword.iskeyword(k) else k: value for k, value in arguments.items()}
+    return as_streams(parser.function, named)
+
+
+def _values(parser: Parser, argv: Sequence[str]) -> dict[str, Any]:
+    """Return the value of every option by its full name; the command line overrides files.
+
+    Raises:
+        OptionError: If an option is unknown, or its value has another type.
+        InputError: If a file of options cannot be read.
+    """
+    aliases = {**parser.command.aliases, **parser.command.second_names}
+    given = given_options(renamed(argv, aliases), parser.every_option)
+    by_dest = {each.option.dest: each for each in given}
+    if "help" in by_dest:
+        print(parser.format_help(), end="")
+        raise SystemExit(0)
+    for name in ("quiet", "verbose"):
+        if name in by_dest:  # another step reads the whole name
+            raise OptionError(f"write --{name} in full")
+    options = {option.dest: option for option in parser.options}
+    files = OptionFiles(options, parser.groups, aliases)
+    values = {name: None if each.is_required else each.default for name, each in options.items()}
+    for each in sorted(given, key=lambda each: each.option.dest != "config"):
+        for setting in _settings(each, files):
+            values[setting.option.dest] = _checked(setting, values)
+    if "print_config" in by_dest:
+        _print_config(parser, values, by_dest["print_config"].words)
+    return values
+
+
+def _settings(given: Given, files: OptionFiles) -> Iterator[Setting]:
+    """Yield the options that one option of the command line sets."""
+    option = given.option
+    if option.dest == "config":
+        yield from files.settings(read_yaml(Path(given.words[0])))
+    elif option.dest in files.groups:
+        yield from files.recipe(option.dest, given.words[0])
+    elif option.hint is not None:
+        is_several = given.most is None
+        value = value_of(option, given.words) if is_several else given.words[0]
+        yield Setting(option, value, "", given.key)
+
+
+def _checked(setting: Setting, values: Mapping[str, Any]) -> object:
+    """Return a value as the type of its option.
+
+    Raises:
+        OptionError: If it has another type.
+    """
+    option, value, location, key = setting
+    if value is None and (option.is_required or option.default is None):
+        return None
+    if key:
+        before = values[option.dest]
+        value = {**(before if isinstance(before, Mapping) else {}), key: value}
+    elif option.item_type and not option.single_types and not isinstance(value, list) and location:
+        value = [value]
+    try:
+        return typed(value, option.hint)
+    except ValueError as error:
+        raise OptionError(wrong_value(option, error.args[0], location)) from None
+
+
+def _check_required(parser: Parser, values: Mapping[str, object]) -> None:
+    missing = [
+        option.long_name
+        for option in parser.options
+        if option.is_required and values[option.dest] is None
+    ]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise OptionError(f"{listed_words(missing, last='and')} {verb} required")
+
+
+def _built(parser: Parser, group: str, values: Mapping[str, Any]) -> Any:
+    """Return the settings of a group with those in it."""
+    given = {}
+    for name in parser.groups:
+        if name.rpartition(".")[0] == group:
+            given[name.rpartition(".")[2]] = _built(parser, name, values)
+    for name, value in values.items():
+        if name.rpartition(".")[0] == group:
+            given[name.rpartition(".")[2]] = value
+    return dataclasses.replace(parser.groups[group].default, **given)
+
+
+def _print_config(parser: Parser, values: Mapping[str, Any], flags: Sequence[str]) -> None:
+    """Print the options as YAML, and exit."""
+    skipped = {flag for text in flags for flag in text.split(",") if flag}
+    if wrong := skipped - FLAGS:
+        raise OptionError(f"--print_config: found {min(wrong)!r}, expected {', '.join(FLAGS)}")
+    tree: dict[str, Any] = {}
+    for option in parser.options:
+        value = values[option.dest]
+        is_default = value == option.default or (value is None and option.is_required)
+        if (is_default and "skip_default" in skipped) or (value is None and skipped - {"skip_default"}):
+            continue
+        *groups, last = option.dest.split(".")
+        branch = tree
+        for group in groups:
+            branch = branch.setdefault(group, {})
+        branch[last] = _plain(value)
+    print(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True), end="")
+    raise SystemExit(0)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as YAML has it."""
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return value
