@@ -111,9 +111,10 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 def yaml_decimal(text: str) -> float | None:
     """Return a number as YAML writes it (`.inf`), None for any other text and for `1e999`."""
-    text = re.sub(r"\.(?=inf|nan)", "", text.lower())
-    value = decimal_number(text)
-    return None if value is not None and math.isinf(value) and "inf" not in text else value
+    plain = re.sub(r"\.(?=inf|nan)", "", text.lower())
+    value = decimal_number(plain)
+    is_number = value is not None and (math.isfinite(value) or plain != text.lower())
+    return value if is_number else None
 
 
 for _name, (_pattern, _first) in _SCALARS.items():

@@ -1,5 +1,6 @@
 """The YAML files of options: those of `--config`, and of one group of settings (`--model FILE`)."""
 
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,18 +36,23 @@ class OptionFiles:
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names of options -> their names."""
 
-    def recipe(self, group: str, word: str) -> Iterator[Setting]:
+    def recipe(self, group: str, word: str, name: str) -> Iterator[Setting]:
         """Yield the options of a group from the name of a file, or from YAML in place of it.
+
+        Args:
+            name: What named the file, for messages.
 
         Raises:
             OptionError, InputError: As `settings`; if there is no such file.
         """
         if word.startswith("{"):
-            yield from self.settings(parse_yaml(word, f"--{group}"), group)
-        elif Path(word).is_file():
+            yield from self.settings(parse_yaml(word, name), group)
+        elif os.path.isfile(word):
             yield from self.settings(read_yaml(Path(word)), group)
         else:
-            raise OptionError(f"--{group} {shortened(word)}: {self._expected(group)}")
+            such_as = next(option for option in self.options if option.startswith(f"{group}."))
+            found = f"{name} {shortened(word)}"
+            raise OptionError(f"{found}: expected a YAML file of options, such as --{such_as}")
 
     def settings(self, file: YamlFile, group: str = "") -> Iterator[Setting]:
         """Yield the options in a file.
@@ -66,15 +72,13 @@ class OptionFiles:
             if name in self.options:
                 yield Setting(self.options[name], value, location)
             elif name in self.groups:
-                if not isinstance(value, Mapping):
-                    raise OptionError(f"{location}: {name}: {self._expected(name)}")
-                yield from self._settings(value, file, name, (*path, key))
+                if isinstance(value, Mapping):
+                    yield from self._settings(value, file, name, (*path, key))
+                elif value is not None:
+                    recipe = Path(file.name).parent / str(value)
+                    yield from self.recipe(name, str(recipe), f"{location}: {name}")
             elif mapping in self.options and self.options[mapping].is_mapping:
                 yield Setting(self.options[mapping], value, location, inner)
             else:
                 near = re.sub(r"--([\w.]+)", r"'\1'", like_option(name, self.options))
                 raise OptionError(f"{location}: unknown option {name!r}{near}")
-
-    def _expected(self, group: str) -> str:
-        such_as = next(name for name in self.options if name.startswith(f"{group}."))
-        return f"expected a YAML file of options, such as --{such_as}"

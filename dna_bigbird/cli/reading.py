@@ -85,7 +85,7 @@ def _settings(given: Given, files: OptionFiles) -> Iterator[Setting]:
     if option.dest == "config":
         yield from files.settings(read_yaml(Path(given.words[0])))
     elif option.dest in files.groups:
-        yield from files.recipe(option.dest, given.words[0])
+        yield from files.recipe(option.dest, given.words[0], option.long_name)
     elif option.hint is not None:
         is_several = given.most is None
         value = value_of(option, given.words) if is_several else given.words[0]

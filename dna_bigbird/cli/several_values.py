@@ -27,6 +27,7 @@ _FROM_TEXT: dict[object, Callable[[str], object]] = {
     Path: Path,
 }
 """Function of a text that returns a value of the type, or None."""
+_TAKEN = {float: (float, int)}
 
 
 def typed(value: object, hint: object) -> Any:
@@ -40,8 +41,12 @@ def typed(value: object, hint: object) -> Any:
         >>> typed("[1, 2]", list[int]), typed("2", int | None), typed("null", int | None)
         ([1, 2], 2, None)
     """
+    parts = sorted(parts_of(hint), key=lambda part: part is not types.NoneType)
+    for part in parts:
+        if is_list(part) or typing.get_origin(part) is dict:
+            value = value if (items := parsed(value, list if is_list(part) else dict)) is None else items
     wrong = value
-    for part in sorted(parts_of(hint), key=_reading_order):
+    for part in parts:
         try:
             return _of_type(value, part)
         except ValueError as error:
@@ -49,34 +54,24 @@ def typed(value: object, hint: object) -> Any:
     raise ValueError(wrong)
 
 
-def _reading_order(part: object) -> int:
-    """Return 0 for types of several values, 1 for nothing and 2 for others."""
-    return 0 if typing.get_origin(part) in (list, tuple, dict) else 1 + (part is not types.NoneType)
-
-
-def _of_type(value: object, part: object) -> object:
+def _of_type(value: Any, part: Any) -> object:
     """Return a value as a type that is no union, or raise ValueError with what is wrong."""
     origin, inner = typing.get_origin(part), typing.get_args(part)
-    if origin is typing.Literal:
-        found = [each for each in inner if type(each) is type(value) and each == value]
-    elif is_list(part):
-        items = parsed(value, list)
-        found = [] if items is None else [origin(typed(item, inner[0]) for item in items)]
-    elif origin is dict:
-        items = parsed(value, dict)
-        found = [] if items is None else [{k: typed(item, inner[1]) for k, item in items.items()}]
-    elif part is types.NoneType:
-        found = [None] if value is None or str(value).lower() in ("null", "~") else []
-    elif part in (float, int) and type(value) is int:
-        found = [part(value)]
-    elif type(value) is part or (part is Path and isinstance(value, Path)):
-        found = [value]
-    else:
-        read = _FROM_TEXT[part](value) if isinstance(value, str) and part in _FROM_TEXT else None
-        found = [] if read is None else [read]
-    if not found:
-        raise ValueError(value)
-    return found[0]
+    if origin is dict and isinstance(value, dict):
+        return {key: typed(each, inner[1]) for key, each in value.items()}
+    if is_list(part) and isinstance(value, list):
+        return origin(typed(each, inner[0]) for each in value)
+    if origin is typing.Literal and any(type(each) is type(value) and each == value for each in inner):
+        return value
+    if part is types.NoneType and (value is None or str(value).lower() in ("null", "~")):
+        return None
+    if isinstance(value, str) and part in _FROM_TEXT:
+        if (read := _FROM_TEXT[part](value)) is not None:
+            return read
+    elif isinstance(part, type) and isinstance(value, _TAKEN.get(part, part)):
+        if isinstance(value, bool) == (part is bool):
+            return part(value)
+    raise ValueError(value)
 
 
 def value_of(option: CommandOption, words: list[str]) -> object:
