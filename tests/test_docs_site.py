@@ -70,7 +70,7 @@ def test_every_option_of_a_command_is_in_its_section(staged, name):
         rf"^## {name}$(.*?)(?=^## |\Z)", "\n".join(pages), flags=re.MULTILINE | re.DOTALL
     )
     parser, _ = build_parser(name, [])
-    shown = parser.format_help().replace(" \b", "")  # as a terminal shows it
+    shown = parser.format_help()
     options = re.findall(r"^  (?:-\w\b.*?, )?(--[\w.]+)", shown, flags=re.M)
     entries = re.findall(r"^````\{option\} (.*)$", section, flags=re.MULTILINE)
     names = {word for entry in entries for word in re.findall(r"(?<!\S)--[\w.]+", entry)}

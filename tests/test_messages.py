@@ -14,7 +14,6 @@ from dna_bigbird.choices import ChoiceError
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import parsers_of
-from dna_bigbird.cli.parser_internals import option_names
 from dna_bigbird.cli.streams import PrintableStream
 from dna_bigbird.errors import InputError, OutputError, command_line, note
 from dna_bigbird.messages import LONGEST_MESSAGE, for_reader, printable, short_enough, with_options
@@ -97,7 +96,7 @@ def strings_of(path: Path) -> list[str]:
 
 def test_every_option_in_a_text_of_the_package_is_one_of_some_command():
     parsers = [parser for name in every_command() for parser in parsers_of(name)]
-    options = set().union(*map(option_names, parsers))
+    options = set().union(*(parser.option_names for parser in parsers))
     options |= {option.rpartition(".")[2] for option in options} | OF_OTHER_PROGRAMS
     unknown = set()
     for path in PACKAGE.rglob("*.py"):

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.cli.commands import GROUPS
-from dna_bigbird.cli.parser import build_parser, parse_words, renamed
+from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.reading import read_arguments
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "config" / "README.md"]
@@ -36,7 +37,7 @@ def test_dna_bigbird_commands_parse(page, line):
         return
     depth = 2 if words[0] in GROUPS else 1
     parser, _ = build_parser(" ".join(words[:depth]), words[depth:])
-    parser.instantiate(parse_words(parser, renamed(words[depth:])))
+    read_arguments(parser, words[depth:])
 
 
 @pytest.mark.parametrize(("page", "line"), of("make"))

@@ -67,7 +67,9 @@ def names_of(option: CommandOption) -> str:
         return value_name(option) if choices_in(option.hint) else option.dest
     (first, *others), is_path = alternatives(option.hint), Path in _alternatives(option.hint)
     value = "[ITEM,...]" if is_list(first) and not others and not is_path else value_name(option)
-    return ", ".join(f"{name}{'' if value[:2] == '[=' else ' '}{value}".rstrip() for name in option.names)
+    return ", ".join(
+        f"{name}{'' if value[:2] == '[=' else ' '}{value}".rstrip() for name in option.names
+    )
 
 
 def text_of(option: CommandOption) -> str:

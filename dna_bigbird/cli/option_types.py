@@ -61,7 +61,9 @@ class CommandOption:
     @property
     def item_type(self) -> object | None:
         """The type of the items of an option that takes a list, None for other options."""
-        return next((typing.get_args(part)[0] for part in parts_of(self.hint) if is_list(part)), None)
+        return next(
+            (typing.get_args(part)[0] for part in parts_of(self.hint) if is_list(part)), None
+        )
 
     @property
     def single_types(self) -> tuple:

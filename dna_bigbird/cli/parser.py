@@ -61,12 +61,16 @@ class Parser:
         """The names of all options, without dashes."""
         return {name.lstrip("-") for option in self.every_option for name in option.names}
 
-    def add(self, option: Option, default: object, group: str = "", names: Sequence[str] = ()) -> None:
+    def add(
+        self, option: Option, default: object, group: str = "", names: Sequence[str] = ()
+    ) -> None:
         """Add an option, or the group of options that a dataclass is."""
         dest = f"{group}.{option.name}" if group else option.name
         settings = without_annotations(option.hint)
         if not is_dataclass(settings):
-            self.options.append(CommandOption(dest, tuple(names), option.help, option.hint, default))
+            self.options.append(
+                CommandOption(dest, tuple(names), option.help, option.hint, default)
+            )
             return
         default = settings() if default is REQUIRED else default
         self.groups[dest] = Settings(option.help.rstrip("."), default)

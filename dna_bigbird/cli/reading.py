@@ -23,9 +23,7 @@ FLAGS = {"skip_default", "skip_null", "skip_unset"}
 """What --print_config leaves out."""
 
 
-def read_arguments(
-    parser: Parser, argv: Sequence[str], is_partial: bool = False
-) -> dict[str, Any]:
+def read_arguments(parser: Parser, argv: Sequence[str], is_partial: bool = False) -> dict[str, Any]:
     """Return the arguments for the function of a command.
 
     A wrong option ends the program with one line and status 2.
@@ -144,7 +142,9 @@ def _print_config(parser: Parser, values: Mapping[str, Any], flags: Sequence[str
     for option in parser.options:
         value = values[option.dest]
         is_default = value == option.default or (value is None and option.is_required)
-        if (is_default and "skip_default" in skipped) or (value is None and skipped - {"skip_default"}):
+        if (is_default and "skip_default" in skipped) or (
+            value is None and skipped - {"skip_default"}
+        ):
             continue
         *groups, last = option.dest.split(".")
         branch = tree

@@ -27,7 +27,7 @@ _FROM_TEXT: dict[object, Callable[[str], object]] = {
     Path: Path,
 }
 """Function of a text that returns a value of the type, or None."""
-_TAKEN = {float: (float, int)}
+_TAKEN = {float: (float, int), Path: (type(Path()),)}
 
 
 def typed(value: object, hint: object) -> Any:
@@ -44,7 +44,11 @@ def typed(value: object, hint: object) -> Any:
     parts = sorted(parts_of(hint), key=lambda part: part is not types.NoneType)
     for part in parts:
         if is_list(part) or typing.get_origin(part) is dict:
-            value = value if (items := parsed(value, list if is_list(part) else dict)) is None else items
+            value = (
+                value
+                if (items := parsed(value, list if is_list(part) else dict)) is None
+                else items
+            )
     wrong = value
     for part in parts:
         try:
@@ -61,16 +65,17 @@ def _of_type(value: Any, part: Any) -> object:
         return {key: typed(each, inner[1]) for key, each in value.items()}
     if is_list(part) and isinstance(value, list):
         return origin(typed(each, inner[0]) for each in value)
-    if origin is typing.Literal and any(type(each) is type(value) and each == value for each in inner):
+    if origin is typing.Literal and any(
+        type(each) is type(value) and each == value for each in inner
+    ):
         return value
     if part is types.NoneType and (value is None or str(value).lower() in ("null", "~")):
         return None
     if isinstance(value, str) and part in _FROM_TEXT:
         if (read := _FROM_TEXT[part](value)) is not None:
             return read
-    elif isinstance(part, type) and isinstance(value, _TAKEN.get(part, part)):
-        if isinstance(value, bool) == (part is bool):
-            return part(value)
+    elif type(value) in _TAKEN.get(part, (part,)):
+        return part(value)
     raise ValueError(value)
 
 

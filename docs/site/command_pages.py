@@ -1,6 +1,5 @@
 """Pages of the commands: what `dna-bigbird COMMAND --help` prints, from the parsers themselves."""
 
-import argparse
 import inspect
 import re
 import textwrap
@@ -9,42 +8,33 @@ from collections.abc import Iterator
 from prose import escaped, prose
 
 from dna_bigbird.cli.commands import ABOUT_GROUPS, SECTIONS, find_command
-from dna_bigbird.cli.help import HelpFormatter
-from dna_bigbird.cli.parser import build_parser
-from dna_bigbird.cli.parser_internals import actions_in, groups_of, invocations
-
-GENERAL = ("options", "positional arguments")
-"""Groups without a heading."""
+from dna_bigbird.cli.help import names_of, option_groups, text_of, usage
+from dna_bigbird.cli.option_types import CommandOption
+from dna_bigbird.cli.parser import Parser, build_parser
 
 
-def option(names: str, action: argparse.Action, formatter: HelpFormatter) -> str:
+def option(each: CommandOption) -> str:
     """Return the entry of an option: its names with the value, and its text with the default."""
-    text = formatter.help_text(action).replace("%(default)s", str(action.default))
-    names = names.replace(" \b", "")  # as a terminal shows it
-    return f"````{{option}} {names}\n{escaped(text.replace('%%', '%'))}\n````\n"
+    return f"````{{option}} {names_of(each)}\n{escaped(text_of(each))}\n````\n"
 
 
-def options(parser: argparse.ArgumentParser) -> Iterator[str]:
+def options(parser: Parser) -> Iterator[str]:
     """Yield the groups of options with their headings."""
-    formatter, names = HelpFormatter(parser.prog), invocations(parser)
-    for group in groups_of(parser):
-        shown = [each for each in actions_in(group) if each.help != argparse.SUPPRESS]
-        if shown and group.title not in GENERAL:
-            yield f"**{escaped(' '.join(group.title.split()))}**\n"
-        for action in shown:
-            yield option(names[action], action, formatter)
+    for title, each in option_groups(parser):
+        if title != "options":
+            yield f"**{escaped(' '.join(title.split()))}**\n"
+        yield from map(option, each)
 
 
 def command(name: str) -> str:
     """Return the help of a command."""
     parser, _ = build_parser(name, [])
-    words = " ".join(parser.format_usage().split())
-    usage = textwrap.fill(words, 80, subsequent_indent="    ", break_on_hyphens=False)
-    examples = inspect.cleandoc((parser.epilog or "").partition("\n")[2])
+    line = textwrap.fill(usage(parser), 80, subsequent_indent="    ", break_on_hyphens=False)
+    examples = inspect.cleandoc(parser.epilog.partition("\n")[2])
     block = f"\nExamples:\n\n```sh\n{examples}\n```\n" if examples else ""
     return (
-        f"## {name}\n\n```{{program}} {parser.prog}\n```\n\n```text\n{usage}\n```\n\n"
-        f"{prose(parser.description or '')}\n{block}\n" + "\n".join(options(parser))
+        f"## {name}\n\n```{{program}} {parser.prog}\n```\n\n```text\n{line}\n```\n\n"
+        f"{prose(parser.description)}\n{block}\n" + "\n".join(options(parser))
     )
 
 

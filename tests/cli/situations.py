@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import build_parser
-from dna_bigbird.cli.parser_internals import actions_of, has_type, type_of
 from dna_bigbird.paths import WRITTEN, Role, _marks_of, roles_of
 from dna_bigbird.result_folders import ResultFolder, atomic_directory
 from dna_bigbird.suffixes import Form
@@ -70,10 +69,9 @@ class Command(NamedTuple):
 def command_of(name: str) -> Command:
     """The command of a name."""
     parser, function = build_parser(name)
-    actions = [action for action in actions_of(parser) if has_type(action)]
     return Command(
         name,
-        [Option(a.dest, type_of(a), a.required, not a.option_strings) for a in actions],
+        [Option(o.dest, o.hint, o.is_required, not o.names) for o in parser.options],
         {option.rstrip("_"): role for option, role in roles_of(function).items()},
         {option.rstrip("_"): form for option, form in _marks_of(function, Form).items()},
     )

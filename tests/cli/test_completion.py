@@ -8,9 +8,9 @@ import pytest
 
 from dna_bigbird.cli.commands import COMMANDS, GROUPS
 from dna_bigbird.cli.completion import plain_parser
+from dna_bigbird.cli.help import GENERAL
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import parsers_of
-from dna_bigbird.cli.parser_internals import option_names
 
 ASK = """
 source "$1"; shift
@@ -84,8 +84,10 @@ def test_every_option_of_every_command_is_there():
         assert list(members) == list(GROUPS[group])
         commands |= {f"{group} {name}": plain for name, plain in members.items()}
     for name, plain in commands.items():
-        expected = set().union(*(option_names(parser) for parser in parsers_of(name)))
-        assert option_names(plain) == {each for each in expected if each[-1] != "+"}, name
+        options = [each for parser in parsers_of(name) for each in (*parser.options, *GENERAL)]
+        expected = {option.names or (option.dest,) for option in options}
+        shown = {tuple(action.option_strings) or (action.dest,) for action in plain._actions}
+        assert shown == expected, name
 
 
 def choices(parser):

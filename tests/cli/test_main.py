@@ -8,7 +8,7 @@ import pytest
 from dna_bigbird import __version__
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import build_parser, main
-from dna_bigbird.cli.parser_internals import actions_of
+from dna_bigbird.cli.reading import read_arguments
 
 EVERY = list(every_command())
 
@@ -18,8 +18,8 @@ def test_every_command_has_help_for_every_option(command):
     parser, _ = build_parser(command)
     text = parser.format_help()
     assert len(text) > 200
-    for action in actions_of(parser):
-        assert action.help, f"{command} {action.dest} has no help text"
+    for option in parser.options:
+        assert option.help, f"{command} {option.dest} has no help text"
 
 
 def test_unknown_command_is_one_line_and_status_2(capsys):
@@ -65,7 +65,7 @@ def test_a_switch_may_stand_alone():
         (["--build_native", "true"], True),
         (["--build_native=false"], False),
     ):
-        assert parser.parse_args(arguments).build_native is expected
+        assert read_arguments(parser, arguments)["build_native"] is expected
 
 
 def test_module_and_script_agree():

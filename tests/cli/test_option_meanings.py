@@ -4,7 +4,6 @@ The name of a nested option is its last part: `--split.seed` is a seed, `--head.
 `option_meanings.yaml` lists the names whose descriptions differ between commands.
 """
 
-import argparse
 import re
 from collections import defaultdict
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ import yaml
 from dna_bigbird.cli.commands import Command, every_command
 from dna_bigbird.cli.help import GENERAL
 from dna_bigbird.cli.parser import parser_of, parsers_of
-from dna_bigbird.cli.parser_internals import actions_of
 
 TABLE = Path(__file__).with_name("option_meanings.yaml")
 
@@ -35,11 +33,6 @@ class Use:
     description: str
 
 
-def name_of(action: argparse.Action) -> str:
-    """The name of an option; those that are no setting, such as --quiet, have no other one."""
-    return action.option_strings[-1][2:] if action.dest == argparse.SUPPRESS else action.dest
-
-
 def uses_in(parsers) -> dict[str, dict[str, set[Use]]]:
     """Name of each option -> each of its meanings -> where it has that meaning.
 
@@ -48,10 +41,9 @@ def uses_in(parsers) -> dict[str, dict[str, set[Use]]]:
     """
     found = defaultdict(lambda: defaultdict(set))
     for command, parser in parsers:
-        for action in actions_of(parser):
-            if action.dest not in GENERAL and action.help != argparse.SUPPRESS:
-                use = Use(f"{command} --{name_of(action)}", " ".join(action.help.split()))
-                found[name_of(action).rpartition(".")[2]][meaning(action.help)].add(use)
+        for option in (*parser.options, *GENERAL):
+            use = Use(f"{command} --{option.dest}", " ".join(option.help.split()))
+            found[option.dest.rpartition(".")[2]][meaning(option.help)].add(use)
     return found
 
 

@@ -5,19 +5,16 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.cli.option_types import item_type
-from dna_bigbird.cli.option_words import joined
-from dna_bigbird.cli.parser import build_parser, parse_words, renamed
-from dna_bigbird.cli.parser_internals import actions_of
+from dna_bigbird.cli.option_words import given_options
+from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.cli.several_values import split_items
 
 
 def read(command: str, *words: str, option: str) -> object:
     """Return the value of one option after all the words of a command are read."""
     parser, _ = build_parser(command, words)
-    for action in actions_of(parser):
-        action.required = False
-    return parser.instantiate(parse_words(parser, renamed(list(words))))[option]
+    return read_arguments(parser, list(words), is_partial=True)[option]
 
 
 FORMS = {
@@ -127,19 +124,21 @@ def test_one_value_too_many(argv, message, capsys):
     assert error.count("\n") == 1
 
 
-def test_other_arguments_stay_as_they_are():
+def test_words_belong_to_the_option_before_them_or_to_none():
     parser, _ = build_parser("info")
-    words = ["--labels", "x", "bundle", "--verify", "true"]
-    assert joined(words, parser) == words
+    words = ["--format", "json", "bundle", "--verify", "true"]
+    given = given_options(words, parser.every_option)
+    found = {each.option.dest: each.words for each in given}
+    assert found == {"path": ["bundle"], "format": ["json"], "verify": ["true"]}
 
 
 def test_a_switch_before_an_argument_without_a_name():
-    parser, _ = build_parser("info")
-    assert joined(["--verify", "bundle"], parser) == ["--verify=true", "bundle"]
-    assert read("info", "--verify", "bundle", option="path") == Path("bundle")
+    words = ["--verify", "bundle"]
+    assert read("info", *words, option="path") == Path("bundle")
+    assert read("info", *words, option="verify") is True
 
 
 def test_list_options_of_every_command_are_recognised():
     parser, _ = build_parser("compare-heads")
-    several = {action.dest for action in actions_of(parser) if item_type(action)}
+    several = {option.dest for option in parser.options if option.item_type}
     assert several == {"runs", "data", "labels"}

@@ -8,7 +8,6 @@ import pytest
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import parsers_of
-from dna_bigbird.cli.parser_internals import option_names
 
 USED = r"dna-bigbird: time: [\d.]+ s; processor: [\d.]+ s; peak memory: [\d,]+ MiB\n"
 
@@ -91,7 +90,7 @@ def test_print_config_does_not_contain_them(capsys):
 @pytest.mark.parametrize("command", list(every_command()))
 def test_every_command_has_them(command):
     for parser in parsers_of(command):
-        assert {"q", "quiet", "v", "verbose"} <= option_names(parser)
+        assert {"q", "quiet", "v", "verbose"} <= parser.option_names
 
 
 def test_quiet_is_quiet_below_python_too(fasta, tmp_path, capfd):

@@ -7,8 +7,8 @@ import pytest
 
 from dna_bigbird.cli.commands import COMMANDS, GROUPS, every_command
 from dna_bigbird.cli.main import main
-from dna_bigbird.cli.parser import build_parser, parse_words, parsers_of
-from dna_bigbird.cli.parser_internals import actions_of, type_of
+from dna_bigbird.cli.parser import build_parser, parsers_of
+from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.errors import InputError
 
 OF_THE_PARSER = ("Parser key", "Union", "ubtypes", "Literal", "<class", "typehint", "Namespace")
@@ -115,20 +115,21 @@ def test_every_option_of_every_command(command, capsys):
     words = {int: "a whole number", float: "a number", bool: "true or false"}
     checked = set()
     for parser in parsers_of(command)[:2]:
-        for action in actions_of(parser):
-            hint = type_of(action)
+        for option in parser.options:
+            hint = option.hint
             choices = list(dict.fromkeys(choices_of(hint)))
             plain = {words[each] for each in (hint, *typing.get_args(hint)) if each in words}
-            if action.dest in checked or not (choices or plain):
+            if option.dest in checked or not (choices or plain):
                 continue
-            checked.add(action.dest)
-            names = [name for name in action.option_strings if name[-1] != "+"]
+            checked.add(option.dest)
             with pytest.raises(SystemExit, match=r"^2$"):
-                parse_words(parser, [f"{names[-1]}=~wrong~"] if names else ["~wrong~"])
+                read_arguments(
+                    parser, [f"{option.names[-1]}=~wrong~"] if option.names else ["~wrong~"]
+                )
             text = capsys.readouterr().err
             shown = f"one of {', '.join(choices)}" if choices[1:] else "".join(choices or plain)
             assert re.search(
-                rf"(--{action.dest}|[A-Z]+): found '~wrong~', expected {shown}[.;]", text
+                rf"(--{option.dest}|[A-Z]+): found '~wrong~', expected {shown}[.;]", text
             )
             assert not [each for each in OF_THE_PARSER if each in text]
 
@@ -137,7 +138,7 @@ def test_the_matrix_has_rows():
     """Most commands have a choice or a number."""
     counted = 0
     for command in every_command():
-        hints = [type_of(action) for action in actions_of(parsers_of(command)[0])]
+        hints = [option.hint for option in parsers_of(command)[0].options]
         counted += any(choices_of(hint) or hint in (int, float) for hint in hints)
     assert counted > 30
 
@@ -203,8 +204,8 @@ def test_help_of_a_group_in_every_form(group, capsys):
 @pytest.mark.parametrize("command", [name for name in every_command()])
 def test_o_is_output(command):
     for parser in parsers_of(command):
-        short = [action for action in actions_of(parser) if "-o" in action.option_strings]
-        outputs = [action for action in actions_of(parser) if action.dest == "output"]
+        short = [option for option in parser.options if "-o" in option.names]
+        outputs = [option for option in parser.options if option.dest == "output"]
         assert short == outputs
 
 
@@ -222,9 +223,7 @@ WITH_GENOME = ("predict", "embed", "score-variants", "mutagenesis", "attribute")
 def test_genome_is_a_second_name_of_fasta(command, capsys):
     parser = parsers_of(command)[0]
     for name in ("--genome", "--fasta"):
-        for action in actions_of(parser):
-            action.required = False
-        assert str(parse_words(parser, [name, "a.fa"]).fasta) == "a.fa"
+        assert str(read_arguments(parser, [name, "a.fa"], is_partial=True)["fasta"]) == "a.fa"
     assert "--fasta PATH, --genome PATH" in parser.format_help()
 
 
@@ -279,7 +278,7 @@ def test_a_plain_number_is_taken(value, capsys):
 
 
 def with_a_seed(name: str) -> bool:
-    return "seed" in {each.dest for each in actions_of(parsers_of(name)[0])}
+    return "seed" in {each.dest for each in parsers_of(name)[0].options}
 
 
 @pytest.mark.parametrize("name", [*every_command()])

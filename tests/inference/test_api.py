@@ -11,7 +11,6 @@ import pytest
 import dna_bigbird.inference as api
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import build_parser
-from dna_bigbird.cli.parser_internals import option_names
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute
 
@@ -54,8 +53,8 @@ def test_the_command_is_the_function(command):
     parameters = set(inspect.signature(function).parameters) - {"compute"}
     compute = {field.name for field in dataclasses.fields(Compute)}
     python_only = {"sequences", "progress"}
-    assert option_names(parser) >= (parameters | compute) - python_only
-    assert not option_names(parser) & python_only
+    assert parser.option_names >= (parameters | compute) - python_only
+    assert not parser.option_names & python_only
 
 
 def test_the_old_name_of_an_option_is_not_shown_but_works(capsys):

@@ -4,7 +4,8 @@ import shlex
 
 import yaml
 
-from dna_bigbird.cli.parser import build_parser, parse_words, renamed
+from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.pipeline.long_attention.names import job_names
 from dna_bigbird.pipeline.long_attention.plan import Plan
 from tests.workflow.test_bench_dag import commands
@@ -21,7 +22,7 @@ def options_of(command):
     """Return the options of a command by name, and check that the program understands it."""
     name, *words = shlex.split(command)
     parser, _ = build_parser(name, words)
-    parser.instantiate(parse_words(parser, renamed(words)))
+    read_arguments(parser, words)
     return {
         name.removeprefix("--"): value for name, value in zip(words[::2], words[1::2], strict=True)
     }

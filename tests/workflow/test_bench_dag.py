@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dna_bigbird.cli.parser import build_parser, parse_words, renamed
+from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.reading import read_arguments
 from tests.pipeline.bench.label_runs import TASKS, write_suite
 
 GUE = {f"GUE/{name}/train.csv": "sequence,label\nACGT,0\n" for name in ("EMP/H3", "EMP/H4")}
@@ -36,7 +37,7 @@ def options_of(command: str) -> dict[str, str]:
     """Return the options of a command by name, and check that the program understands it."""
     first, second, *words = shlex.split(command)
     parser, _ = build_parser(f"{first} {second}", words)
-    parser.instantiate(parse_words(parser, renamed(words)))
+    read_arguments(parser, words)
     return {
         name.removeprefix("--"): value for name, value in zip(words[::2], words[1::2], strict=True)
     }

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.bundles.bundled import ENCODER
-from dna_bigbird.cli.parser import build_parser, parse_words, renamed
+from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.reading import read_arguments
 
 ROOT = Path(__file__).parents[2]
 
@@ -80,7 +81,7 @@ def test_every_command_is_understood(workflow, config, target):
     for command in workflow.commands_of(output.replace(" >> logs", " > logs")):
         name, *words = shlex.split(command)
         parser, _ = build_parser(name)
-        parser.instantiate(parse_words(parser, renamed(words)))
+        read_arguments(parser, words)
 
 
 def test_a_config_replaces_the_demos(workflow):

@@ -8,7 +8,8 @@ import jsonschema
 import pytest
 import yaml
 
-from dna_bigbird.cli.parser import build_parser, parse_words, renamed
+from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.reading import read_arguments
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
@@ -232,7 +233,7 @@ def test_every_command_is_understood(workflow, names):
     for command in commands:
         first, *words = shlex.split(command.removeprefix("keep_log "))
         parser, _ = build_parser(first)
-        parser.instantiate(parse_words(parser, renamed(words)))
+        read_arguments(parser, words)
 
 
 @pytest.mark.slow

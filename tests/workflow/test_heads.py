@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dna_bigbird.cli.parser import build_parser, parse_words, renamed
+from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.models.encoder_changes import EncoderChanges
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +67,7 @@ def test_every_command_is_understood(planned):
     for command in planned[1]:
         name, *words = shlex.split(command)
         parser, _ = build_parser(name)
-        parser.instantiate(parse_words(parser, renamed(words)))
+        read_arguments(parser, words)
 
 
 def test_a_variant_changes_what_it_names_and_nothing_else(planned):
@@ -275,7 +276,7 @@ def test_encoders_of_variants_without_pretraining(workflow):
     for command in (probe, low):
         name, *words = shlex.split(command)
         parser, _ = build_parser(name)
-        parser.instantiate(parse_words(parser, renamed(words)))
+        read_arguments(parser, words)
     alone = plan(workflow, "table6", heads={"heads": heads, "table6": ["bases"]})
     assert "pretrain" not in workflow.jobs_of(alone)
     heads["bases"]["from_scratch"] = True

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dna_bigbird.cli.parser import build_parser, parse_words, renamed
+from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.datasets.text.registry import tasks
 from dna_bigbird.report.text.published_text import published_tables
 
@@ -89,7 +90,7 @@ def test_every_command_is_understood(planned, config, monkeypatch):
         name = f"{first} {second}"
         seen.add(second)
         parser, _ = build_parser(name, words)
-        parser.instantiate(parse_words(parser, renamed(words)))
+        read_arguments(parser, words)
     assert seen >= {"pretrain", "train", "evaluate", "tables"}
     trained = {
         re.search(r"--task (\S+)", command)[1] for command in found if "text train" in command
@@ -293,7 +294,7 @@ def test_table_1_trains_every_pattern_with_every_seed(new_workflow, config, monk
     for command in found:
         first, second, *words = shlex.split(command)
         parser, _ = build_parser(f"{first} {second}", words)
-        settings = parser.instantiate(parse_words(parser, renamed(words)))
+        settings = read_arguments(parser, words)
         output = str(settings.output)
         training = re.search(r"/table1/(\w+)/seed(\d)/", output)
         if second == "pretrain":

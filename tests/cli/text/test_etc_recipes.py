@@ -1,10 +1,12 @@
 """The recipes of BigBird-ETC against the paper's Tables 8, 12 and 13 and the epochs and rates of the ETC code."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dna_bigbird.cli.main import build_parser
+from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.models.etc_config import EtcConfig
 
 CONFIGS = Path(__file__).parents[3] / "config" / "text" / "etc"
@@ -26,7 +28,7 @@ QUESTIONS = {
 def settings(command, name, needed):
     argv = [f"--config={CONFIGS / name}.yaml", *needed.split()]
     parser, _ = build_parser(command, argv)
-    return parser.instantiate(parser.parse_args(argv))
+    return SimpleNamespace(**read_arguments(parser, argv))
 
 
 def test_every_recipe_is_checked():

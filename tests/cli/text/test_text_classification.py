@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.cli.main import build_parser, main
+from dna_bigbird.cli.reading import read_arguments
 from tests.text_bundle import write_text_bundle
 
 CONFIGS = Path(__file__).parents[3] / "config/text"
@@ -21,7 +23,7 @@ def settings_of(*files: str):
     """The settings of recipes, which name the task."""
     argv = [*(f"--config={CONFIGS / file}.yaml" for file in files), *PATHS]
     parser, _ = build_parser("text train", argv)
-    return parser.instantiate(parser.parse_args(argv))
+    return SimpleNamespace(**read_arguments(parser, argv))
 
 
 @pytest.mark.parametrize(

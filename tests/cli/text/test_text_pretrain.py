@@ -9,6 +9,7 @@ import sentencepiece
 import torch
 
 from dna_bigbird.cli.main import build_parser, main
+from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.inference import load_bundle
 
 WORDS = [
@@ -267,7 +268,7 @@ def test_the_papers_settings_are_read(name, batch, layers):
         "e",
     ]
     path = Path(__file__).parents[3] / "config" / "text" / f"{name}.yaml"
-    settings = parser.instantiate(parser.parse_args(["--config", str(path), *given]))
+    settings = read_arguments(parser, ["--config", str(path), *given])
     training, model = settings["training"], settings["model"]
     assert training.batch_size * training.accumulate * training.processes == batch
     assert (model.num_layers, model.max_tokens, model.block_size) == (layers, 4096, 64)

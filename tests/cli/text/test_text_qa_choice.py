@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dna_bigbird.cli.main import build_parser, main
+from dna_bigbird.cli.reading import read_arguments
 from tests.text_bundle import write_text_bundle
 
 CONFIGS = Path(__file__).parents[3] / "config" / "text"
@@ -169,7 +171,7 @@ def test_the_papers_settings(name):
     needed = "--train a --validation b --pretrained c --output d --checkpoints e"
     argv = [f"--config={CONFIGS / name}.yaml", *needed.split()]
     parser, _ = build_parser("text train", argv)
-    found = parser.instantiate(parser.parse_args(argv))
+    found = SimpleNamespace(**read_arguments(parser, argv))
     batch, rate, steps, decay = PAPER[name]
     training = found.training
     assert training.batch_size * training.accumulate == batch

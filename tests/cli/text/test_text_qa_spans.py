@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dna_bigbird.cli.main import build_parser, main
+from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.demo.text.pages import natural_questions, triviaqa
 from dna_bigbird.demo.text.squad import squad
 from tests.text_bundle import write_text_bundle
@@ -157,7 +159,7 @@ def settings(file):
     needed = "--train a --validation b --pretrained c --output d --checkpoints e"
     argv = [f"--config={CONFIGS / file}", *needed.split()]
     parser, _ = build_parser("text train", argv)
-    return parser.instantiate(parser.parse_args(argv))
+    return SimpleNamespace(**read_arguments(parser, argv))
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dna_bigbird.cli.main import build_parser, main
+from dna_bigbird.cli.reading import read_arguments
 from tests.text_bundle import write_text_bundle
 
 CONFIGS = Path(__file__).parents[3] / "config/text/summarization"
@@ -150,7 +152,7 @@ def test_the_papers_settings(name, source, target, penalty, size, rate, optimize
              for arg in (f"--{x}", "x")]  # fmt: skip
     argv = [*(f"--config={CONFIGS / file}.yaml" for file in (size, name)), *paths]
     parser, _ = build_parser("text train", argv)
-    found = parser.instantiate(parser.parse_args(argv))
+    found = SimpleNamespace(**read_arguments(parser, argv))
     assert found.set == name
     assert (found.options.max_source_tokens, found.options.max_target_tokens) == (source, target)
     assert found.options.length_penalty == penalty

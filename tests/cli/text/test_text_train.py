@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.cli.main import build_parser, main
-from dna_bigbird.cli.parser_internals import option_names
 from dna_bigbird.datasets.text.registry import tasks
 from dna_bigbird.pipeline.text import text_training
 
@@ -47,7 +46,7 @@ def refused(command, capsys):
 def test_the_options_of_a_task_are_the_fields_of_its_settings(name):
     task = tasks()[name]
     parser, _ = build_parser("text train", ["--task", name])
-    options = option_names(parser)
+    options = parser.option_names
     for group, settings in (("options", task.options), ("head", task.head_type())):
         own = {option for option in options if option.startswith(f"{group}.")}
         assert own == {f"{group}.{field.name}" for field in fields(settings)}
