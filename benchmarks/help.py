@@ -1,4 +1,4 @@
-"""How long `dna-bigbird COMMAND --help` takes, next to a bare interpreter and to the option parser.
+"""How long `dna-bigbird COMMAND --help` takes, next to a bare interpreter and to the standard library's option parser.
 
     python benchmarks/help.py
     python benchmarks/help.py --commands predict,embed --rounds 15 --cpu_time
@@ -23,7 +23,7 @@ from dna_bigbird.cli.commands import every_command
 LIMIT_S = 0.5
 """What the help of a command may take on two free cores."""
 PYTHON = "python -c pass"
-PARSER = "import jsonargparse"
+PARSER = "import argparse"
 PEERS = {PYTHON: ["-c", "pass"], PARSER: ["-c", PARSER]}
 OVERVIEW = "overview"
 """`dna-bigbird --help`."""

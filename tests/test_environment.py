@@ -22,8 +22,6 @@ CONDA_NAMES = {
     "matplotlib": "matplotlib-base",
     "snakemake": "snakemake-minimal",
 }
-OF_EXTRAS = {"jsonargparse": {"docstring-parser", "typeshed-client"}}
-"""What an extra stands for; conda has no extras."""
 ONLY_CONDA = {"python", "pip", "bedtools"}
 ONLY_PIP = {"kenlm"}
 """Built from source by those who want it."""
@@ -76,9 +74,6 @@ def conda() -> dict[str, str]:
 
 def test_conda_has_the_same_packages():
     expected = {CONDA_NAMES.get(name, name) for name in required().keys() - NOT_IN_CONDA}
-    for name, of_extra in OF_EXTRAS.items():
-        assert required()[name].extras == {"signatures"}
-        expected |= of_extra
     assert set(conda()) - ONLY_CONDA == expected
 
 
@@ -110,9 +105,8 @@ def conda_ranges(requirements: list[Requirement]) -> dict[str, str]:
 def test_the_recipe_runs_with_what_pyproject_requires():
     parts = [each for extra in RECIPE_EXTRAS for each in extras()[extra]]
     expected = conda_ranges([*map(Requirement, project()["dependencies"]), *parts])
-    of_extras = {name: "" for names in OF_EXTRAS.values() for name in names}
     only = {canonicalize_name(name): spec for name, spec in RECIPE_ONLY.items()}
-    assert ranges(recipe()["requirements"]["run"]) == expected | of_extras | only
+    assert ranges(recipe()["requirements"]["run"]) == expected | only
     others = conda_ranges([each for texts in extras().values() for each in texts])
     assert ranges(recipe()["requirements"]["run_constrained"]).items() <= others.items()
 

@@ -34,7 +34,6 @@ LIBRARIES = {
     "pysam": {"genome", "inference"},
     "tokenizers": {"corpus"},
     "h5py": {"datasets", "inference", "bundles"},
-    "jsonargparse": {"cli"},
     "shtab": {"cli"},
     "jinja2": {"report"},
     "triton": {"attention"},

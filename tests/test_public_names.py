@@ -22,7 +22,7 @@ FUNCTIONS = (
 def test_importing_the_package_loads_nothing_slow():
     code = (
         "import sys, dna_bigbird; dir(dna_bigbird); from dna_bigbird import text; dir(text); "
-        "print(sorted({'torch', 'numpy', 'h5py', 'scipy', 'jsonargparse'} & set(sys.modules)))"
+        "print(sorted({'torch', 'numpy', 'h5py', 'scipy'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

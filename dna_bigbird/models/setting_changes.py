@@ -12,8 +12,7 @@ Settings = TypeVar("Settings")
 class SettingChanges:
     """Settings that differ from those of another model; each field is None or a new value.
 
-    A subclass is a frozen dataclass with fields of the settings that it changes. (This one is one, too:
-    jsonargparse takes a dataclass with another base for a class with subclasses.)
+    A subclass is a frozen dataclass with fields of the settings that it changes.
     """
 
     def __post_init__(self) -> None:

@@ -31,7 +31,7 @@ def baseline(
     output: Hdf5Output | None = None,
     method: Literal["kmer", "gc", "gkm", "cnnprom", "deepromoter", "deepsea"] = "kmer",
     checkpoints: OutputFolder | None = None,
-    kmer: KmerConfig = KmerConfig(),  # noqa: B008 - jsonargparse shows the default
+    kmer: KmerConfig = KmerConfig(),  # noqa: B008 - --help shows the default
     gkm: GkmConfig = GkmConfig(),  # noqa: B008
     cnnprom: CnnPromConfig = CnnPromConfig(),  # noqa: B008
     deepromoter: DeePromoterConfig = DeePromoterConfig(),  # noqa: B008

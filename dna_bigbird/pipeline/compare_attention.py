@@ -16,7 +16,7 @@ LEAST_TOKENS = 256
 @checked()
 def compare_attention(
     output: OutputFolder,
-    comparisons: list[Part] = list(PARTS),  # noqa: B006 - jsonargparse shows the default
+    comparisons: list[Part] = list(PARTS),  # noqa: B006 - --help shows the default
     cores: list[Core] = list(CORES),  # noqa: B006
     seeds: int = 3,
     lengths: list[int] = [512, 1024, 4096, 16384],  # noqa: B006

@@ -16,7 +16,7 @@ def compare_heads(
     data: list[InputPath],
     table: Literal["table6", "table7", "context"],
     output: Annotated[OutputPath, COMPARISON],
-    labels: list[str] = [],  # noqa: B006 - jsonargparse shows the default
+    labels: list[str] = [],  # noqa: B006 - --help shows the default
     seed: int = 0,
     replicates: int = 1000,
 ) -> Comparison:

@@ -58,7 +58,7 @@ def compare_seeds(
     data: InputPath,
     scores: list[InputPath],
     output: JsonOutput,
-    baselines: list[str] = [],  # noqa: B006 - jsonargparse shows the default
+    baselines: list[str] = [],  # noqa: B006 - --help shows the default
     seed: BootstrapSeed = 0,
     replicates: int = 1000,
     block_bp: int = 0,

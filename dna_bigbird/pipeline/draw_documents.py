@@ -39,7 +39,7 @@ class DrawnDocuments:
 def draw_documents(
     genome: GenomePath,
     output: PackedBedOutput,
-    regions: list[str | int] = [],  # noqa: B006 - jsonargparse shows the default
+    regions: list[str | int] = [],  # noqa: B006 - --help shows the default
     exclude: list[str | int] = [],  # noqa: B006
     seed: int = 0,
     documents: DocumentConfig = DocumentConfig(),  # noqa: B008

@@ -69,7 +69,7 @@ def evaluate(
     data: InputPath | None = None,
     output: ScoredBundle | None = None,
     report: OutputFolder | None = None,
-    baselines: dict[str, InputPath] = {},  # noqa: B006 - jsonargparse shows the default
+    baselines: dict[str, InputPath] = {},  # noqa: B006 - --help shows the default
     strand: Literal["both", "forward"] | None = None,
     seed: BootstrapSeed = 0,
     batch_size: int = 64,

@@ -55,8 +55,8 @@ def plot_attention(
     num_heads: int | None = None,
     max_tokens: int | None = None,
     pattern: Literal["bigbird", "etc", "longformer"] = "bigbird",
-    etc: EtcDrawing = EtcDrawing(),  # noqa: B008 - jsonargparse shows the default
-    longformer: LongformerDrawing = LongformerDrawing(),  # noqa: B008 - jsonargparse shows the default
+    etc: EtcDrawing = EtcDrawing(),  # noqa: B008 - --help shows the default
+    longformer: LongformerDrawing = LongformerDrawing(),  # noqa: B008 - --help shows the default
 ) -> AttentionDrawing:
     """Draw which key blocks every query block reads, as text or as a picture.
 

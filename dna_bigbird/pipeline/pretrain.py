@@ -26,7 +26,7 @@ def pretrain(
     tokenizer: InputPath | None = None,
     initial: InputPath | None = None,
     seed: int = 0,
-    model: EncoderConfig = EncoderConfig(),  # noqa: B008 - jsonargparse shows the default
+    model: EncoderConfig = EncoderConfig(),  # noqa: B008 - --help shows the default
     masking: MaskingConfig = MaskingConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
     nsp_weight: float | None = None,

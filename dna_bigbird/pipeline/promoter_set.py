@@ -23,8 +23,8 @@ def promoter_set(
     downstream: int = 3000,
     negatives: str = "random_base",
     training_negatives: str = "",
-    unread: list[str] = [],  # noqa: B006 - jsonargparse shows the default
-    avoid: InputText | list[InputText] = [],  # noqa: B006 - jsonargparse shows the default
+    unread: list[str] = [],  # noqa: B006 - --help shows the default
+    avoid: InputText | list[InputText] = [],  # noqa: B006 - --help shows the default
     site_format: SiteFormat = "auto",
     max_n_fraction: MaxNFraction = 0.0,
     near_identical: NearIdentical = "drop",

@@ -16,7 +16,7 @@ from dna_bigbird.shared_options import Assembly, MaxNFraction, NearIdentical, Se
 def sequence_set(
     input: list[InputPath] | InputPath,
     output: SetOutput,
-    validation: list[InputPath] | InputPath = [],  # noqa: B006 - jsonargparse shows the default
+    validation: list[InputPath] | InputPath = [],  # noqa: B006 - --help shows the default
     test: list[InputPath] | InputPath = [],  # noqa: B006
     genome: GenomePath | None = None,
     assembly: Assembly = "",

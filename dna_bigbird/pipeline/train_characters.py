@@ -46,7 +46,7 @@ def train_characters(
     output: TrainedBundle,
     checkpoints: Checkpoints,
     source: Source = "bytes",
-    split: CharacterSplit = CharacterSplit(),  # noqa: B008 - jsonargparse shows the default
+    split: CharacterSplit = CharacterSplit(),  # noqa: B008 - --help shows the default
     seed: int = 0,
     model: CharacterConfig = CharacterConfig(),  # noqa: B008
     training: StagedTraining = StagedTraining(),  # noqa: B008

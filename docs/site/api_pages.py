@@ -7,13 +7,12 @@ import types
 import typing
 from collections.abc import Callable, Iterator
 
-import docstring_parser
 from prose import escaped, prose
 
 import dna_bigbird
 from dna_bigbird import errors, text
 from dna_bigbird.cli.commands import REQUIRED
-from dna_bigbird.cli.signatures import Option, options_of, sections_of
+from dna_bigbird.cli.signatures import Option, field_texts, options_of, sections_of
 from dna_bigbird.pipeline.loaded_model import LoadedModel
 from dna_bigbird.shared_options import doc_of
 
@@ -132,8 +131,7 @@ def settings_classes() -> dict[str, type]:
 
 def attributes(cls: type) -> Iterator[str]:
     """Yield the fields of a dataclass, with the text below each."""
-    parsed = docstring_parser.parse_from_object(cls)
-    about = {each.arg_name: each.description for each in parsed.params if each.description}
+    about = field_texts(cls)
     for each in dataclasses.fields(cls):
         if not each.name.startswith("_"):
             body = escaped(about.get(each.name) or doc_of(each.type) or "")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-BLOCKED = ("pysam", "pyBigWig", "jsonargparse", "shtab", "snakemake", "pybedtools", "pyfaidx")
+BLOCKED = ("pysam", "pyBigWig", "shtab", "snakemake", "pybedtools", "pyfaidx")
 CHILD = f"""
 import runpy, sys
 for name in {BLOCKED}:

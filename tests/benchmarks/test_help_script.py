@@ -7,7 +7,7 @@ def test_every_command_is_printed(script, capsys):
     rows = [line.split("\t") for line in lines if line[0] != "#"][1:]
     assert [row[0] for row in rows] == [
         "python -c pass",
-        "import jsonargparse",
+        "import argparse",
         "overview",
         "text runs",
     ]

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 MODULES = {"pytorch-lightning": "pytorch_lightning", "scikit-learn": "sklearn"}
 RUNS_ALL = {"snakemake"}
 NO_RESULTS = {
-    "dna-bigbird", "jinja2", "jsonargparse", "jsonschema", "protobuf", "pyyaml", "shtab",
+    "dna-bigbird", "jinja2", "jsonschema", "protobuf", "pyyaml", "shtab",
     "tensorboard", "threadpoolctl", "tqdm",
 }  # fmt: skip
 """Extras by name, templates, options, configs, completion, progress, a file format: no score depends on them."""
