@@ -14,6 +14,7 @@ import pytest
 import dna_bigbird
 from dna_bigbird import text
 from dna_bigbird.cli.commands import every_command
+from dna_bigbird.cli.help import help_of
 from dna_bigbird.cli.parser import build_parser
 from tests.core_packages import project
 
@@ -70,7 +71,7 @@ def test_every_option_of_a_command_is_in_its_section(staged, name):
         rf"^## {name}$(.*?)(?=^## |\Z)", "\n".join(pages), flags=re.MULTILINE | re.DOTALL
     )
     parser, _ = build_parser(name, [])
-    shown = parser.format_help()
+    shown = help_of(parser)
     options = re.findall(r"^  (?:-\w\b.*?, )?(--[\w.]+)", shown, flags=re.M)
     entries = re.findall(r"^````\{option\} (.*)$", section, flags=re.MULTILINE)
     names = {word for entry in entries for word in re.findall(r"(?<!\S)--[\w.]+", entry)}

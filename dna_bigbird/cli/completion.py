@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.cli.commands import ABOUT_GROUPS, COMMANDS, GROUPS, Command
-from dna_bigbird.cli.help import GENERAL, STREAMS
-from dna_bigbird.cli.option_types import CommandOption
+from dna_bigbird.cli.help import STREAMS
+from dna_bigbird.cli.option_types import GENERAL, CommandOption
 from dna_bigbird.cli.parser import parsers_of
 from dna_bigbird.cli.verbosity import SWITCHES
 

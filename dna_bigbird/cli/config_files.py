@@ -51,8 +51,8 @@ class OptionFiles:
             yield from self.settings(read_yaml(Path(word)), group)
         else:
             such_as = next(option for option in self.options if option.startswith(f"{group}."))
-            found = f"{name} {shortened(word)}"
-            raise OptionError(f"{found}: expected a YAML file of options, such as --{such_as}")
+            expected = f"expected a YAML file of options, such as --{such_as}"
+            raise OptionError(f"{name} {shortened(word)}: {expected}")
 
     def settings(self, file: YamlFile, group: str = "") -> Iterator[Setting]:
         """Yield the options in a file.

@@ -6,33 +6,18 @@ import textwrap
 import typing
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dna_bigbird.choices import alternatives
-from dna_bigbird.cli.option_types import CommandOption, choices_in, is_list
-from dna_bigbird.cli.verbosity import SWITCHES
-
-if TYPE_CHECKING:
-    from dna_bigbird.cli.parser import Parser
+from dna_bigbird.cli.option_types import GENERAL, CommandOption, choices_in, is_list
+from dna_bigbird.cli.parser import Parser
 
 PLACEHOLDERS = {int: "N", float: "X", Path: "PATH", str: "TEXT"}
 STREAMS = {"fasta", "bed", "vcf"}
 """Options that are a file or '-'; their type is text."""
-GENERAL = [
-    CommandOption("help", ("-h", "--help"), "Show this text and exit."),
-    CommandOption("config", ("--config",), "YAML file with any of the options above.", Path),
-    CommandOption(
-        "print_config",
-        ("--print_config",),
-        "Print all options as YAML, with the values given, and exit.",
-    ),
-    *(CommandOption(names[-1][2:], names, text) for names, text in SWITCHES.items()),
-]
-"""The options of every command."""
 TEXT_COLUMN, NAMES_COLUMN = 24, 2
 
 
-def help_of(parser: "Parser") -> str:
+def help_of(parser: Parser) -> str:
     """Return the whole text, in lines for the terminal."""
     width = max(shutil.get_terminal_size().columns - 2, 11)
     parts = [usage(parser), _filled(parser.description, width)]
@@ -42,7 +27,7 @@ def help_of(parser: "Parser") -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def usage(parser: "Parser") -> str:
+def usage(parser: Parser) -> str:
     """Return the command with its required options."""
     needed = [
         f"{option.long_name} {value_name(option) if option.names else ''}".rstrip()
@@ -52,7 +37,7 @@ def usage(parser: "Parser") -> str:
     return " ".join(["usage:", parser.prog, *needed, "[options]"])
 
 
-def option_groups(parser: "Parser") -> Iterator[tuple[str, list[CommandOption]]]:
+def option_groups(parser: Parser) -> Iterator[tuple[str, list[CommandOption]]]:
     """Yield the groups of options that have some, with their titles."""
     titles = {"": "options"} | {name: group.title for name, group in parser.groups.items()}
     for name, title in titles.items():
@@ -115,7 +100,7 @@ def _alternatives(hint: object) -> Iterator[object]:
 
 
 def _entry(option: CommandOption, width: int) -> str:
-    """Return the lines of an option: its names, and its text beside or below them."""
+    """Return the lines of an option: its names, and its text next to or below them."""
     column = min(TEXT_COLUMN, max(width - 20, 2 * NAMES_COLUMN))
     names = " " * NAMES_COLUMN + names_of(option)
     text = textwrap.wrap(" ".join(text_of(option).split()), max(width - column, 11))

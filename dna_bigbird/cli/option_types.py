@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dna_bigbird.choices import alternatives
 from dna_bigbird.cli.commands import REQUIRED
+from dna_bigbird.cli.verbosity import SWITCHES
 
 _WORDS = {
     bool: "true or false",
@@ -70,6 +71,19 @@ class CommandOption:
         """The types of its value that are not lists: `int` of `int | list[int]`."""
         none = types.NoneType
         return tuple(part for part in parts_of(self.hint) if part is not none and not is_list(part))
+
+
+GENERAL = [
+    CommandOption("help", ("-h", "--help"), "Show this text and exit."),
+    CommandOption("config", ("--config",), "YAML file with any of the options above.", Path),
+    CommandOption(
+        "print_config",
+        ("--print_config",),
+        "Print all options as YAML, with the values given, and exit.",
+    ),
+    *(CommandOption(names[-1][2:], names, text) for names, text in SWITCHES.items()),
+]
+"""The options of every command."""
 
 
 def parts_of(hint: object) -> Iterator[object]:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from dna_bigbird.cli.option_types import CommandOption
 from dna_bigbird.cli.parser_errors import OptionError, no_value, unknown_option
+from dna_bigbird.cli.several_values import TRUTH
 from dna_bigbird.errors import shortened
 
 _OPTION = re.compile(r"-[A-Za-z]|--\S")
-_TRUTH = ("true", "false", "yes", "no", "on", "off")
 
 
 @dataclass
-class Given:
+class Use:
     """An option on the command line with the words of its value."""
 
     option: CommandOption
@@ -49,7 +49,7 @@ def _renamed(argument: str, aliases: Mapping[str, str]) -> str:
     return f"--{aliases.get(name, name)}{equals}{value}"
 
 
-def given_options(argv: Sequence[str], options: Sequence[CommandOption]) -> list[Given]:
+def options_used(argv: Sequence[str], options: Sequence[CommandOption]) -> list[Use]:
     """Return the options that a command line gives, in its order; one of several values comes once, where it is last.
 
     Raises:
@@ -57,25 +57,20 @@ def given_options(argv: Sequence[str], options: Sequence[CommandOption]) -> list
     """
     positional = [option for option in options if not option.names]
     before, parts = _options_with_words(argv)
-    found: dict[tuple[str, str, int], Given] = {}
+    uses: list[Use] = []
     for name, words in parts:
-        given = _given(name, words, options)
-        if positional and given.option.is_switch and not _is_truth(given):
-            before += given.words
-            given.words = ["true"]
-        elif positional:
-            before += given.words[given.most :] if given.most is not None else []
-            given.words = given.words[: given.most]
-        _check_number(given)
-        is_one = given.most is None
-        place = (given.option.dest, given.key, 0 if is_one else len(found))
-        if is_one and (earlier := found.pop(place, None)):
-            given.words = earlier.words + given.words
-        found[place] = given
+        use = _use(name, words, options)
+        if positional:
+            before += _left_over(use)
+        _check_number(use)
+        if use.most is None:
+            for earlier in [each for each in uses if each.option is use.option and not each.key]:
+                use.words = earlier.words + use.words
+                uses.remove(earlier)
+        uses.append(use)
     if len(before) > len(positional):
         raise OptionError(_no_name(before[len(positional) :], options))
-    named = [Given(option, [word], "") for option, word in zip(positional, before, strict=False)]
-    return named + list(found.values())
+    return [*map(lambda option, word: Use(option, [word], ""), positional, before), *uses]
 
 
 def _options_with_words(argv: Sequence[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
@@ -90,7 +85,7 @@ def _options_with_words(argv: Sequence[str]) -> tuple[list[str], list[tuple[str,
     return before, parts[1:]
 
 
-def _given(text: str, words: list[str], options: Sequence[CommandOption]) -> Given:
+def _use(text: str, words: list[str], options: Sequence[CommandOption]) -> Use:
     """Return the option of a name, of the beginning of a name, or of `-oFILE`; `--name=value` is taken apart.
 
     Raises:
@@ -100,38 +95,44 @@ def _given(text: str, words: list[str], options: Sequence[CommandOption]) -> Giv
     name, equals, first = text.partition("=")
     words = [first, *words] if equals else words
     if name in by_name:
-        return Given(by_name[name], words, text)
+        return Use(by_name[name], words, text)
     if not name.startswith("--"):
         if name[:2] not in by_name:
             raise OptionError(unknown_option(name, ()))
-        return Given(by_name[name[:2]], [text[2:], *words[bool(equals) :]], text)
+        return Use(by_name[name[:2]], [text[2:], *words[bool(equals) :]], text)
     begun = {by_name[each].dest: by_name[each] for each in by_name if each.startswith(name)}
     if len(begun) == 1:
-        return Given(next(iter(begun.values())), words, text)
+        return Use(next(iter(begun.values())), words, text)
     for each, option in by_name.items():
         key = name.removeprefix(f"{each}.")
         if option.is_mapping and key not in ("", name):
-            return Given(option, words, text, key)
+            return Use(option, words, text, key)
     raise OptionError(unknown_option(name, {each[2:] for each in by_name if each[:2] == "--"}))
 
 
-def _check_number(given: Given) -> None:
+def _left_over(use: Use) -> list[str]:
+    """Take from an option the words that are arguments without an option name, and return them."""
+    words = use.words
+    is_bare = (
+        use.option.is_switch and "=" not in use.name and words and words[0].lower() not in TRUTH
+    )
+    use.words = [] if is_bare else words[: use.most]
+    return words[len(use.words) :]
+
+
+def _check_number(use: Use) -> None:
     """Raise OptionError if an option has no value, or more than it takes; a switch without one is true."""
-    if given.option.is_switch and not given.words:
-        given.words = ["true"]
-    if given.most != 0 and not given.words:
-        raise OptionError(no_value(given.option))
-    if given.most is None or len(given.words) <= given.most:
+    if use.option.is_switch and not use.words:
+        use.words = ["true"]
+    if use.most != 0 and not use.words:
+        raise OptionError(no_value(use.option))
+    if use.most is None or len(use.words) <= use.most:
         return
-    if given.most == 0:
-        raise OptionError(_no_name(given.words, ()))
-    shown = f"{len(given.words)}: {shortened(' '.join(given.words))}"
-    name = given.name.partition("=")[0]
+    if use.most == 0:
+        raise OptionError(_no_name(use.words, ()))
+    shown = f"{len(use.words)}: {shortened(' '.join(use.words))}"
+    name = use.name.partition("=")[0]
     raise OptionError(f"{name} takes one value, found {shown}. Put a value with blanks in quotes")
-
-
-def _is_truth(given: Given) -> bool:
-    return "=" in given.name or (given.words[:1] and given.words[0].lower() in _TRUTH)
 
 
 def _no_name(words: Sequence[str], options: Sequence[CommandOption]) -> str:

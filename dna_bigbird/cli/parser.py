@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from dna_bigbird.choices import without_annotations
 from dna_bigbird.cli.commands import REQUIRED, Command, find_command
-from dna_bigbird.cli.help import GENERAL, help_of
-from dna_bigbird.cli.option_types import CommandOption
+from dna_bigbird.cli.option_types import GENERAL, CommandOption
 from dna_bigbird.cli.signatures import Option, fields_of, load_function, options_of, sections_of
 
 
@@ -21,7 +20,7 @@ class Settings(NamedTuple):
 
 @dataclass
 class Parser:
-    """The options of a command, and the text of its help."""
+    """The options of a command."""
 
     function: Callable
     command: Command
@@ -76,10 +75,6 @@ class Parser:
         self.groups[dest] = Settings(option.help.rstrip("."), default)
         for each in fields_of(settings):
             self.add(each, getattr(default, each.parameter), dest, [f"--{dest}.{each.name}"])
-
-    def format_help(self) -> str:
-        """Return the text of --help."""
-        return help_of(self)
 
     @property
     def shown_by(self) -> str:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import keyword
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import yaml
 
 from dna_bigbird.cli.config_files import OptionFiles, Setting
 from dna_bigbird.cli.failures import fail
-from dna_bigbird.cli.option_words import Given, given_options, renamed
+from dna_bigbird.cli.help import help_of
+from dna_bigbird.cli.option_words import Use, options_used, renamed
 from dna_bigbird.cli.parser import Parser
 from dna_bigbird.cli.parser_errors import OptionError, wrong_value
 from dna_bigbird.cli.several_values import typed, value_of
@@ -19,7 +21,7 @@ from dna_bigbird.messages import listed_words
 from dna_bigbird.paths import as_streams
 from dna_bigbird.yaml_files import read_yaml
 
-FLAGS = {"skip_default", "skip_null", "skip_unset"}
+FLAGS = ("skip_default", "skip_null", "skip_unset")
 """What --print_config leaves out."""
 
 
@@ -58,10 +60,10 @@ def _values(parser: Parser, argv: Sequence[str]) -> dict[str, Any]:
         InputError: If a file of options cannot be read.
     """
     aliases = {**parser.command.aliases, **parser.command.second_names}
-    given = given_options(renamed(argv, aliases), parser.every_option)
-    by_dest = {each.option.dest: each for each in given}
+    uses = options_used(renamed(argv, aliases), parser.every_option)
+    by_dest = {each.option.dest: each for each in uses}
     if "help" in by_dest:
-        print(parser.format_help(), end="")
+        sys.stdout.write(help_of(parser))
         raise SystemExit(0)
     for name in ("quiet", "verbose"):
         if name in by_dest:  # another step reads the whole name
@@ -69,7 +71,7 @@ def _values(parser: Parser, argv: Sequence[str]) -> dict[str, Any]:
     options = {option.dest: option for option in parser.options}
     files = OptionFiles(options, parser.groups, aliases)
     values = {name: None if each.is_required else each.default for name, each in options.items()}
-    for each in sorted(given, key=lambda each: each.option.dest != "config"):
+    for each in sorted(uses, key=lambda each: each.option.dest != "config"):
         for setting in _settings(each, files):
             values[setting.option.dest] = _checked(setting, values)
     if "print_config" in by_dest:
@@ -77,17 +79,17 @@ def _values(parser: Parser, argv: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def _settings(given: Given, files: OptionFiles) -> Iterator[Setting]:
+def _settings(use: Use, files: OptionFiles) -> Iterator[Setting]:
     """Yield the options that one option of the command line sets."""
-    option = given.option
+    option = use.option
     if option.dest == "config":
-        yield from files.settings(read_yaml(Path(given.words[0])))
+        yield from files.settings(read_yaml(Path(use.words[0])))
     elif option.dest in files.groups:
-        yield from files.recipe(option.dest, given.words[0], option.long_name)
+        yield from files.recipe(option.dest, use.words[0], option.long_name)
     elif option.hint is not None:
-        is_several = given.most is None
-        value = value_of(option, given.words) if is_several else given.words[0]
-        yield Setting(option, value, "", given.key)
+        is_several = use.most is None
+        value = value_of(option, use.words) if is_several else use.words[0]
+        yield Setting(option, value, "", use.key)
 
 
 def _checked(setting: Setting, values: Mapping[str, Any]) -> object:
@@ -123,20 +125,20 @@ def _check_required(parser: Parser, values: Mapping[str, object]) -> None:
 
 def _built(parser: Parser, group: str, values: Mapping[str, Any]) -> Any:
     """Return the settings of a group with those in it."""
-    given = {}
+    fields = {}
     for name in parser.groups:
         if name.rpartition(".")[0] == group:
-            given[name.rpartition(".")[2]] = _built(parser, name, values)
+            fields[name.rpartition(".")[2]] = _built(parser, name, values)
     for name, value in values.items():
         if name.rpartition(".")[0] == group:
-            given[name.rpartition(".")[2]] = value
-    return dataclasses.replace(parser.groups[group].default, **given)
+            fields[name.rpartition(".")[2]] = value
+    return dataclasses.replace(parser.groups[group].default, **fields)
 
 
 def _print_config(parser: Parser, values: Mapping[str, Any], flags: Sequence[str]) -> None:
     """Print the options as YAML, and exit."""
     skipped = {flag for text in flags for flag in text.split(",") if flag}
-    if wrong := skipped - FLAGS:
+    if wrong := skipped - {*FLAGS}:
         raise OptionError(f"--print_config: found {min(wrong)!r}, expected {', '.join(FLAGS)}")
     tree: dict[str, Any] = {}
     for option in parser.options:
@@ -151,7 +153,7 @@ def _print_config(parser: Parser, values: Mapping[str, Any], flags: Sequence[str
         for group in groups:
             branch = branch.setdefault(group, {})
         branch[last] = _plain(value)
-    print(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True), end="")
+    sys.stdout.write(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))
     raise SystemExit(0)
 
 

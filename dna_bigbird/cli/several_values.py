@@ -19,9 +19,10 @@ _NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)"
 _ITEM = re.compile(rf"[^,:]+:{_NUMBER}-{_NUMBER}(?=,|$)|[^,]+")
 """Text without commas, or a region whose numbers may contain thousands commas."""
 
-_TRUTH = dict.fromkeys(("true", "yes", "on"), True) | dict.fromkeys(("false", "no", "off"), False)
+TRUTH = dict.fromkeys(("true", "yes", "on"), True) | dict.fromkeys(("false", "no", "off"), False)
+"""The texts of a truth value."""
 _FROM_TEXT: dict[object, Callable[[str], object]] = {
-    bool: lambda text: _TRUTH.get(text.lower()),
+    bool: lambda text: TRUTH.get(text.lower()),
     int: whole_number,
     float: yaml_decimal,
     Path: Path,
@@ -43,12 +44,9 @@ def typed(value: object, hint: object) -> Any:
     """
     parts = sorted(parts_of(hint), key=lambda part: part is not types.NoneType)
     for part in parts:
-        if is_list(part) or typing.get_origin(part) is dict:
-            value = (
-                value
-                if (items := parsed(value, list if is_list(part) else dict)) is None
-                else items
-            )
+        container = list if is_list(part) else typing.get_origin(part)
+        if container in (list, dict) and (items := parsed(value, container)) is not None:
+            value = items
     wrong = value
     for part in parts:
         try:
@@ -59,7 +57,7 @@ def typed(value: object, hint: object) -> Any:
 
 
 def _of_type(value: Any, part: Any) -> object:
-    """Return a value as a type that is no union, or raise ValueError with what is wrong."""
+    """Return a value as a type that is not a union, or raise ValueError with what is wrong."""
     origin, inner = typing.get_origin(part), typing.get_args(part)
     if origin is dict and isinstance(value, dict):
         return {key: typed(each, inner[1]) for key, each in value.items()}

@@ -8,8 +8,8 @@ import pytest
 
 from dna_bigbird.cli.commands import COMMANDS, GROUPS
 from dna_bigbird.cli.completion import plain_parser
-from dna_bigbird.cli.help import GENERAL
 from dna_bigbird.cli.main import main
+from dna_bigbird.cli.option_types import GENERAL
 from dna_bigbird.cli.parser import parsers_of
 
 ASK = """

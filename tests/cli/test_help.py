@@ -6,6 +6,7 @@ from typing import Literal
 import pytest
 
 from dna_bigbird.cli.commands import Command
+from dna_bigbird.cli.help import help_of
 from dna_bigbird.cli.parser import parser_of
 
 
@@ -39,7 +40,7 @@ def bake(
 @pytest.fixture
 def shown(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    return parser_of(bake, Command("bakery:bake", "bake"), "bake").format_help()
+    return help_of(parser_of(bake, Command("bakery:bake", "bake"), "bake"))
 
 
 def test_the_whole_help_of_a_command(shown):

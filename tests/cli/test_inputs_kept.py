@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.cli.commands import every_command
+from dna_bigbird.cli.help import help_of
 from dna_bigbird.cli.main import build_parser, main
 from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.paths import (
@@ -38,7 +39,7 @@ def test_every_path_of_every_command_has_a_role(command):
 def test_help_shows_every_path_as_one(command):
     """Also where it may be left out, or several may be given."""
     parser, function = build_parser(command)
-    text = parser.format_help()
+    text = help_of(parser)
     for name in roles_of(function):
         option = name.rstrip("_")
         assert f"--{option} {option.upper()}" not in text

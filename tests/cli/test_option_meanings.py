@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from dna_bigbird.cli.commands import Command, every_command
-from dna_bigbird.cli.help import GENERAL
+from dna_bigbird.cli.option_types import GENERAL
 from dna_bigbird.cli.parser import parser_of, parsers_of
 
 TABLE = Path(__file__).with_name("option_meanings.yaml")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.cli.option_words import given_options
+from dna_bigbird.cli.option_words import options_used
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.cli.several_values import split_items
@@ -127,8 +127,8 @@ def test_one_value_too_many(argv, message, capsys):
 def test_words_belong_to_the_option_before_them_or_to_none():
     parser, _ = build_parser("info")
     words = ["--format", "json", "bundle", "--verify", "true"]
-    given = given_options(words, parser.every_option)
-    found = {each.option.dest: each.words for each in given}
+    uses = options_used(words, parser.every_option)
+    found = {each.option.dest: each.words for each in uses}
     assert found == {"path": ["bundle"], "format": ["json"], "verify": ["true"]}
 
 

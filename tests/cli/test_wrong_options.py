@@ -6,6 +6,7 @@ import typing
 import pytest
 
 from dna_bigbird.cli.commands import COMMANDS, GROUPS, every_command
+from dna_bigbird.cli.help import help_of
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import build_parser, parsers_of
 from dna_bigbird.cli.reading import read_arguments
@@ -224,7 +225,7 @@ def test_genome_is_a_second_name_of_fasta(command, capsys):
     parser = parsers_of(command)[0]
     for name in ("--genome", "--fasta"):
         assert str(read_arguments(parser, [name, "a.fa"], is_partial=True)["fasta"]) == "a.fa"
-    assert "--fasta PATH, --genome PATH" in parser.format_help()
+    assert "--fasta PATH, --genome PATH" in help_of(parser)
 
 
 def test_genome_is_a_second_name_in_a_file(tmp_path, capsys):
