@@ -1,14 +1,13 @@
 """`dna-bigbird completion`."""
 
 import argparse
-import typing
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.cli.commands import ABOUT_GROUPS, COMMANDS, GROUPS, Command
 from dna_bigbird.cli.help import STREAMS
-from dna_bigbird.cli.option_types import GENERAL, CommandOption
+from dna_bigbird.cli.option_types import GENERAL, CommandOption, choices_in, types_in
 from dna_bigbird.cli.parser import parsers_of
 from dna_bigbird.cli.verbosity import SWITCHES
 
@@ -83,22 +82,11 @@ def _copy(option: CommandOption, plain: argparse.ArgumentParser) -> argparse.Act
     )
     if option.takes_several:
         copied.nargs = "+"
-    if Path in _types(option.hint) or option.dest in STREAMS:
+    if option.is_mapping or Path in types_in(option.hint) or option.dest in STREAMS:
         copied.complete = shtab.FILE
     return copied
 
 
-def _types(hint: object) -> list:
-    """Return a type and the types that it consists of."""
-    inner = () if typing.get_origin(hint) is Literal else typing.get_args(hint)
-    return [hint, *(part for each in inner for part in _types(each))]
-
-
 def _choices(option: CommandOption) -> list[str] | None:
-    values = []
-    for hint in _types(option.hint):
-        if typing.get_origin(hint) is Literal:
-            values += [str(value) for value in typing.get_args(hint)]
-        if hint is bool:
-            values += ["true", "false"]
-    return values or None
+    truth = ["true", "false"] if bool in types_in(option.hint) else []
+    return [*map(str, choices_in(option.hint)), *truth] or None

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dna_bigbird.choices import alternatives
-from dna_bigbird.cli.option_types import GENERAL, CommandOption, choices_in, is_list
+from dna_bigbird.cli.option_types import GENERAL, CommandOption, choices_in, is_list, types_in
 from dna_bigbird.cli.parser import Parser
 
-PLACEHOLDERS = {int: "N", float: "X", Path: "PATH", str: "TEXT"}
+PLACEHOLDERS = {int: "N", float: "X", Path: "PATH", str: "TEXT", dict: "TEXT"}
 STREAMS = {"fasta", "bed", "vcf"}
 """Options that are a file or '-'; their type is text."""
 TEXT_COLUMN, NAMES_COLUMN = 24, 2
@@ -50,7 +50,7 @@ def names_of(option: CommandOption) -> str:
     """Return the names of an option, each with its value: `-o PATH, --output PATH`."""
     if not option.names:
         return value_name(option) if choices_in(option.hint) else option.dest
-    (first, *others), is_path = alternatives(option.hint), Path in _alternatives(option.hint)
+    (first, *others), is_path = alternatives(option.hint), Path in types_in(option.hint)
     value = "[ITEM,...]" if is_list(first) and not others and not is_path else value_name(option)
     return ", ".join(
         f"{name}{'' if value[:2] == '[=' else ' '}{value}".rstrip() for name in option.names
@@ -77,26 +77,15 @@ def value_name(option: CommandOption) -> str:
         return PLACEHOLDERS[Path]
     if option.is_switch:
         return "[{true,false}]"
-    for part in _alternatives(option.hint):
+    for part in types_in(option.hint):
         if typing.get_origin(part) is typing.Literal:
             choices = [str(value) for value in typing.get_args(part)]
             return choices[0] if len(choices) == 1 else f"{{{','.join(choices)}}}"
         if part is bool:
             return "{true,false,null}"
-        if part in PLACEHOLDERS:
-            return PLACEHOLDERS[part]
+        if (word := PLACEHOLDERS.get(typing.get_origin(part) or part)) is not None:
+            return word
     raise TypeError(f"--{option.dest}: no word for {option.hint}")
-
-
-def _alternatives(hint: object) -> Iterator[object]:
-    """Yield the types that a hint allows, those within `... | None` and `list[...]` too."""
-    if typing.get_origin(hint) is typing.Annotated:
-        yield from _alternatives(typing.get_args(hint)[0])
-    elif typing.get_origin(hint) in (None, typing.Literal):
-        yield hint
-    else:
-        for each in typing.get_args(hint):
-            yield from _alternatives(each)
 
 
 def _entry(option: CommandOption, width: int) -> str:

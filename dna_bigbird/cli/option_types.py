@@ -9,6 +9,7 @@ from pathlib import Path
 from dna_bigbird.choices import alternatives
 from dna_bigbird.cli.commands import REQUIRED
 from dna_bigbird.cli.verbosity import SWITCHES
+from dna_bigbird.errors import InputError
 
 _WORDS = {
     bool: "true or false",
@@ -18,6 +19,10 @@ _WORDS = {
     Path: "a path",
     dict: "NAME=VALUE",
 }
+
+
+class OptionError(InputError):
+    """An option that a command does not have, or a value that it does not take."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ def choices_in(hint: object) -> tuple:
         >>> choices_in(list[typing.Literal["a", "b"]] | typing.Literal["a", "b"] | None)
         ('a', 'b')
     """
-    literals = (part for part in _single(hint) if typing.get_origin(part) is typing.Literal)
+    literals = (part for part in types_in(hint) if typing.get_origin(part) is typing.Literal)
     return tuple(dict.fromkeys(value for part in literals for value in typing.get_args(part)))
 
 
@@ -120,16 +125,16 @@ def expected(hint: object) -> str:
     """
     if choices := choices_in(hint):
         return f"one of {', '.join(map(str, choices))}" if len(choices) > 1 else str(choices[0])
-    classes = [typing.get_origin(part) or part for part in _single(hint)]
+    classes = [typing.get_origin(part) or part for part in types_in(hint)]
     if Path in classes:  # a path is a text too
         classes = [each for each in classes if each is not str]
     return " or ".join(dict.fromkeys(_WORDS[each] for each in classes if each in _WORDS))
 
 
-def _single(hint: object) -> Iterator[object]:
-    """Yield the types of a value, and of the items of a list."""
+def types_in(hint: object) -> Iterator[object]:
+    """Yield the types of a union, and of the items of a list in it, without their annotations."""
     for part in parts_of(hint):
         if is_list(part):
-            yield from _single(typing.get_args(part)[0])
+            yield from types_in(typing.get_args(part)[0])
         else:
             yield part

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dna_bigbird.cli.option_types import CommandOption
-from dna_bigbird.cli.parser_errors import OptionError, no_value, unknown_option
+from dna_bigbird.cli.nearest import like_option
+from dna_bigbird.cli.option_types import CommandOption, OptionError, expected
 from dna_bigbird.cli.several_values import TRUTH
 from dna_bigbird.errors import shortened
 
@@ -98,7 +98,7 @@ def _use(text: str, words: list[str], options: Sequence[CommandOption]) -> Use:
         return Use(by_name[name], words, text)
     if not name.startswith("--"):
         if name[:2] not in by_name:
-            raise OptionError(unknown_option(name, ()))
+            raise OptionError(f"unknown option {name}")
         return Use(by_name[name[:2]], [text[2:], *words[bool(equals) :]], text)
     begun = {by_name[each].dest: by_name[each] for each in by_name if each.startswith(name)}
     if len(begun) == 1:
@@ -107,7 +107,8 @@ def _use(text: str, words: list[str], options: Sequence[CommandOption]) -> Use:
         key = name.removeprefix(f"{each}.")
         if option.is_mapping and key not in ("", name):
             return Use(option, words, text, key)
-    raise OptionError(unknown_option(name, {each[2:] for each in by_name if each[:2] == "--"}))
+    near = like_option(name[2:].replace("-", "_"), {each[2:] for each in by_name if each[1] == "-"})
+    raise OptionError(f"unknown option {name}{near}")
 
 
 def _left_over(use: Use) -> list[str]:
@@ -125,7 +126,8 @@ def _check_number(use: Use) -> None:
     if use.option.is_switch and not use.words:
         use.words = ["true"]
     if use.most != 0 and not use.words:
-        raise OptionError(no_value(use.option))
+        option = use.option
+        raise OptionError(f"{option.long_name}: expected a value: {expected(option.hint)}")
     if use.most is None or len(use.words) <= use.most:
         return
     if use.most == 0:

@@ -55,6 +55,16 @@ class Parser:
         )
         return [*self.options, *GENERAL, *groups]
 
+    @cached_property
+    def by_dest(self) -> dict[str, CommandOption]:
+        """The options by their full names."""
+        return {option.dest: option for option in self.options}
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Other names of options -> their names."""
+        return {**self.command.aliases, **self.command.second_names}
+
     @property
     def option_names(self) -> set[str]:
         """The names of all options, without dashes."""

@@ -9,14 +9,15 @@ from typing import Any
 
 import yaml
 
-from dna_bigbird.cli.config_files import OptionFiles, Setting
+from dna_bigbird.choices import near
+from dna_bigbird.cli.config_files import Setting, settings_in, settings_of_group
 from dna_bigbird.cli.failures import fail
 from dna_bigbird.cli.help import help_of
+from dna_bigbird.cli.option_types import OptionError, choices_in, expected
 from dna_bigbird.cli.option_words import Use, options_used, renamed
 from dna_bigbird.cli.parser import Parser
-from dna_bigbird.cli.parser_errors import OptionError, wrong_value
 from dna_bigbird.cli.several_values import typed, value_of
-from dna_bigbird.errors import checked_settings
+from dna_bigbird.errors import checked_settings, shortened
 from dna_bigbird.messages import listed_words
 from dna_bigbird.paths import as_streams
 from dna_bigbird.yaml_files import read_yaml
@@ -59,36 +60,32 @@ def _values(parser: Parser, argv: Sequence[str]) -> dict[str, Any]:
         OptionError: If an option is unknown, or its value has another type.
         InputError: If a file of options cannot be read.
     """
-    aliases = {**parser.command.aliases, **parser.command.second_names}
-    uses = options_used(renamed(argv, aliases), parser.every_option)
-    by_dest = {each.option.dest: each for each in uses}
-    if "help" in by_dest:
+    uses = options_used(renamed(argv, parser.aliases), parser.every_option)
+    used = {use.option.dest: use for use in uses}
+    if "help" in used:
         sys.stdout.write(help_of(parser))
         raise SystemExit(0)
     for name in ("quiet", "verbose"):
-        if name in by_dest:  # another step reads the whole name
+        if name in used:  # another step reads the whole name
             raise OptionError(f"write --{name} in full")
-    options = {option.dest: option for option in parser.options}
-    files = OptionFiles(options, parser.groups, aliases)
-    values = {name: None if each.is_required else each.default for name, each in options.items()}
-    for each in sorted(uses, key=lambda each: each.option.dest != "config"):
-        for setting in _settings(each, files):
+    values = {each.dest: None if each.is_required else each.default for each in parser.options}
+    for use in sorted(uses, key=lambda use: use.option.dest != "config"):
+        for setting in _settings(parser, use):
             values[setting.option.dest] = _checked(setting, values)
-    if "print_config" in by_dest:
-        _print_config(parser, values, by_dest["print_config"].words)
+    if "print_config" in used:
+        _print_config(parser, values, used["print_config"].words)
     return values
 
 
-def _settings(use: Use, files: OptionFiles) -> Iterator[Setting]:
+def _settings(parser: Parser, use: Use) -> Iterator[Setting]:
     """Yield the options that one option of the command line sets."""
     option = use.option
     if option.dest == "config":
-        yield from files.settings(read_yaml(Path(use.words[0])))
-    elif option.dest in files.groups:
-        yield from files.recipe(option.dest, use.words[0], option.long_name)
+        yield from settings_in(parser, read_yaml(Path(use.words[0])))
+    elif option.dest in parser.groups:
+        yield from settings_of_group(parser, option.dest, use.words[0], option.long_name)
     elif option.hint is not None:
-        is_several = use.most is None
-        value = value_of(option, use.words) if is_several else use.words[0]
+        value = value_of(option, use.words) if use.most is None else use.words[0]
         yield Setting(option, value, "", use.key)
 
 
@@ -109,7 +106,11 @@ def _checked(setting: Setting, values: Mapping[str, Any]) -> object:
     try:
         return typed(value, option.hint)
     except ValueError as error:
-        raise OptionError(wrong_value(option, error.args[0], location)) from None
+        wrong = error.args[0]
+        name = f"{location}: {option.dest}" if location else option.long_name
+        question = near(wrong, tuple(map(str, choices_in(option.hint))))
+        message = f"{name}: found {shortened(wrong)!r}, expected {expected(option.hint)}{question}"
+        raise OptionError(message) from None
 
 
 def _check_required(parser: Parser, values: Mapping[str, object]) -> None:

@@ -39,7 +39,7 @@ def finetune(
     seed: int = 0,
     from_scratch: bool = False,
     tokenizer: InputPath | None = None,
-    model: EncoderChanges = EncoderChanges(),  # noqa: B008 - --help shows the default
+    model: EncoderChanges = EncoderChanges(),  # noqa: B008 - jsonargparse shows the default
     dropout: float | None = None,
     freeze: Literal["encoder"] | None = None,
     lora: LoraConfig = LoraConfig(),  # noqa: B008

@@ -60,14 +60,14 @@ def bench(
     suite: str,
     data: BenchData | None = None,
     output: OutputFolder | None = None,
-    tasks: list[str] = [],  # noqa: B006 - --help shows the default
+    tasks: list[str] = [],  # noqa: B006 - jsonargparse shows the default
     model: InputPath | None = None,
     genome: dict[str, GenomePath] = {},  # noqa: B006
     chain: InputPath | None = None,
     pieces: bool = False,
     method: Literal["full", "lora", "probe"] = "full",
     seeds: int = 5,
-    head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008 - --help shows the default
+    head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008 - jsonargparse shows the default
     training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
     seed: BootstrapSeed = 0,
     replicates: int = 1000,
