@@ -22,8 +22,9 @@ from dna_bigbird.messages import listed_words
 from dna_bigbird.paths import as_streams
 from dna_bigbird.yaml_files import read_yaml
 
-FLAGS = ("skip_default", "skip_null", "skip_unset")
-"""What --print_config leaves out."""
+UNSET = {"skip_null", "skip_unset"}
+"""Flags of --print_config that leave out what is not set."""
+FLAGS = ("skip_default", *sorted(UNSET))
 
 
 def read_arguments(parser: Parser, argv: Sequence[str], is_partial: bool = False) -> dict[str, Any]:
@@ -44,11 +45,8 @@ def read_arguments(parser: Parser, argv: Sequence[str], is_partial: bool = False
     except OptionError as error:
         end = "" if str(error).endswith("?") else "."
         fail(f"{error}{end} See: {parser.shown_by}")
-    arguments = {name: value for name, value in values.items() if "." not in name}
     with checked_settings():
-        for group in parser.groups:
-            if "." not in group:
-                arguments[group] = _built(parser, group, values)
+        arguments = _of_group(parser, "", values)
     named = {f"{k}_" if keyword.iskeyword(k) else k: value for k, value in arguments.items()}
     return as_streams(parser.function, named)
 
@@ -124,16 +122,15 @@ def _check_required(parser: Parser, values: Mapping[str, object]) -> None:
         raise OptionError(f"{listed_words(missing, last='and')} {verb} required")
 
 
-def _built(parser: Parser, group: str, values: Mapping[str, Any]) -> Any:
-    """Return the settings of a group with those in it."""
-    fields = {}
-    for name in parser.groups:
-        if name.rpartition(".")[0] == group:
-            fields[name.rpartition(".")[2]] = _built(parser, name, values)
-    for name, value in values.items():
-        if name.rpartition(".")[0] == group:
-            fields[name.rpartition(".")[2]] = value
-    return dataclasses.replace(parser.groups[group].default, **fields)
+def _of_group(parser: Parser, group: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a group, "" for those in none, with the settings that its own groups make."""
+    inner = {
+        name: dataclasses.replace(settings.default, **_of_group(parser, name, values))
+        for name, settings in parser.groups.items()
+        if name.rpartition(".")[0] == group
+    }
+    named = [(name.rpartition("."), value) for name, value in {**values, **inner}.items()]
+    return {last: value for (above, _, last), value in named if above == group}
 
 
 def _print_config(parser: Parser, values: Mapping[str, Any], flags: Sequence[str]) -> None:
@@ -144,10 +141,10 @@ def _print_config(parser: Parser, values: Mapping[str, Any], flags: Sequence[str
     tree: dict[str, Any] = {}
     for option in parser.options:
         value = values[option.dest]
-        is_default = value == option.default or (value is None and option.is_required)
-        if (is_default and "skip_default" in skipped) or (
-            value is None and skipped - {"skip_default"}
-        ):
+        default = None if option.is_required else option.default
+        if "skip_default" in skipped and value == default:
+            continue
+        if skipped & UNSET and value is None:
             continue
         *groups, last = option.dest.split(".")
         branch = tree
