@@ -3,6 +3,7 @@
 import re
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -294,7 +295,7 @@ def test_table_1_trains_every_pattern_with_every_seed(new_workflow, config, monk
     for command in found:
         first, second, *words = shlex.split(command)
         parser, _ = build_parser(f"{first} {second}", words)
-        settings = read_arguments(parser, words)
+        settings = SimpleNamespace(**read_arguments(parser, words))
         output = str(settings.output)
         training = re.search(r"/table1/(\w+)/seed(\d)/", output)
         if second == "pretrain":
