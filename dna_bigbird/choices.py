@@ -69,6 +69,8 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     if list in containers:
         has_single = bool(set(options) - {containers[list], types.NoneType})
         return _list_argument(name, value, typing.get_args(containers[list])[0], has_single)
+    if Ellipsis in (item := typing.get_args(containers.get(tuple))):
+        return tuple(_list_argument(name, value, item[0], has_single=False))
     is_one_path = Path in options and _is_text(options, value)
     if dict in containers and not isinstance(value, Mapping) and not is_one_path:
         raise ChoiceError(f"{_shown(name, value)}: expected a mapping, such as {{'name': value}}")
