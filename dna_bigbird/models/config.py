@@ -49,7 +49,7 @@ class EncoderConfig:
     """Entries of the vocabulary: special ones included."""
     hidden_size: Size = 768
     """Width of the hidden states."""
-    num_layers: Annotated[int, Range(0, most=LARGEST_SIZE)] = 12
+    num_layers: SizeOrNone = 12
     """Transformer layers; 0: embeddings (and stem) alone, for comparisons."""
     num_heads: Size = 12
     """Attention heads; divides `hidden_size`."""

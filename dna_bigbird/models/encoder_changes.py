@@ -32,7 +32,7 @@ class EncoderChanges:
 
     hidden_size: Size | None = None
     """Width of the hidden states."""
-    num_layers: int | None = None
+    num_layers: SizeOrNone | None = None
     """Transformer layers; with 0 the head reads embeddings and stem."""
     num_heads: Size | None = None
     """Attention heads; they divide `hidden_size`."""
