@@ -83,7 +83,7 @@ class EncoderChanges:
     """Random features of `attention` performer."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        check_fields(self, "model")
 
     @property
     def values(self) -> dict[str, object]:

@@ -54,6 +54,8 @@ class EtcConfig:
 class EtcChanges(SettingChanges):
     """Settings of BigBird-ETC that differ from those of another model; None keeps a setting."""
 
+    GROUP = "model.etc"
+
     radius: Positive | None = None
     """Long tokens that a long token reads on either side: may differ with pretrained weights."""
     local_mode: Literal["exact", "three_blocks"] | None = None

@@ -66,6 +66,8 @@ class LongformerConfig:
 class LongformerChanges(SettingChanges):
     """Settings of Longformer that differ from those of another model; None keeps a setting."""
 
+    GROUP = "model.longformer"
+
     window_tokens: Positive | None = None
     """Tokens that a token reads on either side of it: may differ with pretrained weights."""
     windows: tuple[Positive, ...] | None = None

@@ -49,6 +49,8 @@ class PerformerConfig:
 class PerformerChanges(SettingChanges):
     """Settings of the Performer that differ from those of another model; None keeps a setting."""
 
+    GROUP = "model.performer"
+
     num_features: Count | None = None
     """Random features of a query or key: may differ with pretrained weights."""
     kernel: Literal["softmax", "relu"] | None = None
