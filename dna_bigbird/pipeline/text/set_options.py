@@ -33,7 +33,6 @@ class SetOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        self.compute()
 
     def compute(self) -> Compute:
         """Return the performance settings."""
