@@ -27,7 +27,6 @@ LEAST = {
     },
     "pipeline.motifs:motifs": {"window": 0, "min_contribution": 0},
     "pipeline.finetune:finetune": {"search": 0, "threads": 0, "dropout": 0},
-    "pipeline.recipe_search:check_search": {"search": 0},
     "pipeline.sequence_set:sequence_set": {"kmers": 0, "validation_fraction": 0, "max_n_fraction": 0},
     "pipeline.plan:plan": {"threads": 0},
     "pipeline.compare_seeds:compare_seeds": {"replicates": 2},

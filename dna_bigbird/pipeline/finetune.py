@@ -108,7 +108,7 @@ def finetune(
     from dna_bigbird.tasks.processes import is_first_on_node
 
     data, output = named_paths(data=data, output=output)
-    check_trained_part(dropout, freeze, lora)
+    check_trained_part(freeze, lora)
     test_output = optional_path(scored)
     use_threads(threads)
     source = open_source(pretrained, optional_path(tokenizer), model, from_scratch=from_scratch)
@@ -164,9 +164,8 @@ def finetune(
     return score_trained(trained, data, optional_path(genome), test_output, seed)
 
 
-@checked()
-def check_trained_part(dropout: ShareBelowOne | None, freeze: str | None, lora: LoraConfig) -> None:
-    """Raise InputError for a share of dropout out of range, or two ways to train the encoder."""
+def check_trained_part(freeze: str | None, lora: LoraConfig) -> None:
+    """Raise InputError for two ways to train the encoder."""
     if freeze and lora.rank:
         raise InputError(
             "--freeze encoder with --lora.rank: LoRA trains the encoder; leave one out"

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.evaluation.tables import to_tsv
 from dna_bigbird.parts import read_json_part, write_json_part
-from dna_bigbird.settings import Count
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.writing import atomic_path
 
@@ -142,8 +140,7 @@ def trial_folder(folder: Path, number: int) -> Path:
     return folder / f"trial{number:03d}"
 
 
-@checked()
-def check_search(search: Count, training: TrainConfig | None = None) -> None:
+def check_search(count: int, training: TrainConfig | None = None) -> None:
     """Raise InputError for a search that cannot be done."""
-    if search and training is not None and training.processes > 1:
+    if count and training is not None and training.processes > 1:
         raise InputError("--search with several processes is not supported; train on one device")

@@ -133,7 +133,7 @@ def test_a_set_of_a_task_with_several_is_an_argument_of_its_own():
 
     task = new_task("glue", "rte", {"max_tokens": 64}, None)
     assert (task.options.set, task.options.max_tokens) == ("rte", 64)
-    with pytest.raises(InputError, match="--options.set='imdb'"):
+    with pytest.raises(InputError, match=r"--options\.set='imdb'"):
         new_task("glue", "imdb", None, None)
 
 
