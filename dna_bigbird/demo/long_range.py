@@ -67,7 +67,7 @@ class LongRangeConfig:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.unit_bp % BIN_BP:
-            raise ValueError(f"--unit_bp {self.unit_bp}: expected a multiple of {BIN_BP}")
+            raise ValueError(f"unit_bp {self.unit_bp}: expected a multiple of {BIN_BP}")
         if self.negatives == "misplaced" and self.copies > MOST_MISPLACED_COPIES:
             raise ValueError(
                 f"--copies {self.copies}: expected at most {MOST_MISPLACED_COPIES} with misplaced "
