@@ -10,6 +10,7 @@ from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.folders import Folder, open_folder
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
+from dna_bigbird.datasets.text.record_bytes import recorded
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.plain_numbers import decimal_number
 from dna_bigbird.settings import Range
@@ -71,6 +72,7 @@ HIGHEST_SCORE = 5.0
 """Of STS-B; the lowest is 0."""
 
 
+@recorded("glue", "dna_bigbird.datasets.text.glue:GlueExample")
 @dataclass(frozen=True)
 class GlueExample:
     """One text, or a pair."""

@@ -9,6 +9,7 @@ from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.text import patent_files, summarization_news, summarization_papers
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
+from dna_bigbird.datasets.text.record_bytes import recorded
 from dna_bigbird.datasets.text.summary_pairs import Pair
 from dna_bigbird.errors import InputError
 from dna_bigbird.settings import Count, Range, ShareBelowOne
@@ -106,6 +107,7 @@ READERS: dict[str, Callable[..., Iterator[Pair]]] = {
 """Set name to reader: (path, split, gold=…) gives pairs."""
 
 
+@recorded("summary", "dna_bigbird.datasets.text.summarization:SummaryExample")
 @dataclass(frozen=True)
 class SummaryExample:
     """A document with its summary, if that is known."""

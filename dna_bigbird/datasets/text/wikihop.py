@@ -19,6 +19,7 @@ from dna_bigbird.datasets.text.reading import (
     need,
     read_json_list,
 )
+from dna_bigbird.datasets.text.record_bytes import recorded
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.wikihop_shortening import shorten
 from dna_bigbird.datasets.text.wikihop_streams import encode_words, streams_of
@@ -55,6 +56,7 @@ FILES = {"train": "train", "validation": "dev", "test": "test"}
 """Name of a split in the official archive."""
 
 
+@recorded("wikihop", "dna_bigbird.datasets.text.wikihop:WikiHopExample")
 @dataclass(frozen=True)
 class WikiHopExample:
     """One question; candidates and answer are stripped and in lower case."""
