@@ -13,7 +13,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_type_hints
 
-from dna_bigbird.errors import InputError, errors_for_reader, note, shortened
+from dna_bigbird.errors import (
+    InputError,
+    checked_settings,
+    errors_for_reader,
+    note,
+    shortened,
+)
 from dna_bigbird.messages import listed_words
 from dna_bigbird.paths import check_paths
 from dna_bigbird.settings import range_of
@@ -165,7 +171,10 @@ def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
                     bound.arguments[name] = _with_paths(value, hints[name])
                 check_paths(function, bound.arguments)
                 if dataclasses.is_dataclass(passed_on):
-                    passed_on(**{k: v for k, v in kwargs.items() if k not in signature.parameters})
+                    with checked_settings():
+                        passed_on(
+                            **{k: v for k, v in kwargs.items() if k not in signature.parameters}
+                        )
                 return function(*bound.args, **bound.kwargs)
 
         return cast(Function, call)

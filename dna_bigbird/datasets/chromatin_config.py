@@ -18,22 +18,23 @@ class ChromatinConfig:
     """Which bins become rows, and what is read around them."""
 
     window: Positive | None = None
-    """Bases the model reads, centred on the bin. If not given: 8000, or `FEW_LABELS_WINDOW` with fewer than
-    `FEW_LABELS` labels."""
+    """Window in base pairs: what the model reads, centred on the bin. If not given it is 8000,
+    or 2000 if there are fewer than ten labels."""
     bin: Positive = 200
     """Bases of a bin; bins start at multiples of this, counted from 0."""
     require_group: str | None = None
-    """Keep bins with at least one label of this group; `none`: with any label; `all`: every bin. If not given:
-    TF, or none with fewer than `FEW_LABELS` labels."""
+    """Keep bins with at least one label of this group; `none` - with any label; `all` - every bin, also
+    without a label. If not given it is TF, or none if there are fewer than ten labels or none of them is
+    in that group."""
     max_n_fraction: Share = 0.1
     """Windows with a larger share of N are left out."""
     min_positive: Count = 0
     """Labels with fewer bins than this, over all splits, are left out."""
     allow_empty_labels: bool = False
-    """Keep labels without a positive in the training split, with a warning, instead of stopping."""
+    """Keep labels without a positive in the training split, with a warning."""
     background: Count | None = None
-    """Bins without a peak per bin that is kept; if not given 0, or `DEFAULT_BACKGROUND` with fewer than
-    `FEW_LABELS` labels and no `require_group`."""
+    """Also take so many bins without a peak of any file for each of those bins, from the same chromosomes
+    and splits. If not given it is 0, or 3 if there are fewer than ten labels and no --require_group."""
 
     def __post_init__(self) -> None:
         check_fields(self)

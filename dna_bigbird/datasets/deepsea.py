@@ -40,13 +40,14 @@ class DeepseaConfig:
     """Which windows are cut around the published bins, and how closely the bundle is checked."""
 
     window: Annotated[int, Range(BIN_BP)] = 8000
-    """Bases the model reads, centred on the 200-bp bin."""
+    """Window in base pairs: what the model reads, centred on the 200-bp bin."""
     check_every: Positive = 1
-    """Hold every n-th row's 1000 bp against the genome, and against its reverse complement."""
+    """Check every n-th row against its source: its 1000 bp with the genome; 1 checks all."""
     max_n_fraction: Share = 1.0
-    """Windows with a larger share of N are left out; bases past a chromosome's end count as N."""
+    """Windows with a larger share of N are left out; bases past a chromosome's end count as N.
+    1 keeps every published row."""
     test_chromosomes: list[str] = field(default_factory=lambda: ["chr8", "chr9"])
-    """Chromosomes of the test rows."""
+    """Chromosomes of the rows in test.mat."""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -163,7 +163,7 @@ def _changed_encoder(run: Mapping, variant: Mapping, name: str, head: Layers) ->
 def _labelled_set(run: Mapping, task: str, section: Layers, splits: Layers) -> Iterator[Check]:
     values = _merged(section)
     if task == "promoter":
-        from dna_bigbird.datasets.promoters import PromoterConfig
+        from dna_bigbird.datasets.promoter_config import PromoterConfig
         from dna_bigbird.datasets.splits import SplitConfig
 
         split = SplitConfig(**_merged(splits))

@@ -101,7 +101,7 @@ def settings_class(place: Place) -> type:
     _, function, _ = command_of(place.command)
     if not place.group:
         from dna_bigbird.datasets.chromatin_config import ChromatinConfig
-        from dna_bigbird.datasets.promoters import PromoterConfig
+        from dna_bigbird.datasets.promoter_config import PromoterConfig
 
         return {"chromatin-set": ChromatinConfig, "promoter-set": PromoterConfig}[place.command]
     hints: object = function

@@ -10,7 +10,7 @@ from dna_bigbird.yaml_files import KeyPath
 def set_keys(task: str) -> Collection[str]:
     """Return the settings of the command that builds the labelled set of a task."""
     from dna_bigbird.datasets.chromatin_config import ChromatinConfig
-    from dna_bigbird.datasets.promoters import PromoterConfig
+    from dna_bigbird.datasets.promoter_config import PromoterConfig
 
     config = {"promoter": PromoterConfig, "chromatin": ChromatinConfig}[task]
     return [*(field.name for field in fields(config)), "near_identical"]
