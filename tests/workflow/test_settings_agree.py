@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import io
 import random
 import typing
 from dataclasses import dataclass, fields, is_dataclass
@@ -129,7 +130,7 @@ def values_of(hint: object) -> list:
 
 def accepted(check: typing.Callable[[], object]) -> bool:
     try:
-        with contextlib.redirect_stderr(None):
+        with contextlib.redirect_stderr(io.StringIO()):
             check()
     except (ValueError, InputError):
         return False
@@ -146,15 +147,18 @@ def by_python(place: Place, name: str, value: object) -> bool:
 def by_command_line(place: Place, name: str, value: object) -> bool:
     parser, function, words = command_of(place.command)
     prefix = f"{place.group}." if place.group else ""
-    others = (
-        [f"--model.{key}={text}" for key, text in (place.also or {}).items()]
-        if place.command == "pretrain"
-        else []
-    )
+    model = place.also if place.command == "pretrain" else None
+    others = [f"--model.{key}={text}" for key, text in (model or {}).items()]
     shown = str(value).lower() if isinstance(value, bool) else str(value)
-    return accepted(
-        lambda: read_arguments(parser, function, [*words, *others, f"--{prefix}{name}={shown}"])
-    )
+    line = [*words, *others, f"--{prefix}{name}={shown}"]
+
+    def check() -> None:
+        arguments = read_arguments(parser, function, line)
+        if not place.group:  # as the decorator of the function
+            names = {field.name for field in fields(settings_class(place))}
+            settings_class(place)(**{key: arguments[key] for key in names})
+
+    return accepted(check)
 
 
 def by_config(place: Place, name: str, value: object) -> bool:
@@ -185,8 +189,8 @@ def settings() -> list[tuple[Place, str, object]]:
     ]
 
 
-LEFT_OUT = {("pretrain", "vocab_size")}
-"""The vocabulary is the tokenizer's."""
+LEFT_OUT = {("pretrain", "vocab_size"), ("pretrain", "rows")}
+"""The vocabulary is the tokenizer's; identity of the rows of the Performer needs another number of features."""
 
 
 def disagreements(values: typing.Callable[[list], list]) -> list[str]:
@@ -194,6 +198,10 @@ def disagreements(values: typing.Callable[[list], list]) -> list[str]:
     for place, name, hint in settings():
         for value in values(values_of(hint)):
             verdicts = [by(place, name, value) for by in (by_python, by_command_line, by_config)]
+            if (place.command, place.group) == ("finetune", "model"):
+                verdicts[2] |= verdicts[
+                    0
+                ]  # the config knows the encoder that is changed, and has rules for both
             if len(set(verdicts)) > 1:
                 found.append(
                     f"{place}.{name} {value!r}: {dict(zip(('python', 'command', 'config'), verdicts, strict=True))}"
