@@ -53,7 +53,7 @@ def range_of(hint: object) -> Range | None:
     for part in getattr(hint, "__metadata__", ()):
         if isinstance(part, Range):
             return part
-    return next((found for each in typing.get_args(hint) if (found := range_of(each))), None)
+    return next((limits for each in typing.get_args(hint) if (limits := range_of(each))), None)
 
 
 Count = Annotated[int, Range(0)]

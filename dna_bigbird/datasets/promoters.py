@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.labelled_data import LabelledData
 from dna_bigbird.datasets.negatives import ARTIFICIAL, NEGATIVES, PARTS
 from dna_bigbird.datasets.promoter_negatives import Negatives, draws, make_negatives
@@ -14,20 +15,21 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import place_on_genome
 from dna_bigbird.genome.start_site import StartSite
+from dna_bigbird.settings import Count, Positive, Share
 
 
 @dataclass(frozen=True)
 class PromoterConfig:
     """Which window is cut around a start site, and how its negatives are made."""
 
-    upstream: int = 5000
+    upstream: Count = 5000
     """Bases before the start site, in the direction of transcription."""
-    downstream: int = 3000
+    downstream: Positive = 3000
     """Bases from the start site on, the first transcribed base included."""
     negatives: str = "random_base"
     """How negatives are made: random_base, permuted, genomic or background, or several kinds with commas between
     them: every promoter then has one of each. A kind named again is drawn again."""
-    max_n_fraction: float = 0.0
+    max_n_fraction: Share = 0.0
     """Windows with a larger share of N are left out."""
     training_negatives: str = ""
     """The kinds for promoters in training, if they are others than `negatives`."""
@@ -36,11 +38,7 @@ class PromoterConfig:
     them, those of training elsewhere."""
 
     def __post_init__(self) -> None:
-        if self.upstream < 0 or self.downstream < 1:
-            raise ValueError(
-                f"--upstream {self.upstream} --downstream {self.downstream}: the window must hold "
-                "the start site (upstream 0 or more, downstream 1 or more)"
-            )
+        check_fields(self)
         options = [("negatives", x) for x in self.methods]
         options += [("training_negatives", x) for x in self.training_methods]
         for option, method in options:
@@ -53,8 +51,6 @@ class PromoterConfig:
                 raise ValueError(
                     f"a window of {self.window_bp} bp cannot be cut into {PARTS} parts"
                 )
-        if not 0 <= self.max_n_fraction <= 1:
-            raise ValueError(f"--max_n_fraction {self.max_n_fraction} is not between 0 and 1")
 
     def check_split(self, split: SplitConfig) -> None:
         """Raise ValueError for regions that this way to split does not read."""

@@ -5,9 +5,10 @@ from typing import Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.datasets.splits import SplitConfig
-from dna_bigbird.errors import InputError, checked_settings, note
+from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.paths import GenomePath, InputPath, check_paths, listed_paths, optional_path
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
+from dna_bigbird.settings import Count
 from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput
 
 
@@ -29,7 +30,7 @@ def chromatin_set(
     blacklist: InputPath | None = None,
     near_identical: Literal["drop", "keep"] = "keep",
     pieces: bool = False,
-    check_every: int = 0,
+    check_every: Count = 0,
 ) -> LabelledSetFile:
     """Build bins with one label per peak file, with their windows and splits.
 
@@ -82,8 +83,6 @@ def chromatin_set(
             allow_empty_labels,
             background,
         )
-    if check_every < 0:
-        raise InputError(f"--check_every {check_every} must not be negative")
     if check_every:
         check_has_bedtools(f"--check_every {check_every}")
     reference = Genome(genome)
