@@ -82,10 +82,10 @@ def typed_value(name: str, value: Any, hint: object, *, ignore_unknown: bool = F
     """
     if hint in _SCALARS:
         return _scalar(name, value, hint)
-    kinds = [each for each in alternatives(hint) if each is not NoneType]
-    if Any in kinds or (value is None and NoneType in alternatives(hint)):
+    types = [each for each in alternatives(hint) if each is not NoneType]
+    if Any in types or (value is None and NoneType in alternatives(hint)):
         return value
-    origin, items = typing.get_origin(kinds[0]) or kinds[0], typing.get_args(kinds[0])
+    origin, items = typing.get_origin(types[0]) or types[0], typing.get_args(types[0])
     inner = functools.partial(typed_value, name, ignore_unknown=ignore_unknown)
     if origin in (list, tuple):
         _check(name, value, isinstance(value, list | tuple), "a list")
@@ -124,11 +124,11 @@ def _check(name: str, value: object, is_good: bool, expected: str) -> None:
 
 
 def _scalar(name: str, value: Any, hint: object) -> Any:
-    kinds = (hint,) if hint in _SCALARS else alternatives(hint)  # lists may be long
-    checks = [_SCALARS[kind] for kind in kinds if kind in _SCALARS]
+    types = (hint,) if hint in _SCALARS else alternatives(hint)  # lists may be long
+    checks = [_SCALARS[each] for each in types if each in _SCALARS]
     is_good = not checks or any(is_good(value) for is_good, _ in checks)
     _check(name, value, is_good, " or ".join(words for _, words in checks))
-    if int in kinds and isinstance(value, int):
+    if int in types and isinstance(value, int):
         has_end = (allowed := range_of(hint)) is not None and allowed.most is not None
         _check(name, value, has_end or abs(value) <= LARGEST, f"at most {LARGEST}")
     try:
