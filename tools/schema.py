@@ -126,7 +126,7 @@ def type_schema(hint: object) -> dict:
         for name, word in ENDS.items()
         if (end := getattr(allowed, name, None)) is not None
     }
-    return {"type": TYPES[plain]} | ends
+    return {"type": TYPES[plain]} | ends | ({"minLength": 1} if plain is Path else {})
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from dna_bigbird.paths import OutputFolder
 from dna_bigbird.pipeline.long_attention.names import CORES, PARTS, Core, Part
 from dna_bigbird.pipeline.results import Comparison
 from dna_bigbird.progress import shows_progress
-from dna_bigbird.settings import Positive, Range
+from dna_bigbird.settings import NotNegative, Positive, Range
 
 LEAST_TOKENS = 256
 
@@ -25,7 +25,7 @@ def compare_attention(
     rounds: Annotated[int, Range(3)] = 7,
     longest_tokens: Annotated[int, Range(2 * LEAST_TOKENS)] = 4608,
     training_steps: Annotated[int, Range(2)] = 1000,
-    seconds: float = 60.0,
+    seconds: NotNegative = 60.0,
     test_sequences: Annotated[int, Range(2)] = 150,
     processes: Positive = 1,
     only: list[str] = [],  # noqa: B006

@@ -17,6 +17,7 @@ from lightning_fabric.utilities.rank_zero import rank_zero_only
 from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEnvironment
 from pytorch_lightning.profilers import Profiler
 
+from dna_bigbird.errors import InputError
 from dna_bigbird.models.precision import (
     BFLOAT16,
     FLOAT32,

@@ -163,13 +163,13 @@ def sites_option(files: Sequence[object]) -> str:
     return option("sites", paths[0] if len(paths) == 1 else paths)
 
 
-def head_named(name: str, config: Section) -> str:
+def head_named(name: str, settings: Section) -> str:
     """Return the wildcard of a variant, or of the run's own model."""
-    return name if name in TASKS and name in config else f"heads/{name}"
+    return name if name in TASKS and name in settings else f"heads/{name}"
 
 
 def read_heads(
-    config: Section, inputs: InputFiles, encoder: str, starts: Mapping[str, str]
+    settings: Section, inputs: InputFiles, encoder: str, starts: Mapping[str, str]
 ) -> dict[str, Head]:
     """Return every model of a run by its wildcard.
 
@@ -178,30 +178,30 @@ def read_heads(
         starts: Bundles of the variants of pretraining, by variant.
     """
     heads: dict[str, Head] = {}
-    variants = config.get("experiments", {}).get("heads", {})
-    own = {task: {task: {}, "set": task} for task in TASKS if task in config}
+    variants = settings.get("experiments", {}).get("heads", {})
+    own = {task: {task: {}, "set": task} for task in TASKS if task in settings}
     for name, variant in (own | variants).items():
-        wildcard = head_named(name, config) if name in variants else name
+        wildcard = head_named(name, settings)
         (task,) = (task for task in TASKS if task in variant)
         owner = variant.get("set")
-        base = config.get(task, {})
+        base = settings.get(task, {})
         if owner in variants:
             base = merged(base, variants[owner][task])
         section = merged(base, variant[task])
-        seed = variant.get("seed", config["seed"])
+        seed = variant.get("seed", settings["seed"])
         pretrained: Files = starts.get(variant.get("pretrained", ""), encoder)
         head = Head(
             name=wildcard,
             task=task,
             section=section,
             inputs=inputs,
-            splits=section.get("splits", config["splits"]),
+            splits=section.get("splits", settings["splits"]),
             seed=seed,
-            set_name=head_named(owner or name, config),
+            set_name=head_named(owner or name, settings),
             sites=tuple(_sites(variant.get("sites"), inputs)),
             pretrained=[] if "tokenizer" in variant else pretrained,
             start=variant,
-            seeds=seed_names(wildcard, variant.get("seeds", []), config["seed"]),
+            seeds=seed_names(wildcard, variant.get("seeds", []), settings["seed"]),
             scored_seed=seed,
         )
         heads[head.name] = head

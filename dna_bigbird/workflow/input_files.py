@@ -25,7 +25,7 @@ _sha256_once = functools.cache(sha256_of)
 
 @dataclass(frozen=True)
 class InputFiles:
-    """The files that a run starts from. Sources that are no path are downloaded into its results."""
+    """The files that a run starts from. Its other sources are downloaded into its results."""
 
     results: str
     section: Section
@@ -123,12 +123,12 @@ class InputFiles:
 
     def observed(self) -> list[tuple[str, str]]:
         """Return label and peak file of every label, as far as the config names files."""
-        peaks, given = self.peaks, self.section.get("peaks", [])
+        peaks, named = self.peaks, self.section.get("peaks", [])
         if self.is_demo:
             return [(x.name, f"{self.demo}/peaks/{x.name}.bed") for x in grammar.LABELS]
         if isinstance(peaks, str):
             return self._rows_of_sheet()
-        labels = given if isinstance(given, dict) else [label_of(Path(path)) for path in peaks]
+        labels = named if isinstance(named, dict) else [label_of(Path(path)) for path in peaks]
         return list(zip(labels, peaks, strict=True))
 
     def _rows_of_sheet(self) -> list[tuple[str, str]]:

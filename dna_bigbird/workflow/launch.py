@@ -23,7 +23,7 @@ def package_command(*, is_deployed: bool) -> str:
 
 @dataclass(frozen=True)
 class Launcher:
-    """Starts of commands, for params of rules. They depend on resources, so that another Python or profile is no reason to make a result again."""
+    """Starts of commands, for params of rules. They depend on resources, so another Python or profile does not make a result again."""
 
     package: str
     """The dna-bigbird command."""

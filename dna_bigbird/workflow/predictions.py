@@ -12,13 +12,13 @@ from dna_bigbird.workflow.options import Section, option, options
 class Predictions:
     """Files and options of what models predict."""
 
-    config: Section
+    settings: Section
     inputs: InputFiles
 
     @property
     def section(self) -> Section:
         """The section of the config."""
-        return self.config.get("predictions", {})
+        return self.settings.get("predictions", {})
 
     @property
     def folder(self) -> str:
@@ -28,7 +28,7 @@ class Predictions:
     @property
     def tables(self) -> list[str]:
         """The tables of probabilities along regions, one for each model."""
-        tasks = [task for task in TASKS if task in self.config] if self.section else []
+        tasks = [task for task in TASKS if task in self.settings] if self.section else []
         return [f"{self.folder}/{task}.tsv" for task in tasks]
 
     @property

@@ -46,23 +46,26 @@ class Pretraining:
 
 
 def run_pretraining(
-    config: Section, changes: Section, seed: int, inputs: InputFiles
+    settings: Section, changes: Section, seed: int, inputs: InputFiles
 ) -> Pretraining:
     """Return the pretraining of a run, with the changes of a variant."""
-    sections = {name: config.get(name, {}) | changes.get(name, {}) for name in _SECTIONS}
+    sections = {name: settings.get(name, {}) | changes.get(name, {}) for name in _SECTIONS}
     sites = sections["objective"].get("sites")
     genome = f"{inputs.results}/genome/genome.fa"
     return Pretraining(seed, sections, genome, inputs.file(sites) if sites else [])
 
 
-def variant_pretrainings(config: Section, inputs: InputFiles) -> dict[str, dict[str, Pretraining]]:
+def variant_pretrainings(
+    settings: Section, inputs: InputFiles
+) -> dict[str, dict[str, Pretraining]]:
     """Return the trainings of every variant of `experiments`, by variant and by folder: its own, or one in it for each seed."""
-    found = {}
-    for name, variant in config.get("experiments", {}).get("variants", {}).items():
-        seeds = {name: config["seed"]}
+    trainings = {}
+    for name, variant in settings.get("experiments", {}).get("variants", {}).items():
+        seeds = {name: settings["seed"]}
         if "seeds" in variant:
-            seeds = seed_names(name, variant["seeds"], config["seed"])
-        found[name] = {
-            folder: run_pretraining(config, variant, seed, inputs) for folder, seed in seeds.items()
+            seeds = seed_names(name, variant["seeds"], settings["seed"])
+        trainings[name] = {
+            folder: run_pretraining(settings, variant, seed, inputs)
+            for folder, seed in seeds.items()
         }
-    return found
+    return trainings

@@ -24,7 +24,7 @@ from dna_bigbird.yaml_files import KeyPath
 class Run:
     """The files, models and options of a run, by the names of the rules' wildcards."""
 
-    config: Section
+    settings: Section
     files: ConfigFiles
     """What the config was merged from."""
     inputs: InputFiles
@@ -53,7 +53,7 @@ class Run:
     @property
     def tasks(self) -> list[str]:
         """The models that it fine-tunes."""
-        return [task for task in TASKS if task in self.config]
+        return [task for task in TASKS if task in self.settings]
 
     @property
     def models(self) -> list[str]:
@@ -68,25 +68,25 @@ class Run:
     @property
     def has_genome(self) -> bool:
         """Whether it is about DNA, not text or suites alone."""
-        return "assembly" in self.config
+        return "assembly" in self.settings
 
     @property
     def has_pretraining(self) -> bool:
         """Whether documents, tokenizer and pretrained model are made, and not taken from a bundle."""
-        return self.has_genome and "pretrained" not in self.config
+        return self.has_genome and "pretrained" not in self.settings
 
     @property
     def assembly_options(self) -> str:
         """What the genome is, for the commands that check it or keep its name."""
-        return f"{option('assembly', self.config['assembly'])} {self._pieces}"
+        return f"{option('assembly', self.settings['assembly'])} {self._pieces}"
 
     def document_regions(self, split: str) -> str:
         """Return where documents are drawn: training documents everywhere but in the held-out regions, the others in those."""
-        splits = self.config["splits"]
+        splits = self.settings["splits"]
         if split != "train":
             return option("regions", splits[split])
         held_out = splits["validation"] + splits["test"]
-        return f"{option('regions', self.config['regions'])} {option('exclude', held_out)}"
+        return f"{option('regions', self.settings['regions'])} {option('exclude', held_out)}"
 
     @property
     def repeat_options(self) -> str:
@@ -96,14 +96,14 @@ class Run:
 
     @property
     def _pieces(self) -> str:
-        return option("pieces", self.config["pieces"])
+        return option("pieces", self.settings["pieces"])
 
     # --- pretraining and its variants
 
     @cached_property
     def pretraining(self) -> Pretraining:
         """The pretraining of the run."""
-        return run_pretraining(self.config, {}, self.config["seed"], self.inputs)
+        return run_pretraining(self.settings, {}, self.settings["seed"], self.inputs)
 
     @cached_property
     def variant_trainings(self) -> Mapping[str, Pretraining]:
@@ -154,7 +154,7 @@ class Run:
     @property
     def experiments(self) -> Section:
         """The section of the paper's comparisons."""
-        return self.config.get("experiments", {})
+        return self.settings.get("experiments", {})
 
     def table(self, name: str) -> str:
         """Return the folder of a table that the config lists; without it Snakemake ends."""
@@ -179,7 +179,7 @@ class Run:
 
     def compared_heads(self, table: str) -> list[Head]:
         """Return the models of a table."""
-        return [self.heads[head_named(x, self.config)] for x in self.experiments[table]]
+        return [self.heads[head_named(x, self.settings)] for x in self.experiments[table]]
 
     def compared_files(self, table: str) -> list[str]:
         """Return the results that a comparison of models reads."""
@@ -204,52 +204,55 @@ class Run:
     @cached_property
     def text(self) -> TextTasks:
         """The section of the text tasks."""
-        return TextTasks(f"{self.results}/text", self.config["text"], self.config["seed"])
+        return TextTasks(f"{self.results}/text", self.settings["text"], self.settings["seed"])
 
 
-def read_run(workflow: Workflow, config: dict, overrides: Section) -> Run:
-    """Check the config that Snakemake has read, and return its run; without one Snakemake ends.
+def read_run(workflow: Workflow, settings: dict, overrides: Section) -> Run:
+    """Check the config that Snakemake has read, and return its run.
 
     Args:
         workflow: The global of the Snakefile.
-        config: Its settings; numbers in it become numbers, and defaults of the schema are added.
-        overrides: Those of them that are from `--config`.
+        settings: The merged config; numbers in it become numbers, and the schema's defaults are added.
+        overrides: Settings of `--config`.
+
+    Raises:
+        InputError: As `check_config`, `check_settings`, `make_run` and `check_prefix`.
     """
-    files = config_files(workflow, config, overrides)
-    check_config(config, files)
+    files = config_files(workflow, settings, overrides)
+    check_config(settings, files)
     if workflow.is_main_process:
-        check_settings(config, files)
-    run = make_run(config, files)
+        check_settings(settings, files)
+    run = make_run(settings, files)
     check_prefix(workflow, run.results)
     return run
 
 
-def make_run(config: Section, files: ConfigFiles) -> Run:
+def make_run(settings: Section, files: ConfigFiles) -> Run:
     """Return the run of a checked config.
 
     Raises:
         InputError: For a description of an input that cannot be read, or a suite that is not there.
     """
-    results = str(results_folder(config))
-    inputs = InputFiles(results, config.get("inputs", {}))
+    results = str(results_folder(settings))
+    inputs = InputFiles(results, settings.get("inputs", {}))
     variants: dict[str, dict[str, Pretraining]] = {}
     heads: dict[str, Head] = {}
     encoder = ""
-    if "assembly" in config:
-        encoder = given_encoder(config) or f"{results}/trained/pretrained"
-        variants = variant_pretrainings(config, inputs)
+    if "assembly" in settings:
+        encoder = given_encoder(settings) or f"{results}/trained/pretrained"
+        variants = variant_pretrainings(settings, inputs)
         folder = f"{results}/experiments/runs"
         starts = {name: f"{folder}/{next(iter(x))}/trained" for name, x in variants.items()}
-        heads = read_heads(config, inputs, encoder, starts)
-    suites = read_suites(config, files, f"{results}/genome/genome.fa", encoder or [])
-    named = fetched([source for _, source in sources(config)])
-    predictions = Predictions(config, inputs)
-    return Run(config, files, inputs, named, encoder, variants, heads, predictions, suites)
+        heads = read_heads(settings, inputs, encoder, starts)
+    suites = read_suites(settings, files, f"{results}/genome/genome.fa", encoder or [])
+    named = fetched([source for _, source in sources(settings)])
+    predictions = Predictions(settings, inputs)
+    return Run(settings, files, inputs, named, encoder, variants, heads, predictions, suites)
 
 
-def given_encoder(config: Section) -> str:
+def given_encoder(settings: Section) -> str:
     """Return the bundle that a config names instead of a pretraining; empty if it names none."""
     from dna_bigbird.bundles.bundled import bundled_encoder
 
-    name = config.get("pretrained", "")
+    name = settings.get("pretrained", "")
     return str(bundled_encoder()) if name == "bundled" else name and plain_path(name)

@@ -49,7 +49,7 @@ class SuiteRun:
 
 
 def read_suites(
-    config: Section, files: ConfigFiles, genome: str, encoder: Files
+    settings: Section, files: ConfigFiles, genome: str, encoder: Files
 ) -> dict[str, SuiteRun]:
     """Return the suites of a run by name; those without a genome or model take the run's.
 
@@ -57,15 +57,15 @@ def read_suites(
         InputError: For a suite or a task that is not there.
     """
     suites = {}
-    has_genome = "assembly" in config
-    for name, section in config.get("bench", {}).items():
+    has_genome = "assembly" in settings
+    for name, section in settings.get("bench", {}).items():
         tasks = _task_names(name, section, files)
         model = plain_path(section["model"]) if section.get("model") else encoder
-        genomes = {config["assembly"]: genome} if has_genome else {}
+        genomes = {settings["assembly"]: genome} if has_genome else {}
         if "genome" in section:
             genomes = {assembly: plain_path(path) for assembly, path in section["genome"].items()}
         elif has_genome:
-            section = {"pieces": config["pieces"], **section}
+            section = {"pieces": settings["pieces"], **section}
         suites[name] = SuiteRun(section, tuple(tasks), genomes, model)
     return suites
 

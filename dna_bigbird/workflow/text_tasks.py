@@ -24,7 +24,7 @@ class TextTraining:
     """Settings of the training itself."""
     pretrained: str
     seed: int
-    made: str
+    made_text: str
     """Folder of generated text."""
 
     @property
@@ -37,11 +37,11 @@ class TextTraining:
         if part in self.settings:
             return plain_path(self.settings[part])
         files = sets()[self.settings["set"]][1].synthetic_files
-        return f"{self.made}/{files[min(_PARTS.index(part), len(files) - 1)]}"
+        return f"{self.made_text}/{files[min(_PARTS.index(part), len(files) - 1)]}"
 
     def source(self, part: str) -> str:
         """Return the input of rules that read a part: the folder of made text, or the path itself."""
-        return self.path(part) if "train" in self.settings else self.made
+        return self.path(part) if "train" in self.settings else self.made_text
 
     @property
     def recipes(self) -> list[str]:
@@ -86,7 +86,7 @@ class TextTasks:
     seed: int
 
     @property
-    def made(self) -> str:
+    def made_text(self) -> str:
         """The folder of generated text."""
         return f"{self.folder}/made"
 
@@ -109,8 +109,8 @@ class TextTasks:
     @property
     def vocabulary(self) -> str:
         """The file of the vocabulary."""
-        made = f"{self.folder}/vocabulary/spiece.model"
-        return plain_path(self.settings("vocabulary").get("file", made))
+        learned = f"{self.folder}/vocabulary/spiece.model"
+        return plain_path(self.settings("vocabulary").get("file", learned))
 
     def corpus_set(self, part: str) -> Section:
         """Return the set whose documents are a part of the corpus."""
@@ -122,22 +122,22 @@ class TextTasks:
         source = self.settings("corpus").get(part)
         if isinstance(source, dict):
             return f"{self.folder}/corpus/{part}.jsonl"
-        return plain_path(source) if source else f"{self.made}/corpus/{part}.jsonl"
+        return plain_path(source) if source else f"{self.made_text}/corpus/{part}.jsonl"
 
     def corpus_source(self, part: str) -> str:
         """Return the input of rules that read a corpus."""
         path = self.corpus(part)
-        return self.made if path.startswith(f"{self.made}/") else path
+        return self.made_text if path.startswith(f"{self.made_text}/") else path
 
     @cached_property
     def pretrainings(self) -> dict[str, TextPretraining]:
         """The pretrainings by wildcard `pattern`: that of the run has none, those of `table1` have their folder."""
         model, table = self.settings("model"), self.settings("table1")
-        found = {"": TextPretraining(self.seed, model)}
+        pretrainings = {"": TextPretraining(self.seed, model)}
         for name, pattern in table.get("patterns", {}).items():
             for seed in table.get("seeds", [0, 1, 2]):
-                found[f"table1/{name}/seed{seed}/"] = TextPretraining(seed, model | pattern)
-        return found
+                pretrainings[f"table1/{name}/seed{seed}/"] = TextPretraining(seed, model | pattern)
+        return pretrainings
 
     @property
     def table1_folders(self) -> list[str]:
@@ -167,7 +167,7 @@ class TextTasks:
                 training={**self.settings("training"), **run.get("training", {})},
                 pretrained=plain_path(run.get("pretrained", self.pretrained)),
                 seed=seed,
-                made=self.made,
+                made_text=self.made_text,
             )
             for folder, seed in (seeds or {name: run.get("seed", self.seed)}).items()
         }
@@ -200,7 +200,7 @@ class TextTasks:
     def synthetic_option(self, names: list[str]) -> str:
         """Return those of some sets, and the pretrained model, whose text is generated, as an option."""
         synthetic = [name for name in names if "train" not in self.runs[name]]
-        if "pretrained" not in self.section and self.corpus_source("train") == self.made:
+        if "pretrained" not in self.section and self.corpus_source("train") == self.made_text:
             synthetic.append("pretrained")
         return option("synthetic", synthetic) if synthetic else ""
 

@@ -7,13 +7,11 @@ from typing import NoReturn
 
 import yaml
 
-from dna_bigbird.datasets.peak_files import peak_rows
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.configs.checking import check_schema
 from dna_bigbird.inputs.configs.config_files import ConfigFiles, read_config_files
 from dna_bigbird.inputs.configs.head_checks import check_heads
-from dna_bigbird.inputs.configs.run_checks import CHECKS, peak_paths
-from dna_bigbird.inputs.configs.sources import is_path
+from dna_bigbird.inputs.configs.run_checks import CHECKS, check_peaks
 from dna_bigbird.inputs.configs.text_checks import check_text
 from dna_bigbird.yaml_files import KeyPath
 
@@ -28,7 +26,7 @@ def check_config(config: dict, files: ConfigFiles) -> None:
         files: What it was merged from.
 
     Raises:
-        InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`; or as `peak_rows`.
+        InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`; or as `check_peaks`.
     """
     if files.files and not files.section and "__use_yte__" not in files.values():  # no template
         _take_texts(config, files.values())
@@ -39,9 +37,7 @@ def check_config(config: dict, files: ConfigFiles) -> None:
     for check in (*CHECKS, check_heads, check_text):
         for path, text in check(config):
             raise files.error(path, text)
-    peaks = config.get("inputs", {}).get("peaks", "")
-    if not isinstance(peaks, str) or is_path(peaks):
-        peak_rows(peak_paths(peaks))
+    check_peaks(config)
 
 
 def _take_texts(config: dict | list, read: dict | list) -> None:
