@@ -126,7 +126,7 @@ def _check(name: str, value: object, is_good: bool, expected: str) -> None:
 def _scalar(name: str, value: Any, hint: object) -> Any:
     types = (hint,) if hint in _SCALARS else alternatives(hint)  # lists may be long
     checks = [_SCALARS[each] for each in types if each in _SCALARS]
-    is_good = not checks or any(is_good(value) for is_good, _ in checks)
+    is_good = not checks or any(fits(value) for fits, _ in checks)
     _check(name, value, is_good, " or ".join(words for _, words in checks))
     if int in types and isinstance(value, int):
         has_end = (allowed := range_of(hint)) is not None and allowed.most is not None
