@@ -57,6 +57,7 @@ def range_of(hint: object) -> Range | None:
 
 
 Count = Annotated[int, Range(0)]
+Seed = Annotated[int, Range(0, most=2**63 - 1)]
 Positive = Annotated[int, Range(1)]
 NotNegative = Annotated[float, Range(0)]
 AboveZero = Annotated[float, Range(above=0)]

@@ -28,6 +28,13 @@ LARGEST_BLOCK = 1024
 """Tokens in one block of a model that reads fewer tokens than that."""
 OWN_SETTINGS = {"etc": PAPER_ETC, "longformer": PAPER_LONGFORMER, "performer": PAPER_PERFORMER}
 """Settings that one attention reads, by its name, at their defaults; they are stored only with it."""
+OTHER_BLOCKS = {
+    "full": "full attention",
+    "etc": "band + global tokens",
+    "longformer": "window + global tokens",
+    "performer": "random features",
+}
+"""What attention without the block pattern consists of."""
 PRETRAINING_HEADS = ("mlm", "pooler", "nsp")
 CPC = "cpc"
 """The head of BigBird-ETC that tells hidden sentences from others."""
@@ -202,6 +209,18 @@ class EncoderConfig:
     def has_position_table(self) -> bool:
         """True if a learned vector is added for each position."""
         return self.positions == "learned" and self.attention != "etc"
+
+    @property
+    def building_blocks(self) -> str:
+        """What the attention pattern consists of, in words."""
+        blocks = {
+            "random": self.num_random > 0,
+            "window": self.window_blocks > 0,
+            "global": self.global_blocks != "none",
+        }
+        return OTHER_BLOCKS.get(self.attention) or " + ".join(
+            x for x, used in blocks.items() if used
+        )
 
     @property
     def has_blocks(self) -> bool:
