@@ -13,9 +13,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_type_hints
 
-from dna_bigbird.errors import InputError, errors_for_reader, note, shortened
+from dna_bigbird.errors import (
+    InputError,
+    checked_settings,
+    errors_for_reader,
+    note,
+    shortened,
+)
 from dna_bigbird.messages import listed_words
 from dna_bigbird.paths import check_paths
+from dna_bigbird.settings import range_of
 from dna_bigbird.several import check_each, several
 
 OTHER_WORDS = {
@@ -48,8 +55,8 @@ def choices_of(hint: object) -> tuple:
 def check_argument(name: str, value: Any, hint: object) -> Any:
     """Return the value of an argument; whole numbers of other libraries become `int`.
 
-    Checked are hints that list choices, `int`, `bool`, lists and mappings, each with or without None. 100.0
-    is not a whole number, as in `range`. A seed is not negative, and a whole number has at most 64 bits.
+    Checked are hints that list choices, numbers with their `Range`, `bool`, lists and mappings, each with or without
+    None. 100.0 is not a whole number, as in `range`. A seed is not negative, and a whole number has at most 64 bits.
     What a list takes is in `several`; where the type is a list only, one value is a list of one.
 
     Raises:
@@ -68,6 +75,8 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     if list in containers:
         has_single = bool(set(options) - {containers[list], types.NoneType})
         return _list_argument(name, value, typing.get_args(containers[list])[0], has_single)
+    if Ellipsis in (item := typing.get_args(containers.get(tuple))):
+        return tuple(_list_argument(name, value, item[0], has_single=False))
     is_one_path = Path in options and _is_text(options, value)
     if dict in containers and not isinstance(value, Mapping) and not is_one_path:
         raise ChoiceError(f"{_shown(name, value)}: expected a mapping, such as {{'name': value}}")
@@ -81,7 +90,9 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
             f"{_shown(name, value)}: expected {listed(choices)}{near(value, choices)}"
         )
     if set(options) <= {int, types.NoneType}:
-        return _checked_seed(name, _whole_number(name, value))
+        return _in_range(name, _checked_seed(name, _whole_number(name, value)), hint)
+    if set(options) <= {float, types.NoneType}:
+        return _in_range(name, _number(name, value), hint)
     if set(options) <= {bool, types.NoneType} and type(value).__name__ not in ("bool", "bool_"):
         raise ChoiceError(f"{_shown(name, value)}: expected True or False")
     return value
@@ -111,15 +122,19 @@ def _is_text(types_: tuple, value: object) -> bool:
     return isinstance(value, str | os.PathLike) or is_model or (int in types_ and is_number)
 
 
-def check_fields(settings: Any) -> None:
+def check_fields(settings: Any, group: str = "") -> None:
     """Check the fields of a dataclass, for its `__post_init__`.
+
+    Args:
+        group: Of the options, for messages: `model` of `--model.num_layers`.
 
     Raises:
         ChoiceError: As `check_argument`.
     """
+    prefix = f"--{group}." if group else ""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
-        checked = check_argument(field.name, value, field.type)
+        checked = check_argument(prefix + field.name, value, field.type)
         if checked is not value:
             object.__setattr__(settings, field.name, checked)  # the dataclass is frozen
 
@@ -156,7 +171,10 @@ def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
                     bound.arguments[name] = _with_paths(value, hints[name])
                 check_paths(function, bound.arguments)
                 if dataclasses.is_dataclass(passed_on):
-                    passed_on(**{k: v for k, v in kwargs.items() if k not in signature.parameters})
+                    with checked_settings():
+                        passed_on(
+                            **{k: v for k, v in kwargs.items() if k not in signature.parameters}
+                        )
                 return function(*bound.args, **bound.kwargs)
 
         return cast(Function, call)
@@ -231,6 +249,21 @@ def alternatives(hint: object) -> tuple:
 
 def _shown(name: str, value: object) -> str:
     return f"{name}={shortened(repr(value))}"
+
+
+def _in_range(name: str, value: float, hint: object) -> float:
+    allowed = range_of(hint)
+    if allowed is not None and value not in allowed:
+        raise ChoiceError(f"--{name.removeprefix('--')} {value}: expected {allowed}")
+    return value
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return float(value)  # of NumPy, such as float32
+    raise ChoiceError(f"{_shown(name, value)}: expected a number")
 
 
 def _checked_seed(name: str, value: int) -> int:

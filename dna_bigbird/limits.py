@@ -74,13 +74,7 @@ def allowed_threads(asked: int) -> int:
 
 
 def use_threads(asked: int) -> None:
-    """Set the number of threads torch computes with, as `allowed_threads`; 0 leaves it as it is.
-
-    Raises:
-        InputError: If the number is negative.
-    """
-    if asked < 0:
-        raise InputError(f"--threads {asked} must not be negative")
+    """Set the number of threads torch computes with, as `allowed_threads`; 0 leaves it as it is."""
     if asked:
         import torch
 

@@ -18,7 +18,7 @@ LAYOUT = "\n\t"
 """Control characters that format a text; they stay."""
 
 _ENDS = ("; ", ". ", ": ", " (")
-_VALUE = r"(?: (?P<value>'[^']*'|\"[^\"]*\"|[\w{}.+-]*[\w}]))?"
+_VALUE = r"(?:[ =](?P<value>'[^']*'|\"[^\"]*\"|[\w{}.+-]*[\w}]))?"
 _OPTION = re.compile(rf"(?<![\w./=-])--(?P<name>[A-Za-z][\w-]*(?:\.\w+)*)(?P<rest>{_VALUE})")
 
 _running: ContextVar[frozenset[str] | None] = ContextVar("running", default=None)

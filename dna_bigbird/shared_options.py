@@ -20,6 +20,7 @@ from dna_bigbird.paths import (
     OutputPath,
 )
 from dna_bigbird.result_folders import MODEL
+from dna_bigbird.settings import Count, Positive, Range, Share
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,11 @@ def doc_of(hint: object) -> str | None:
 
 
 def without_doc(hint: object) -> object:
-    """Return a type without its description; paths keep their role.
+    """Return a type without its description; paths keep their role, numbers their range.
 
     Example:
-        >>> without_doc(ProcessThreads)
-        <class 'int'>
+        >>> without_doc(Assembly)
+        <class 'str'>
     """
     if typing.get_origin(hint) is not Annotated:
         return hint
@@ -72,8 +73,8 @@ else:
     Names = list[str] | str | None
     """Python callers may give several values in any form that `several` reads."""
 
-ProcessThreads = Annotated[int, Doc("CPU threads: of one process; 0 leaves the choice to torch.")]
-Threads = Annotated[int, Doc("CPU threads: 0 leaves the choice to torch.")]
+ProcessThreads = Annotated[Count, Doc("CPU threads: of one process; 0 leaves the choice to torch.")]
+Threads = Annotated[Count, Doc("CPU threads: 0 leaves the choice to torch.")]
 Resume = Annotated[
     bool, Doc("Continue an interrupted run with the same settings and inputs, if there is one.")
 ]
@@ -92,7 +93,7 @@ SetOutput = Annotated[Hdf5Output, Doc("Result to write: the labelled set, an HDF
 Assembly = Annotated[
     str, Doc("Name of the assembly: it is kept with the set and with every model made from it.")
 ]
-MaxNFraction = Annotated[float, Doc("Windows with a larger share of N are left out.")]
+MaxNFraction = Annotated[Share, Doc("Windows with a larger share of N are left out.")]
 NearIdentical = Annotated[
     Literal["drop", "keep"],
     Doc(
@@ -120,9 +121,9 @@ Sequences = Annotated[
     ),
 ]
 Stride = Annotated[
-    int | None, Doc("Step between windows: base pairs, at least 1. Default: the window.")
+    Positive | None, Doc("Step between windows: base pairs, at least 1. Default: the window.")
 ]
-ModelWindow = Annotated[int | None, Doc("Window in base pairs: by default that of the model.")]
+ModelWindow = Annotated[Positive | None, Doc("Window in base pairs: by default that of the model.")]
 CoordinatesName = Annotated[
     str, Doc("Name of the assembly: that of the coordinates; HDF5 files record it.")
 ]
@@ -150,6 +151,7 @@ Progress = Annotated[
 ]
 MaxUnpackedGib = Annotated[
     float,
+    Range(0, below=2**30),
     Doc(
         "GiB that a compressed file may become when it is read; 0: 20 times its size, at least 0.25."
     ),

@@ -25,12 +25,7 @@ def unpacked_limit(gib: float) -> Iterator[None]:
 
     Args:
         gib: 0: `RATIO` times the file's size on disk, at least `LEAST_BYTES`.
-
-    Raises:
-        InputError: If it is negative or not finite.
     """
-    if not 0 <= gib < 2**30:
-        raise InputError(f"--max_unpacked_gib {gib}: expected GiB, or 0 for the default")
     token = _limit_gib.set(gib)
     try:
         yield

@@ -52,6 +52,7 @@ def test_settings_are_named_as_the_command_has_them(text, expected):
         ("Give --options.evidence", "Give --change evidence=..."),
         ("--options.stride 0 must be at least 1", "--change stride=0 must be at least 1"),
         ("--options.unit 'x y' is not one", "--change unit='x y' is not one"),
+        ("--options.unit='x': expected 'a'", "--change unit='x': expected 'a'"),
         ("or --options.domain wikipedia or web", "or --change domain=wikipedia or web"),
     ],
 )

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LISTS = yaml.safe_load((ROOT / "tests/plain_english.yaml").read_text())
 PHRASES = [(re.compile(row["pattern"], re.IGNORECASE), row["instead"]) for row in LISTS["phrases"]]
 NAMES = [(re.compile(row["pattern"]), row["instead"]) for row in LISTS["names"]]
-CODE = ("dna_bigbird", "benchmarks", "workflow")
+CODE = ("dna_bigbird", "benchmarks", "tools", "workflow")
 TEXT_SUFFIXES = (".py", ".smk", ".md", ".yaml", ".html", ".j2", ".cpp", ".h", ".cu", ".def")
 LIBRARY_NAMES = {"np.ones", "torch.ones", "kind='stable'", "parameter.kind", "dtype.kind"}
 # Demo texts are data: articles, questions and reviews to train on.

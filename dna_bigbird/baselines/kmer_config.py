@@ -4,33 +4,28 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from dna_bigbird.choices import check_fields
+from dna_bigbird.settings import Range
 from dna_bigbird.shared_options import Doc
 
-MaxRows = Annotated[int, Doc("Training rows, drawn by the seed if there are more.")]
+MaxRows = Annotated[int, Range(2), Doc("Training rows, drawn by the seed if there are more.")]
 
 
 @dataclass(frozen=True)
 class KmerConfig:
     """Which words are counted, and where."""
 
-    max_k: int = 5
+    max_k: Annotated[int, Range(1, most=8)] = 5
     """Longest word in bases."""
     strands: Literal["auto", "apart", "together"] = "auto"
     """Count a word and its reverse complement apart or together; auto: apart for promoters, whose
     windows are oriented, and for sequences of your own, together otherwise."""
-    centre_bp: int = -1
+    centre_bp: Annotated[int, Range(-1)] = -1
     """Also count in this many bases at the centre of the window, 0 for none; -1: 1000 for sets
     with labelled bins (as DeepSEA reads), none otherwise."""
     max_rows: MaxRows = 50000
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        if not 1 <= self.max_k <= 8:
-            raise ValueError(f"--kmer.max_k {self.max_k} is not between 1 and 8")
-        if self.centre_bp < -1:
-            raise ValueError(f"--kmer.centre_bp {self.centre_bp} is below -1")
-        if self.max_rows < 2:
-            raise ValueError(f"--kmer.max_rows {self.max_rows} is below 2")
+        check_fields(self, "kmer")
 
     def for_set(self, *, window_bp: int, bin_bp: int, oriented: bool) -> "KmerConfig":
         """Return the same settings with `auto` and -1 filled in for a labelled set."""

@@ -4,9 +4,13 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from dna_bigbird.choices import check_fields
+from dna_bigbird.settings import Range
 from dna_bigbird.shared_options import Doc
 
-Width = Annotated[float, Doc("Share of the published size: number of filters and hidden units.")]
+PublishedShare = Annotated[float, Range(above=0, most=4)]
+Width = Annotated[
+    PublishedShare, Doc("Share of the published size: number of filters and hidden units.")
+]
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,7 @@ class CnnPromConfig:
     width: Width = 1.0
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        _check_width(self.NAME, self.width)
+        check_fields(self, self.NAME)
 
     def describe(self) -> str:
         """Return what it is, for the report."""
@@ -35,11 +38,11 @@ class DeePromoterConfig:
 
     NAME: ClassVar[str] = "deepromoter"
 
-    width: float = 1.0
+    width: PublishedShare = 1.0
     """Share of the published size: number of filters, LSTM units and hidden units."""
 
     def __post_init__(self) -> None:
-        _check_width(self.NAME, self.width)
+        check_fields(self, self.NAME)
 
     def describe(self) -> str:
         """Return what it is, for the report."""
@@ -55,16 +58,11 @@ class DeepSeaConfig:
     width: Width = 1.0
 
     def __post_init__(self) -> None:
-        _check_width(self.NAME, self.width)
+        check_fields(self, self.NAME)
 
     def describe(self) -> str:
         """Return what it is, for the report."""
         return f"DeepSEA, width {self.width:g}, on the central 1000 bp"
-
-
-def _check_width(name: str, width: float) -> None:
-    if not 0 < width <= 4:
-        raise ValueError(f"--{name}.width {width} is not above 0 and at most 4")
 
 
 def scaled(units: int, width: float) -> int:

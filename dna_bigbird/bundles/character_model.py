@@ -11,17 +11,16 @@ Loading runs no code from the files.
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any
 
 import safetensors.torch
 import torch
 
 from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import CHARACTERS, WEIGHTS
-from dna_bigbird.bundles.json_values import is_number, is_text, read_bundle_json, wrong_value
+from dna_bigbird.bundles.json_values import read_bundle_json
 from dna_bigbird.bundles.weights import (
     check_counts,
     check_shapes,
@@ -34,31 +33,12 @@ from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import sha256_of
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
-from dna_bigbird.models.stored_settings import settings_from
+from dna_bigbird.models.stored_settings import settings_from, typed_value
 from dna_bigbird.result_folders import MODEL, atomic_directory
+from dna_bigbird.settings import Count, Range, Seed
 from dna_bigbird.writing import json_text
 
 FORMAT_VERSION = 1
-
-
-def _is_alphabet(value: object) -> bool:
-    """Return True for a list of bytes, each once."""
-    whole = isinstance(value, list) and all(map(is_number, value))
-    return whole and len(value) == len(set(value)) and max(value, default=0) < 256
-
-
-KNOWN: dict[str, tuple[Callable[[object], bool], str]] = {
-    "model": (lambda value: isinstance(value, dict), "an object"),
-    "alphabet": (_is_alphabet, "a list of bytes, each once"),
-    "unscored": (lambda value: value is None or is_number(value), "a whole number, or null"),
-    "source": (lambda value: value in get_args(Source), f"one of {', '.join(get_args(Source))}"),
-    "split": (lambda value: isinstance(value, dict), "an object"),
-    "input_sha256": (is_text, "a text"),
-    "seed": (is_number, "a whole number"),
-    "training": (lambda value: isinstance(value, dict), "an object"),
-    "sha256": (lambda value: isinstance(value, dict), "an object"),
-}
-"""Keys that config.json has, and the type of each."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +54,13 @@ class CharacterDescription:
     """
 
     model: CharacterConfig
-    alphabet: list[int]
-    unscored: int | None
-    source: str
+    alphabet: list[Annotated[int, Range(0, most=255)]]
+    unscored: Count | None
+    source: Source
     split: CharacterSplit
     input_sha256: str
-    seed: int
-    training: dict[str, Any] = field(default_factory=dict)
+    seed: Seed
+    training: dict[str, Any]
 
 
 def save_character_model(
@@ -158,20 +138,18 @@ def _description(path: Path, values: dict[str, Any]) -> CharacterDescription:
             "folder of train-characters"
         )
     try:
-        for name, (is_good, expected) in KNOWN.items():
-            if name not in values:
-                raise ValueError(f"{name} is missing")
-            if not is_good(values[name]):
-                raise wrong_value(name, values[name], expected)
-        known = {field.name: values[field.name] for field in fields(CharacterDescription)}
-        for name, settings_type in (("model", CharacterConfig), ("split", CharacterSplit)):
-            known[name] = settings_from(settings_type, values[name])
-        if len(values["alphabet"]) != known["model"].vocab_size:
+        typed_value("sha256", values.get("sha256"), dict[str, str])
+        names = {field.name for field in fields(CharacterDescription)}
+        described = settings_from(
+            CharacterDescription, {k: v for k, v in values.items() if k in names}
+        )
+        alphabet, size = described.alphabet, described.model.vocab_size
+        if len(alphabet) != size or len(set(alphabet)) != size:
             raise ValueError(
-                f"alphabet has {len(values['alphabet'])} characters, model.vocab_size is "
-                f"{known['model'].vocab_size}"
+                f"alphabet has {len(alphabet)} characters, {len(set(alphabet))} without repeats, model.vocab_size "
+                f"is {size}"
             )
-        return CharacterDescription(**known)
+        return described
     except ValueError as error:
         raise InputError(f"{path}: it describes no character model: {error}") from None
 

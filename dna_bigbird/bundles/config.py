@@ -2,20 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from dna_bigbird.bundles.read_regions import PRETRAINING, ReadRegions
 from dna_bigbird.datasets.text import registry
 from dna_bigbird.label_types import RECORDED, label_type_of
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig
-from dna_bigbird.models.stored_settings import settings_from
+from dna_bigbird.models.stored_settings import typed_value
 from dna_bigbird.models.words_config import CountedWords
+from dna_bigbird.settings import Count, Range, Seed
 from dna_bigbird.short_repr import representation
 from dna_bigbird.writing import json_text
 
 FORMAT_VERSION = 1
 LABEL_TYPES_VERSION = 2
 """Of bundles with classes or targets, which programs that know version 1 would take for labels."""
+MAX_WINDOW_BP = 100_000_000
+"""Windows are kept in memory."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class MemberModel:
 
     sha256: str = ""
     """Of its weights."""
-    seed: int | None = None
+    seed: Seed | None = None
     chosen_step: int | None = None
     initial_weights: str | None = None
 
@@ -71,8 +74,8 @@ class BundleConfig(Mapping[str, Any]):
     """Of targets: mean over the training rows, in the target's unit."""
     target_stds: list[float] = field(default_factory=list)
     """Of targets: standard deviation over the training rows."""
-    window_bp: int | None = None
-    bin_bp: int | None = None
+    window_bp: Annotated[int, Range(1, most=MAX_WINDOW_BP)] | None = None
+    bin_bp: Count | None = None
     """Labelled bases in the middle of the window; 0 or None: the whole window."""
     assembly: str | None = None
     negatives: str | None = None
@@ -86,7 +89,7 @@ class BundleConfig(Mapping[str, Any]):
     """What its vocabulary is made for: 'dna' or 'text'."""
     set_name: str | None = None
     """Text set, `set` in the file."""
-    seed: int | None = None
+    seed: Seed | None = None
     initial_weights: str | None = None
     chosen_step: int | None = None
     examples_per_step: int | None = None
@@ -96,14 +99,14 @@ class BundleConfig(Mapping[str, Any]):
     """Settings of `corpus.masking.MaskingConfig`."""
     objective: dict[str, Any] = field(default_factory=dict)
     """Settings of `tasks.objective_config.ObjectiveConfig`; empty in bundles of older versions."""
-    members: int | None = None
+    members: Annotated[int, Range(2)] | None = None
     """Number of models in an ensemble; None of a single model."""
     member_models: list[MemberModel] = field(default_factory=list)
     lengthened: list[dict[str, Any]] = field(default_factory=list)
     """Each extension of the context: `from_max_tokens`, `positions`."""
     regions_read: list[ReadRegions] | None = None
     """What the model read of a genome, training by training; None is unknown."""
-    n_sequences_read: int = 0
+    n_sequences_read: Count = 0
     """Hashes of sequences without coordinates in `sequences_read.safetensors`; 0: there is no such file."""
     huggingface: dict[str, Any] | None = None
     """Settings of the library that have no counterpart here; None if not converted from there."""
@@ -122,7 +125,7 @@ class BundleConfig(Mapping[str, Any]):
             values: Keys of config.json in their order; settings dataclasses may stand for objects.
 
         Raises:
-            ValueError: If task or encoder is missing, or the encoder, head or options are wrong.
+            ValueError: If task or encoder is missing, or a value is not of the type of its field.
         """
         if isinstance(values, cls):
             return values
@@ -130,12 +133,12 @@ class BundleConfig(Mapping[str, Any]):
         for key in ("task", "encoder"):
             if stored.get(key) is None:
                 raise ValueError(f"{key} is missing")
-        known = {
-            field.name: stored[KEYS.get(field.name, field.name)]
-            for field in fields(cls)
-            if stored.get(KEYS.get(field.name, field.name)) is not None and field.name != "stored"
-        }
-        known |= _typed_parts(known)
+        types = _settings_types(typed_value("task", stored["task"], str))
+        known = {}
+        for name, hint in ({each.name: each.type for each in fields(cls)} | types).items():
+            key = KEYS.get(name, name)
+            if name != "stored" and stored.get(key) is not None:
+                known[name] = typed_value(key, stored[key], hint, ignore_unknown=name not in types)
         known["label_type"] = label_type_of(known.get("label_type"), known.get("label_names", []))
         return cls(**known, stored=stored)
 
@@ -193,31 +196,11 @@ def _plain(value: Any) -> Any:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
-def _typed_parts(known: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of config.json that are objects with types of their own."""
-    task = known["task"]
-    types = {"encoder": EncoderConfig}
+def _settings_types(task: str) -> dict[str, type]:
+    """Return the types of the settings that a model of a task is built from."""
     if task in registry.tasks():
         described = registry.describe(task)
-        types |= {"head": described.head_type(), "options": described.options}
-    elif task != PRETRAINING:
-        types |= {"head": HeadConfig, "words": CountedWords}
-    parts: dict[str, Any] = {}
-    for name, settings_type in types.items():
-        if name in known:
-            try:
-                parts[name] = settings_from(settings_type, known[name])
-            except ValueError as error:
-                raise ValueError(f"{name}: {error}") from None
-    if "training" in known:
-        parts["training"] = _known_fields(StoredTraining, known["training"])
-    if "member_models" in known:
-        parts["member_models"] = [_known_fields(MemberModel, x) for x in known["member_models"]]
-    if "regions_read" in known:
-        parts["regions_read"] = [_known_fields(ReadRegions, x) for x in known["regions_read"]]
-    return parts
-
-
-def _known_fields(settings_type: type, values: Mapping[str, Any]) -> Any:
-    names = {field.name for field in fields(settings_type)}
-    return settings_type(**{name: value for name, value in values.items() if name in names})
+        own = {"head": described.head_type(), "options": described.options}
+    else:
+        own = {} if task == PRETRAINING else {"head": HeadConfig, "words": CountedWords}
+    return {"encoder": EncoderConfig} | own

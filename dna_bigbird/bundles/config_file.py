@@ -3,19 +3,17 @@
 from pathlib import Path
 
 from dna_bigbird.bundles.config import FORMAT_VERSION, LABEL_TYPES_VERSION, BundleConfig
-from dna_bigbird.bundles.json_values import (
-    check_types,
-    is_number,
-    is_texts,
-    read_bundle_json,
-    wrong_value,
-)
+from dna_bigbird.bundles.json_values import read_bundle_json
 from dna_bigbird.datasets.text import registry
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.label_types import LABEL_TYPES, REGRESSION
+from dna_bigbird.models.stored_settings import wrong_value
 
-MAX_WINDOW_BP = 100_000_000
-"""Windows are kept in memory."""
+NEEDED = (
+    "vocab_size", "hidden_size", "num_layers", "num_heads", "ffn_size", "max_tokens", "block_size",
+    "num_random",
+)  # fmt: skip
+"""Settings of the encoder that every bundle has; with a default instead it would be another model."""
 
 
 def read_config(path: Path) -> BundleConfig:
@@ -32,23 +30,17 @@ def read_config(path: Path) -> BundleConfig:
             f"version reads {FORMAT_VERSION} and {LABEL_TYPES_VERSION}. Is the bundle from a newer dna-bigbird?"
         )
     try:
-        check_types(values)
+        for name in NEEDED:
+            if isinstance(encoder := values.get("encoder"), dict) and name not in encoder:
+                raise ValueError(f"encoder: {name} is missing")
         config = BundleConfig.from_json(values)
-        if config.is_pretrained_only:
-            _check_pretrained(config)
-        elif config.is_text_task:
+        if config.is_text_task:
             _check_text(config)
-        else:
+        elif not config.is_pretrained_only:
             _check_labels(config)
     except ValueError as error:
         raise InputError(f"{path}: it describes no model: {error}") from None
     return config
-
-
-def _check_pretrained(config: BundleConfig) -> None:
-    heads = config.stored.get("heads", config.heads)
-    if not is_texts(heads):
-        raise wrong_value("heads", heads, "a list of texts")
 
 
 def _check_text(config: BundleConfig) -> None:
@@ -72,10 +64,6 @@ def _check_labels(config: BundleConfig) -> None:
         for name in ("target_means", "target_stds"):
             if len(values := getattr(config, name)) != len(names):
                 raise ValueError(f"it has {len(names)} label_names and {len(values)} {name}")
-    if not is_number(config.window_bp) or not 1 <= config.window_bp <= MAX_WINDOW_BP:
-        raise wrong_value("window_bp", config.window_bp, f"1 to {MAX_WINDOW_BP:,}")
-    if "members" in config and not (is_number(config.members) and config.members >= 2):
-        raise wrong_value("members", config.members, "a whole number of at least 2")
 
 
 def _check_present(config: BundleConfig, *names: str) -> None:

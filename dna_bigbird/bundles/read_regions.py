@@ -1,8 +1,12 @@
 """Which parts of a genome a model has read in its trainings, as its bundle records it."""
 
+import re
 from dataclasses import dataclass
 
+from dna_bigbird.errors import shortened
+
 PRETRAINING = "pretraining"
+_REGIONS = re.compile(r"\d{1,12}-\d{1,12}(,\d{1,12}-\d{1,12})*")
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,13 @@ class ReadRegions:
     """Regions of the validation rows, which choose the step; None is unknown."""
     is_hashed: bool = False
     """Whether `sequences_read.safetensors` has all sequences of this training without coordinates."""
+
+    def __post_init__(self) -> None:
+        for chrom, text in [*(self.regions or {}).items(), *(self.validation or {}).items()]:
+            if not _REGIONS.fullmatch(text):
+                raise ValueError(
+                    f"regions of {shortened(chrom)}: {shortened(repr(text))}, expected such as '1-200,301-400'"
+                )
 
     @property
     def is_pretraining(self) -> bool:

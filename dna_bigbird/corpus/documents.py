@@ -13,44 +13,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.corpus.regions import contiguous_stretches, select
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.settings import Count, Positive
 
 
 @dataclass(frozen=True)
 class DocumentConfig:
     """How documents are drawn; the defaults are the paper's."""
 
-    passes: int = 10
+    passes: Positive = 10
     """How many times the genome is cut into documents, each time from another start."""
-    max_start_bp: int = 5000
+    max_start_bp: Count = 5000
     """The first document of a pass starts uniformly in 0 … this many bases into its stretch."""
-    min_sentences: int = 50
+    min_sentences: Positive = 50
     """Fewest sentences in a document; the last one of a stretch may have fewer."""
-    max_sentences: int = 100
+    max_sentences: Positive = 100
     """Most sentences: in one document."""
-    min_sentence_bp: int = 500
+    min_sentence_bp: Positive = 500
     """Shortest sentence in base pairs."""
-    max_sentence_bp: int = 1000
+    max_sentence_bp: Positive = 1000
     """Longest sentence in base pairs."""
-    max_n_run_bp: int = 10
+    max_n_run_bp: Count = 10
     """A run of N longer than this is an assembly gap, which no document crosses; shorter runs stay."""
     both_strands: bool = False
     """Both strands: each document is read from either with equal chance (paper: forward only)."""
 
     def __post_init__(self) -> None:
-        if self.passes < 1:
-            raise ValueError(f"--documents.passes {self.passes} must be at least 1")
-        if self.max_start_bp < 0 or self.max_n_run_bp < 0:
-            raise ValueError("--documents.max_start_bp and max_n_run_bp must not be negative")
+        check_fields(self, "documents")
         for low, high in (
             ("min_sentences", "max_sentences"),
             ("min_sentence_bp", "max_sentence_bp"),
         ):
-            if not 1 <= getattr(self, low) <= getattr(self, high):
+            if getattr(self, low) > getattr(self, high):
                 raise ValueError(
-                    f"--documents.{low} {getattr(self, low)} must be at least 1 and no more than "
+                    f"--documents.{low} {getattr(self, low)} must be no more than "
                     f"--documents.{high} {getattr(self, high)}"
                 )
 

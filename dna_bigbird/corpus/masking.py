@@ -1,30 +1,31 @@
 """Dynamic masking for masked language modelling (specification §7: 15 %, 80/10/10), also of spans."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
+
+from dna_bigbird.choices import check_fields
+from dna_bigbird.settings import Count, Range, Share
 
 
 @dataclass(frozen=True)
 class HidingConfig:
     """Which share of the tokens is predicted, and what the model sees in their place."""
 
-    fraction: float = 0.15
+    fraction: Annotated[float, Range(above=0, most=1)] = 0.15
     """Share of tokens to predict (paper's text; the caption of its Figure 7 says 0.10)."""
-    mask_share: float = 0.8
+    mask_share: Share = 0.8
     """Of those, the share replaced by [MASK]; 1.0, with a `random_share` of 0.0, hides all of them."""
-    random_share: float = 0.1
+    random_share: Share = 0.1
     """Of those, the share replaced by a random ordinary token; the rest stays as it is."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.fraction <= 1:
-            raise ValueError(f"--masking.fraction {self.fraction} must be above 0 and at most 1")
-        if min(self.mask_share, self.random_share) < 0 or self.mask_share + self.random_share > 1:
+        check_fields(self, "masking")
+        if self.mask_share + self.random_share > 1:
             raise ValueError(
                 f"--masking.mask_share {self.mask_share} and --masking.random_share "
-                f"{self.random_share} must not be negative and add up to at most 1 (1.0 and 0.0 show "
-                "[MASK] everywhere)"
+                f"{self.random_share} must add up to at most 1 (1.0 and 0.0 show [MASK] everywhere)"
             )
 
 
@@ -32,14 +33,9 @@ class HidingConfig:
 class MaskingConfig(HidingConfig):
     """Which tokens of DNA are predicted, and what the model sees in their place."""
 
-    span_bp: int = 0
+    span_bp: Count = 0
     """Hide spans of neighbouring tokens, each of a random length of 1 to this many bases; 0: single
     tokens."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.span_bp < 0:
-            raise ValueError(f"--masking.span_bp {self.span_bp}: expected at least 0")
 
     @property
     def in_words(self) -> str:

@@ -8,10 +8,13 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import sentencepiece
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError
+from dna_bigbird.settings import Positive, Range
 
 PAD_ID, END_ID, START_ID, CLS_ID, SEP_ID, MASK_ID, UNK_ID = 0, 1, 2, 65, 66, 67, 100
 FIRST_PIECE_ID = 101
@@ -27,19 +30,14 @@ _LONGEST = 4000
 class VocabularyConfig:
     """Size of the vocabulary and of the text it is learnt from."""
 
-    size: int = 50358
+    # Text stores hold 16 bits.
+    size: Annotated[int, Range(SMALLEST, most=65536)] = 50358
     """Entries, the 101 special and reserved ones included."""
-    max_characters: int = 50_000_000
+    max_characters: Positive = 50_000_000
     """Learn from the first so many characters; bounds the memory."""
 
     def __post_init__(self) -> None:
-        if not SMALLEST <= self.size <= 65536:
-            raise ValueError(
-                f"--size {self.size} must be {SMALLEST} (101 special and reserved entries, printable "
-                "ASCII, the word mark) to 65536 (text stores hold 16 bits)"
-            )
-        if self.max_characters < 1:
-            raise ValueError(f"--max_characters {self.max_characters} must be at least 1")
+        check_fields(self)
 
 
 def learn_vocabulary(documents: Iterable[str], config: VocabularyConfig) -> bytes:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import sentencepiece
@@ -33,6 +33,7 @@ from dna_bigbird.corpus.vocabulary_file import (
 )
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import BASES
+from dna_bigbird.settings import Positive, Range
 from dna_bigbird.short_repr import representation
 
 _MAX_LINE_BP = 4096
@@ -51,30 +52,22 @@ class TokenizerConfig:
     algorithm: Literal["bpe", "symmetric_bpe", "bases"] = "bpe"
     """`bpe`: byte-pair encoding (paper). `symmetric_bpe`: closed under reverse complement, and both strands
     are cut at the same places. `bases`: one token per base, nothing is learned."""
-    vocab_size: int | None = None
+    # Token stores hold 16 bits.
+    vocab_size: Annotated[int, Range(SMALLEST, most=65536)] | None = None
     """Entries of the vocabulary: the five special ones included. If not given: 32000 (paper: 32K), or 10 with
     `--tokenizer.algorithm bases`, which allows no other."""
-    max_piece_bp: int = 16
+    max_piece_bp: Positive = 16
     """Longest piece in base pairs; keeps satellites and poly-A from filling the vocabulary."""
-    sample_bp: int = 20_000_000
+    sample_bp: Positive = 20_000_000
     """Learn from at most this many base pairs of documents, drawn at random; bounds the memory."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        check_fields(self, "tokenizer")
         if self.algorithm == "bases" and self.num_entries != SMALLEST:
             raise ValueError(
                 f"--tokenizer.vocab_size {self.vocab_size} does not fit --tokenizer.algorithm bases, "
                 f"which has {SMALLEST} entries (five special ones and A C G T N); leave it out"
             )
-        if not SMALLEST <= self.num_entries <= 65536:
-            raise ValueError(
-                f"--tokenizer.vocab_size {self.vocab_size} must be {SMALLEST} (five special "
-                "entries and A C G T N) to 65536 (token stores hold 16 bits)"
-            )
-        if self.max_piece_bp < 1:
-            raise ValueError(f"--tokenizer.max_piece_bp {self.max_piece_bp} must be at least 1")
-        if self.sample_bp < 1:
-            raise ValueError(f"--tokenizer.sample_bp {self.sample_bp} must be at least 1")
 
     @property
     def num_entries(self) -> int:

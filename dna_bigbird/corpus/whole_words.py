@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from dna_bigbird.corpus.masking import HidingConfig, TokenIds, hide
+from dna_bigbird.settings import Count
 
 SHARE_OF_BUDGET = 75 / 512
 """Most predictions of an example over its length, as the published settings for 512 have it."""
@@ -17,16 +18,9 @@ class TextMaskingConfig(HidingConfig):
 
     whole_words: bool = True
     """Choose words and hide all their pieces; false chooses pieces."""
-    max_predictions: int = 0
+    max_predictions: Count = 0
     """Most pieces predicted in one example; 0: 75 for every 512 of --model.max_tokens, thus 600 at
     4,096."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.max_predictions < 0:
-            raise ValueError(
-                f"--masking.max_predictions {self.max_predictions} must not be negative"
-            )
 
     def budget(self, max_tokens: int) -> int:
         """Return the most pieces predicted in an example of at most `max_tokens`.

@@ -4,10 +4,13 @@ Every example is a function of (seed, epoch, index in the epoch), as in `dataset
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dna_bigbird.choices import check_fields
+from dna_bigbird.settings import Range
 
 PARTS = ("train", "validation", "test")
 Source = Literal["bytes", "text8", "enwik8", "dna"]
@@ -18,9 +21,9 @@ Source = Literal["bytes", "text8", "enwik8", "dna"]
 class CharacterSplit:
     """What is held out of a text or a genome; everything else is for training."""
 
-    validation_share: float = 0.05
+    validation_share: Annotated[float, Range(above=0, below=1)] = 0.05
     """Share of a text, before the test part, for validation: the usual one of text8 is 5 of 100 MB."""
-    test_share: float = 0.05
+    test_share: Annotated[float, Range(above=0, below=1)] = 0.05
     """Share of a text, its end, for the test."""
     validation: list[str | int] = field(default_factory=list)
     """Validation data: regions of DNA, such as chr7 or `chr22:19,000,001-20,000,000`."""
@@ -28,11 +31,7 @@ class CharacterSplit:
     """Test data: regions of DNA likewise."""
 
     def __post_init__(self) -> None:
-        for name in ("validation_share", "test_share"):
-            if not 0 < getattr(self, name) < 1:
-                raise ValueError(
-                    f"--split.{name} {getattr(self, name)} must be above 0 and below 1"
-                )
+        check_fields(self, "split")
         if self.validation_share + self.test_share >= 1:
             raise ValueError("--split.validation_share and test_share leave nothing for training")
 

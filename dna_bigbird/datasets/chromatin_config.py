@@ -3,6 +3,9 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from dna_bigbird.choices import check_fields
+from dna_bigbird.settings import Count, Positive, Share
+
 FEW_LABELS = 10
 """With fewer labels a set gets background unless the user says which bins are kept."""
 DEFAULT_BACKGROUND = 3
@@ -14,40 +17,34 @@ USUAL_WINDOW, FEW_LABELS_WINDOW = 8000, 2000
 class ChromatinConfig:
     """Which bins become rows, and what is read around them."""
 
-    window: int | None = None
-    """Bases the model reads, centred on the bin. If not given: 8000, or `FEW_LABELS_WINDOW` with fewer than
-    `FEW_LABELS` labels."""
-    bin: int = 200
+    window: Positive | None = None
+    """Window in base pairs: what the model reads, centred on the bin. If not given it is 8000,
+    or 2000 if there are fewer than ten labels."""
+    bin: Positive = 200
     """Bases of a bin; bins start at multiples of this, counted from 0."""
     require_group: str | None = None
-    """Keep bins with at least one label of this group; `none`: with any label; `all`: every bin. If not given:
-    TF, or none with fewer than `FEW_LABELS` labels."""
-    max_n_fraction: float = 0.1
+    """Keep bins with at least one label of this group; `none` - with any label; `all` - every bin, also
+    without a label. If not given it is TF, or none if there are fewer than ten labels or none of them is
+    in that group."""
+    max_n_fraction: Share = 0.1
     """Windows with a larger share of N are left out."""
-    min_positive: int = 0
+    min_positive: Count = 0
     """Labels with fewer bins than this, over all splits, are left out."""
     allow_empty_labels: bool = False
-    """Keep labels without a positive in the training split, with a warning, instead of stopping."""
-    background: int | None = None
-    """Bins without a peak per bin that is kept; if not given 0, or `DEFAULT_BACKGROUND` with fewer than
-    `FEW_LABELS` labels and no `require_group`."""
+    """Keep labels without a positive in the training split, with a warning."""
+    background: Count | None = None
+    """Also take so many bins without a peak of any file for each of those bins, from the same chromosomes
+    and splits. If not given it is 0, or 3 if there are fewer than ten labels and no --require_group."""
 
     def __post_init__(self) -> None:
-        if self.background is not None and self.background < 0:
-            raise ValueError(f"--background {self.background} must not be negative")
+        check_fields(self)
         if self.background and self.require_group == "all":
             raise ValueError(
                 f"--background {self.background} --require_group all: every bin is in the set already; "
                 "choose one of the two"
             )
-        if self.min_positive < 0:
-            raise ValueError(f"--min_positive {self.min_positive} must not be negative")
-        if self.bin < 1:
-            raise ValueError(f"--bin {self.bin} must be at least 1")
         if self.window is not None:
             self._check_window(self.window)
-        if not 0 <= self.max_n_fraction <= 1:
-            raise ValueError(f"--max_n_fraction {self.max_n_fraction} is not between 0 and 1")
 
     def _check_window(self, window: int) -> None:
         if window < self.bin:

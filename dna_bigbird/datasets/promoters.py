@@ -1,87 +1,19 @@
 """Promoter sets: windows around start sites, and negatives for each."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.datasets.labelled_data import LabelledData
-from dna_bigbird.datasets.negatives import ARTIFICIAL, NEGATIVES, PARTS
+from dna_bigbird.datasets.promoter_config import PromoterConfig
 from dna_bigbird.datasets.promoter_negatives import Negatives, draws, make_negatives
 from dna_bigbird.datasets.splits import SPLITS, STRADDLING, TRAIN, SplitConfig
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import place_on_genome
 from dna_bigbird.genome.start_site import StartSite
-
-
-@dataclass(frozen=True)
-class PromoterConfig:
-    """Which window is cut around a start site, and how its negatives are made."""
-
-    upstream: int = 5000
-    """Bases before the start site, in the direction of transcription."""
-    downstream: int = 3000
-    """Bases from the start site on, the first transcribed base included."""
-    negatives: str = "random_base"
-    """How negatives are made: random_base, permuted, genomic or background, or several kinds with commas between
-    them: every promoter then has one of each. A kind named again is drawn again."""
-    max_n_fraction: float = 0.0
-    """Windows with a larger share of N are left out."""
-    training_negatives: str = ""
-    """The kinds for promoters in training, if they are others than `negatives`."""
-    unread: list[str | int] = field(default_factory=list)
-    """With folds: regions that pretraining did not read. Genomic negatives of validation and test are in
-    them, those of training elsewhere."""
-
-    def __post_init__(self) -> None:
-        if self.upstream < 0 or self.downstream < 1:
-            raise ValueError(
-                f"--upstream {self.upstream} --downstream {self.downstream}: the window must hold "
-                "the start site (upstream 0 or more, downstream 1 or more)"
-            )
-        options = [("negatives", x) for x in self.methods]
-        options += [("training_negatives", x) for x in self.training_methods]
-        for option, method in options:
-            if method not in NEGATIVES:
-                raise ValueError(
-                    f"--{option} {method!r} does not exist; choose one of: {', '.join(NEGATIVES)}, "
-                    "or several with commas between them"
-                )
-            if method in ARTIFICIAL and self.window_bp < PARTS:
-                raise ValueError(
-                    f"a window of {self.window_bp} bp cannot be cut into {PARTS} parts"
-                )
-        if not 0 <= self.max_n_fraction <= 1:
-            raise ValueError(f"--max_n_fraction {self.max_n_fraction} is not between 0 and 1")
-
-    def check_split(self, split: SplitConfig) -> None:
-        """Raise ValueError for regions that this way to split does not read."""
-        if self.unread and not split.folds:
-            raise ValueError(
-                "--unread belongs to --split.folds; with regions a negative is in those of its split"
-            )
-
-    @property
-    def methods(self) -> list[str]:
-        """The kind of each negative of a promoter, in the order of the rows."""
-        return self.negatives.split(",")
-
-    @property
-    def training_methods(self) -> list[str]:
-        """The kind of each negative of a promoter in training."""
-        return (self.training_negatives or self.negatives).split(",")
-
-    @property
-    def has_genomic(self) -> bool:
-        """True if some negatives are windows of the genome."""
-        return not set(ARTIFICIAL).issuperset([*self.methods, *self.training_methods])
-
-    @property
-    def window_bp(self) -> int:
-        """Length of the window."""
-        return self.upstream + self.downstream
 
 
 def promoter_window(

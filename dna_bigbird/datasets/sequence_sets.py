@@ -39,7 +39,7 @@ class SequenceSplit:
         """Return the share of each split in the rows to assign.
 
         Raises:
-            InputError: If a share is given twice, out of range, or nothing is left for training.
+            InputError: If a share is given twice, or nothing is left for training.
         """
         shares = [1.0]
         for name, share, has_file in (
@@ -48,8 +48,6 @@ class SequenceSplit:
         ):
             if share is not None and has_file:
                 raise InputError(f"--{name}_fraction {share}: the rows for it are in --{name}")
-            if share is not None and not 0 <= share < 1:
-                raise InputError(f"--{name}_fraction {share}: expected at least 0 and below 1")
             shares.append(share if share is not None else USUAL_SHARE * (not has_file))
         shares[0] -= sum(shares[1:])
         if shares[0] <= 0:

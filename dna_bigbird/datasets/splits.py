@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.corpus.regions import read_region
 from dna_bigbird.datasets.groups import arrays_of, folds_of, group_windows
 from dna_bigbird.errors import InputError
@@ -19,6 +20,7 @@ from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.chromosome_names import usual_name
 from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans
 from dna_bigbird.genome.interval import parse_region
+from dna_bigbird.settings import Count
 
 SPLITS = ("train", "validation", "test")
 TRAIN, VALIDATION, TEST = range(3)
@@ -35,15 +37,16 @@ class SplitConfig:
     chromosomes such as `chr7`."""
     test: list[str | int] = field(default_factory=list)
     """Test data: regions likewise; no base may be in both."""
-    folds: int = 0
+    folds: Count = 0
     """Number of folds to which rows are dealt instead: 3 or more; overlapping windows and rows of one gene
     stay together."""
-    fold: int = 0
+    fold: Count = 0
     """Fold for the test: from 0, with `folds`; the next one is for validation."""
     seed: int = 0
     """Seed of the random numbers: with `folds`, which rows go to which fold."""
 
     def __post_init__(self) -> None:
+        check_fields(self, "split")
         if self.folds:
             self._check_folds()
         elif self.fold or self.seed:
@@ -61,7 +64,7 @@ class SplitConfig:
                 f"split: folds is {self.folds}; expected 3 or more, one each for test, validation "
                 "and training, or 0 for regions"
             )
-        if not 0 <= self.fold < self.folds:
+        if self.fold >= self.folds:
             raise ValueError(
                 f"split: fold is {self.fold}; expected 0 to {self.folds - 1}, there are {self.folds} folds"
             )

@@ -1,9 +1,11 @@
 """Planting the whole demo into the real background."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.demo import background_sequence, grammar
 from dna_bigbird.demo.distal import plant_distal
 from dna_bigbird.demo.elements import Canvas, Element
@@ -11,6 +13,7 @@ from dna_bigbird.demo.label_rules import Peak, derive_peaks
 from dna_bigbird.demo.motifs import load_motifs
 from dna_bigbird.demo.planted_promoters import plant_promoter, start_sites
 from dna_bigbird.demo.planted_variants import Variant, draw_variants
+from dna_bigbird.settings import Range
 
 EDGE_BP = 1000
 """Nothing is planted this close to an end of the sequence or to the gap."""
@@ -22,22 +25,27 @@ MOST_VARIANTS = 10_000
 """Each has a position of its own in a sequence of 1 Mb, half of them in peaks."""
 
 
+def segments() -> list[tuple[int, int]]:
+    """Return the parts of the sequence that may be planted into."""
+    left, right = background_sequence.GAP
+    return [(EDGE_BP, left - EDGE_BP), (right + EDGE_BP, background_sequence.LENGTH - EDGE_BP)]
+
+
+MOST_PROMOTERS = sum(end - start for start, end in segments()) // MIN_SPACING_BP
+
+
 @dataclass(frozen=True)
 class DemoConfig:
     """What to plant."""
 
     seed: int = 0
-    promoters: int = 300
+    promoters: Annotated[int, Range(MIN_PROMOTERS, most=MOST_PROMOTERS)] = 300
     """Start sites, spread evenly over the sequence without its gap."""
-    variants: int = 300
+    variants: Annotated[int, Range(1, most=MOST_VARIANTS)] = 300
     """Neutral variants, and at most as many that break sites; decoys give those that create."""
 
     def __post_init__(self) -> None:
-        most = sum(end - start for start, end in segments()) // MIN_SPACING_BP
-        if not MIN_PROMOTERS <= self.promoters <= most:
-            raise ValueError(f"promoters is {self.promoters}, expected {MIN_PROMOTERS} to {most}")
-        if not 1 <= self.variants <= MOST_VARIANTS:
-            raise ValueError(f"variants is {self.variants}, expected 1 to {MOST_VARIANTS}")
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -49,12 +57,6 @@ class Demo:
     elements: list[Element]
     peaks: dict[str, list[Peak]]
     variants: list[Variant]
-
-
-def segments() -> list[tuple[int, int]]:
-    """Return the parts of the sequence that may be planted into."""
-    left, right = background_sequence.GAP
-    return [(EDGE_BP, left - EDGE_BP), (right + EDGE_BP, background_sequence.LENGTH - EDGE_BP)]
 
 
 def build_demo(config: DemoConfig) -> Demo:

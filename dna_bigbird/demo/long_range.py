@@ -10,16 +10,18 @@ cluster is 1 to 3 kb away, or nearer or farther.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.demo import background_sequence, grammar
 from dna_bigbird.demo.elements import Canvas, Element, Site
 from dna_bigbird.demo.label_rules import Peak, derive_peaks
 from dna_bigbird.demo.markov import draw_sequences, fit_chain
 from dna_bigbird.demo.motifs import Motif, load_motifs
 from dna_bigbird.demo.planted_promoters import plant_promoter
+from dna_bigbird.settings import Positive, Range
 
 CHROM = "demolong"
 """Record name of the long-range genome, and the name of its assembly."""
@@ -41,7 +43,6 @@ RIGHT_BP = (grammar.LONG_PAIR_BP[0] + SETBACK_BP, grammar.LONG_PAIR_BP[1] - SETB
 """Distances from the start to a cluster that counts, first base to end, half-open."""
 WRONG_BP = ((600, 950), (3100, 3850))
 """The same of misplaced clusters: outside a window of 1000 bp, inside one of 8000 bp."""
-NEGATIVES = ("absent", "misplaced")
 MOST_MISPLACED_COPIES = 6
 """So many sites fit into the nearer of the wrong distances."""
 
@@ -50,35 +51,26 @@ MOST_MISPLACED_COPIES = 6
 class LongRangeConfig:
     """What to plant."""
 
-    units: int = 2000
+    units: Positive = 2000
     """Promoters, one per unit."""
     seed: int = 0
-    unit_bp: int = 10_000
+    unit_bp: Annotated[int, Range(7000)] = 10_000
     """Length of a unit: a window of 8000 bp around its promoter stays inside."""
-    partner_share: float = 0.5
+    partner_share: Annotated[float, Range(above=0, below=1)] = 0.5
     """Chance of each partner cluster, independent of everything else."""
-    copies: int = 6
+    copies: Annotated[int, Range(1, most=12)] = 6
     """Sites in a partner cluster."""
     negatives: Literal["absent", "misplaced"] = "absent"
     """A promoter that does not get a partner 1 to 3 kb away: without the cluster, or with the cluster
     at a distance that does not count."""
 
     def __post_init__(self) -> None:
-        if self.units < 1:
-            raise ValueError(f"units is {self.units}, expected at least 1")
-        if self.unit_bp < 7000 or self.unit_bp % BIN_BP:
-            raise ValueError(
-                f"unit_bp is {self.unit_bp}, expected a multiple of {BIN_BP} from 7000 on"
-            )
-        if not 0 < self.partner_share < 1:
-            raise ValueError(f"partner_share is {self.partner_share}, expected between 0 and 1")
-        if not 1 <= self.copies <= 12:
-            raise ValueError(f"copies is {self.copies}, expected 1 to 12")
-        if self.negatives not in NEGATIVES:
-            raise ValueError(f"negatives is {self.negatives!r}, expected absent or misplaced")
+        check_fields(self)
+        if self.unit_bp % BIN_BP:
+            raise ValueError(f"unit_bp {self.unit_bp}: expected a multiple of {BIN_BP}")
         if self.negatives == "misplaced" and self.copies > MOST_MISPLACED_COPIES:
             raise ValueError(
-                f"copies is {self.copies}, expected at most {MOST_MISPLACED_COPIES} with misplaced "
+                f"--copies {self.copies}: expected at most {MOST_MISPLACED_COPIES} with misplaced "
                 "negatives: more do not fit between the promoter and 1 kb"
             )
 

@@ -98,13 +98,11 @@ def attribute(
         check_random_access(fasta)
     from dna_bigbird.inference.attribution.run import AttributionRun  # imports torch: seconds
     from dna_bigbird.inference.windows.inputs import (
-        check_lengths,
         check_resumable,
         named_sequences,
         window_source,
     )
 
-    check_lengths(window=window, stride=stride)
     sequences = named_sequences(sequences)
     run = AttributionRun(model, labels, method, strand, Compute(**compute), progress)
     if target:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from dna_bigbird.choices import check_fields
-from dna_bigbird.errors import InputError
+from dna_bigbird.settings import Count
 from dna_bigbird.shared_options import Backend, Device
 
 
@@ -18,7 +18,7 @@ class Compute:
         InputError: If a value is not one of the choices, or a number is negative or not whole.
     """
 
-    batch_size: int = 0
+    batch_size: Count = 0
     """Examples computed at once: windows; 0 chooses by their length and the device."""
     precision: Literal["auto", "32-true", "bf16-mixed"] = "auto"
     """Arithmetic: '32-true' is float32, 'bf16-mixed' bfloat16 autocast, which changed probabilities by
@@ -27,18 +27,15 @@ class Compute:
     """Who multiplies float32 matrices on a CPU: 'onednn' is faster on AMD processors and rounds to
     bfloat16 on those with AMX. Unused with bf16-mixed."""
     backend: Backend = "auto"
-    threads: int = 0
+    threads: Count = 0
     """CPU threads: in total, at most one per usable processor; 0 is the default of torch."""
-    workers: int = 0
+    workers: Count = 0
     """Worker processes: they score and share the threads, at most four per usable processor and as many as fit
     into memory; 0 scores in this process."""
     device: Device = "auto"
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for name in ("batch_size", "threads", "workers"):
-            if getattr(self, name) < 0:
-                raise InputError(f"--{name} {getattr(self, name)} must not be negative")
 
 
 ComputeOptions = Annotated[Any, Compute]

@@ -14,6 +14,7 @@ from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, WrittenVectors
 from dna_bigbird.inference.writers.target import check_same_format
 from dna_bigbird.paths import InputFile, OutputFile
+from dna_bigbird.settings import Positive
 from dna_bigbird.shared_options import FastaFile, ModelBundle, Progress, Resume, Sequences, Stride
 from dna_bigbird.suffixes import check_known
 from dna_bigbird.writing import check_can_write
@@ -32,7 +33,7 @@ def embed(
     format: VectorFormat | None = None,
     pooling: Pooling = "mean",
     layer: int = -1,
-    window: int | None = None,
+    window: Positive | None = None,
     stride: Stride = None,
     strand: Literal["both", "forward"] | None = None,
     assembly: str = "unknown",
@@ -93,13 +94,11 @@ def embed(
         check_random_access(fasta)
     from dna_bigbird.inference.embedding_run import EmbeddingRun  # imports torch: seconds
     from dna_bigbird.inference.windows.inputs import (
-        check_lengths,
         check_resumable,
         named_sequences,
         window_source,
     )
 
-    check_lengths(window=window, stride=stride)
     sequences = named_sequences(sequences)
     path = None if output is None else Path(output)
     if path is None and (resume or format):

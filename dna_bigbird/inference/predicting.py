@@ -99,13 +99,11 @@ def predict(
         check_random_access(fasta)
     from dna_bigbird.inference.prediction_run import PredictionRun  # imports torch: seconds
     from dna_bigbird.inference.windows.inputs import (
-        check_lengths,
         check_resumable,
         named_sequences,
         window_source,
     )
 
-    check_lengths(window=window, stride=stride)
     sequences = named_sequences(sequences)
     run = PredictionRun(model, labels, strand, Compute(**compute), progress, span, window)
     margin_bp = run.margin_bp(span, window, target)

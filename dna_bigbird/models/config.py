@@ -2,23 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.models.etc_config import PAPER_ETC, EtcConfig
 from dna_bigbird.models.longformer_config import PAPER_LONGFORMER, LongformerConfig
 from dna_bigbird.models.performer_config import PAPER_PERFORMER, PerformerConfig
 from dna_bigbird.models.stored_settings import settings_from
+from dna_bigbird.settings import AboveZero, Count, Positive, Range, ShareBelowOne
 
 LARGEST_SIZE = 2**31 - 1
-SIZES = (
-    "vocab_size",
-    "hidden_size",
-    "num_layers",
-    "num_heads",
-    "ffn_size",
-    "max_tokens",
-    "block_size",
-)
+Size = Annotated[int, Range(1, most=LARGEST_SIZE)]
+SizeOrNone = Annotated[int, Range(0, most=LARGEST_SIZE)]
 PATTERN = (
     "block_size",
     "attention",
@@ -33,67 +28,65 @@ LARGEST_BLOCK = 1024
 """Tokens in one block of a model that reads fewer tokens than that."""
 OWN_SETTINGS = {"etc": PAPER_ETC, "longformer": PAPER_LONGFORMER, "performer": PAPER_PERFORMER}
 """Settings that one attention reads, by its name, at their defaults; they are stored only with it."""
-CHOICES = {
-    "attention": ("bigbird", "full", "etc", "longformer", "performer"),
-    "random_plan": ("uniform", "original", "huggingface"),
-    "global_blocks": ("first_last", "first_two", "none"),
-    "activation": ("gelu_tanh", "gelu", "relu"),
-    "positions": ("learned", "rotary"),
+OTHER_BLOCKS = {
+    "full": "full attention",
+    "etc": "band + global tokens",
+    "longformer": "window + global tokens",
+    "performer": "random features",
 }
+"""What attention without the block pattern consists of."""
 PRETRAINING_HEADS = ("mlm", "pooler", "nsp")
 CPC = "cpc"
 """The head of BigBird-ETC that tells hidden sentences from others."""
 BIN = "bin"
 """The pooling that reads global tokens of BigBird-ETC."""
-POOLINGS = ("cls", "mean", "centre", "parts", "attention", BIN)
 POOLING_SETTINGS = {
     "parts": ("parts", "part_value"),
     "attention": ("queries", "reach_tokens"),
     BIN: ("bin_bp", "bins_at_once"),
 }
 """Settings of a head that only one pooling reads, and that are stored only with it."""
-POOLER_ACTIVATIONS = ("tanh", "gelu_tanh", "gelu", "relu")
 
 
 @dataclass(frozen=True)
 class EncoderConfig:
     """Size and attention pattern of the encoder; the defaults are the paper's base model."""
 
-    vocab_size: int = 32000
+    vocab_size: Size = 32000
     """Entries of the vocabulary: special ones included."""
-    hidden_size: int = 768
+    hidden_size: Size = 768
     """Width of the hidden states."""
-    num_layers: int = 12
+    num_layers: SizeOrNone = 12
     """Transformer layers; 0: embeddings (and stem) alone, for comparisons."""
-    num_heads: int = 12
+    num_heads: Size = 12
     """Attention heads; divides `hidden_size`."""
-    ffn_size: int = 3072
+    ffn_size: Size = 3072
     """Width of the feed-forward layer."""
-    max_tokens: int = 4096
+    max_tokens: Size = 4096
     """Longest sequence in tokens: special ones included; with rotary positions the longest in training."""
-    block_size: int = 64
+    block_size: Size = 64
     """Tokens in one attention block; the last one of a sequence may be ragged. At most `max_tokens`, or
     1024 if that is more."""
-    num_segments: int = 2
+    num_segments: SizeOrNone = 2
     """Rows of the segment table: sentences that can be distinguished. 0: no table."""
     attention: Literal["bigbird", "full", "etc", "longformer", "performer"] = "bigbird"
     """Block-sparse attention, or full: the latter is for comparisons; its time grows with the square. etc: a
     band and a second stream of global tokens (BigBird-ETC), without blocks and without positions. longformer: a
     window and global tokens. performer: random features that approximate full attention."""
-    window_blocks: int = 3
+    window_blocks: SizeOrNone = 3
     """Neighbouring blocks that a block reads, itself included: odd, or 0 for none."""
     global_blocks: Literal["first_last", "first_two", "none"] = "first_last"
     """Blocks that read every block and are read by every block; 'none' needs the uniform plan."""
-    num_random: int = 3
+    num_random: SizeOrNone = 3
     """Random key blocks of an ordinary query block."""
     random_plan: Literal["uniform", "original", "huggingface"] = "uniform"
     """Where random blocks come from: the whole sequence, or as the published code draws them, or as
     the Hugging Face library does (in evaluation it reads the first block instead)."""
-    pattern_seed: int = 0
+    pattern_seed: Count = 0
     """Seed of the uniform plan; the other ones depend on the layer alone."""
     activation: Literal["gelu_tanh", "gelu", "relu"] = "gelu_tanh"
     """Activation: of the feed-forward layers and of the head for masked tokens."""
-    norm_eps: float = 1e-12
+    norm_eps: AboveZero = 1e-12
     """Added to the variance in every layer norm."""
     qkv_bias: bool = True
     """Queries, keys and values have a bias."""
@@ -105,14 +98,14 @@ class EncoderConfig:
     positions: Literal["learned", "rotary"] = "learned"
     """Positions of tokens: a learned table that is added to the embeddings (the paper), or
     rotary ones, which turn queries and keys in every layer and have no longest sequence."""
-    rotary_base: float = 10000.0
+    rotary_base: AboveZero = 10000.0
     """Base of the frequencies of rotary positions."""
     qk_norm: bool = False
     """Scale each query and key to root mean square 1, times a learned gain, in every head."""
-    stem_width: int = 0
+    stem_width: SizeOrNone = 0
     """Tokens that a convolution over the embeddings reads, added to them before the first layer: odd, or
     0 for none."""
-    patch_tokens: int = 1
+    patch_tokens: Positive = 1
     """Neighbouring tokens that the layers read as one, 1 for none: they see the maximum of each number, and every
     token keeps a state of its own; needs `norm_first` and rotary positions."""
     scale_residual: bool = False
@@ -122,11 +115,11 @@ class EncoderConfig:
     """Train the position table; Pegasus keeps its sines."""
     scale_embeddings: bool = False
     """Multiply word embeddings by sqrt(hidden_size) before positions and segments are added."""
-    dropout: float = 0.1
+    dropout: ShareBelowOne = 0.1
     """Dropout: after the embeddings, the attention projection and the feed-forward layer."""
-    attention_dropout: float = 0.0
+    attention_dropout: ShareBelowOne = 0.0
     """Dropout of the attention weights; the published code has none in block-sparse attention."""
-    init_std: float = 0.02
+    init_std: AboveZero = 0.02
     """Standard deviation of fresh kernels and embeddings; a model narrower than the paper's learns
     sooner with more, in proportion to 1 / sqrt(hidden_size)."""
     gradient_checkpointing: bool = False
@@ -142,17 +135,9 @@ class EncoderConfig:
         for name, default in OWN_SETTINGS.items():
             if isinstance(own := getattr(self, name), Mapping):  # as in a file
                 object.__setattr__(self, name, settings_from(type(default), own))
+        check_fields(self, "model")
         if self.attention == "etc":
             self._check_etc()
-        for name in SIZES:
-            least = 0 if name == "num_layers" else 1
-            if getattr(self, name) < least:
-                raise ValueError(f"--model.{name} {getattr(self, name)} must be at least {least}")
-        for name in (*SIZES, "num_random", "num_segments", "stem_width", "window_blocks"):
-            if getattr(self, name) > LARGEST_SIZE:
-                raise ValueError(
-                    f"--model.{name} {getattr(self, name)} must be at most {LARGEST_SIZE}"
-                )
         largest = max(LARGEST_BLOCK, self.max_tokens)
         if self.block_size > largest:  # sequences are padded to whole blocks
             raise ValueError(f"--model.block_size {self.block_size} must be at most {largest}")
@@ -161,30 +146,13 @@ class EncoderConfig:
                 f"--model.hidden_size {self.hidden_size} is not a multiple of "
                 f"--model.num_heads {self.num_heads}"
             )
-        if not self.init_std > 0:
-            raise ValueError(f"--model.init_std {self.init_std} must be positive")
-        for name in ("num_random", "pattern_seed", "num_segments", "stem_width"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"--model.{name} {getattr(self, name)} must not be negative")
-        for name in ("norm_eps", "rotary_base"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"--model.{name} {getattr(self, name)} must be positive")
         if self.stem_width and self.stem_width % 2 == 0:
             raise ValueError(f"--model.stem_width {self.stem_width} must be 0 or odd")
-        if self.patch_tokens < 1:
-            raise ValueError(f"--model.patch_tokens {self.patch_tokens} must be at least 1")
         if self.patch_tokens > 1 and not (self.norm_first and self.positions == "rotary"):
             raise ValueError(
                 f"--model.patch_tokens {self.patch_tokens} needs --model.norm_first true and "
                 "--model.positions rotary"
             )
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"--model.{name} {getattr(self, name)!r} is not one of {', '.join(choices)}"
-                )
-        check_share("--model.dropout", self.dropout)
-        check_share("--model.attention_dropout", self.attention_dropout)
         if self.positions == "rotary" and (self.hidden_size // self.num_heads) % 2:
             raise ValueError(
                 f"--model.positions rotary needs heads of an even size; --model.hidden_size "
@@ -219,7 +187,7 @@ class EncoderConfig:
 
     def _check_pattern(self) -> None:
         window, global_blocks = self.window_blocks, self.global_blocks
-        if window < 0 or (window and window % 2 == 0):
+        if window and window % 2 == 0:
             raise ValueError(f"--model.window_blocks {window} must be 0 or odd")
         if self.random_plan != "uniform" and (window != 3 or global_blocks == "none"):
             raise ValueError(
@@ -241,6 +209,18 @@ class EncoderConfig:
     def has_position_table(self) -> bool:
         """True if a learned vector is added for each position."""
         return self.positions == "learned" and self.attention != "etc"
+
+    @property
+    def building_blocks(self) -> str:
+        """What the attention pattern consists of, in words."""
+        blocks = {
+            "random": self.num_random > 0,
+            "window": self.window_blocks > 0,
+            "global": self.global_blocks != "none",
+        }
+        return OTHER_BLOCKS.get(self.attention) or " + ".join(
+            x for x, used in blocks.items() if used
+        )
 
     @property
     def has_blocks(self) -> bool:
@@ -268,48 +248,34 @@ class HeadConfig:
     global token of the bin in the middle."""
     activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"
     """Activation: of that dense layer; classifiers of the Hugging Face library have the encoder's own there."""
-    centre_tokens: int = 40
+    centre_tokens: Positive = 40
     """Tokens in the middle that 'centre' and 'attention' average; 200 bp are about 40 tokens of
     4.9 bp, or 23 of 8.8 bp."""
-    dropout: float = 0.1
+    dropout: ShareBelowOne = 0.1
     """Dropout: before the last layer."""
-    label_rank: int = 0
+    label_rank: Count = 0
     """Numbers from which all labels are computed; 0: no limit. Fewer than labels make labels that go
     together help each other."""
-    parts: int = 30
+    parts: Positive = 30
     """Parts of the window that 'parts' reads; a part should be about as long as what it is to find."""
     part_value: Literal["mean", "max"] = "mean"
     """What 'parts' reads of a part, number by number: 'max' finds one site among many tokens, 'mean' says
     how much there is."""
-    queries: int = 8
+    queries: Positive = 8
     """Queries of 'attention'. Each begins as the mean over one band of distances from the middle."""
-    reach_tokens: int = 800
+    reach_tokens: Positive = 800
     """Distance from the middle up to which 'attention' distinguishes distances; the bands divide it."""
-    bin_bp: int = 200
+    bin_bp: Positive = 200
     """Bases of a bin that 'bin' gives a global token; bins are counted from the middle of the window."""
     bins_at_once: bool = False
     """Train 'bin' on all known bins near the middle of a window at once, not on the one in the middle alone."""
 
     def __post_init__(self) -> None:
-        if self.part_value not in ("mean", "max"):
-            raise ValueError(f"--head.part_value {self.part_value!r} is neither mean nor max")
-        if self.pooling not in POOLINGS:
-            raise ValueError(f"--head.pooling {self.pooling!r} is not one of {', '.join(POOLINGS)}")
-        if self.activation not in POOLER_ACTIVATIONS:
-            raise ValueError(
-                f"--head.activation {self.activation!r} is not one of "
-                f"{', '.join(POOLER_ACTIVATIONS)}"
-            )
+        check_fields(self, "head")
         if self.bins_at_once and self.pooling != BIN:
             raise ValueError(
                 f"--head.bins_at_once true is for --head.pooling {BIN}, got {self.pooling}"
             )
-        for name in ("centre_tokens", "parts", "queries", "reach_tokens", "bin_bp"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--head.{name} {getattr(self, name)} must be at least 1")
-        if self.label_rank < 0:
-            raise ValueError(f"--head.label_rank {self.label_rank} must be 0 or more")
-        check_share("--head.dropout", self.dropout)
 
 
 def stored_encoder(encoder: EncoderConfig) -> dict:

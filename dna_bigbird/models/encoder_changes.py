@@ -5,10 +5,11 @@ from operator import attrgetter
 from typing import Literal
 
 from dna_bigbird.choices import check_fields
-from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig
+from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig, Size, SizeOrNone
 from dna_bigbird.models.etc_config import OF_WEIGHTS, EtcChanges
 from dna_bigbird.models.longformer_config import LongformerChanges
 from dna_bigbird.models.performer_config import PerformerChanges
+from dna_bigbird.settings import AboveZero, Count, Positive, ShareBelowOne
 
 SMALL = EncoderConfig(
     hidden_size=128,
@@ -29,28 +30,28 @@ SMALL = EncoderConfig(
 class EncoderChanges:
     """Settings of the encoder that differ from those it is taken from; None keeps a setting."""
 
-    hidden_size: int | None = None
+    hidden_size: Size | None = None
     """Width of the hidden states."""
-    num_layers: int | None = None
+    num_layers: SizeOrNone | None = None
     """Transformer layers; with 0 the head reads embeddings and stem."""
-    num_heads: int | None = None
+    num_heads: Size | None = None
     """Attention heads; they divide `hidden_size`."""
-    ffn_size: int | None = None
+    ffn_size: Size | None = None
     """Width of the feed-forward layer."""
-    max_tokens: int | None = None
+    max_tokens: Size | None = None
     """Longest sequence in tokens: with rotary positions it may differ with pretrained weights."""
-    block_size: int | None = None
+    block_size: Size | None = None
     """Tokens in one attention block; may differ with pretrained weights."""
     attention: Literal["bigbird", "full", "etc", "longformer", "performer"] | None = None
     """Block-sparse attention, or full: may differ with pretrained weights, and be longformer or performer. etc:
     BigBird-ETC, fresh weights only."""
-    window_blocks: int | None = None
+    window_blocks: SizeOrNone | None = None
     """Neighbouring blocks that a block reads, itself included: may differ with pretrained weights."""
     global_blocks: Literal["first_last", "first_two", "none"] | None = None
     """Blocks that read every block and are read by every block; may differ with pretrained weights."""
-    num_random: int | None = None
+    num_random: SizeOrNone | None = None
     """Random key blocks of an ordinary query block; may differ with pretrained weights."""
-    pattern_seed: int | None = None
+    pattern_seed: Count | None = None
     """Seed of the uniform plan; may differ with pretrained weights."""
     activation: Literal["gelu_tanh", "gelu", "relu"] | None = None
     """Activation: of the feed-forward layers."""
@@ -62,17 +63,17 @@ class EncoderChanges:
     qk_norm: bool | None = None
     """Scale each query and key to root mean square 1, times a learned gain, in every head; fresh weights
     only."""
-    stem_width: int | None = None
+    stem_width: SizeOrNone | None = None
     """Tokens that a convolution over the embeddings reads, added to them before the first layer: 0 for
     no stem."""
-    patch_tokens: int | None = None
+    patch_tokens: Positive | None = None
     """Neighbouring tokens that the layers read as one, 1 for none: with `norm_first` and rotary positions."""
     scale_residual: bool | None = None
     """Draw the last matrices of attention and feed-forward layer with `init_std` / sqrt(2 *
     `num_layers`); fresh weights only."""
-    attention_dropout: float | None = None
+    attention_dropout: ShareBelowOne | None = None
     """Dropout of the attention weights; block-sparse backends other than gather have none."""
-    init_std: float | None = None
+    init_std: AboveZero | None = None
     """Standard deviation of fresh kernels and embeddings; 0.02 in the paper, more for narrower models."""
     etc: EtcChanges = EtcChanges()  # noqa: RUF009 - frozen
     """Streams and labels of `attention` etc."""
@@ -82,7 +83,7 @@ class EncoderChanges:
     """Random features of `attention` performer."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        check_fields(self, "model")
 
     @property
     def values(self) -> dict[str, object]:

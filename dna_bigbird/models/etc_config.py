@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.models.setting_changes import SettingChanges
+from dna_bigbird.settings import Positive
 
 OPTION = "--model.etc."
 OF_WEIGHTS = ("max_distance", "sharing", "shared_output", "shared_ffn")
 """Settings that weights depend on; the others say who reads whom."""
-CHOICES = {"local_mode": ("exact", "three_blocks"), "sharing": ("qkv", "kv", "none")}
 
 
 @dataclass(frozen=True)
@@ -18,14 +19,14 @@ class EtcConfig:
     The defaults are those of the paper's base model and of the public ETC code.
     """
 
-    radius: int = 84
+    radius: Positive = 84
     """Long tokens that a long token reads on either side: 84 in the base, 169 in the large model."""
     local_mode: Literal["exact", "three_blocks"] = "exact"
     """Form of the band: exact ends `radius` tokens away; three_blocks has 3 `radius` tokens in whole blocks, as the
     paper's tables count the window."""
-    max_distance: int = 12
+    max_distance: Positive = 12
     """Distance from which positions are no longer distinguished: 12 in the base, 24 in the large model."""
-    tokens_per_global: int = 16
+    tokens_per_global: Positive = 16
     """Neighbouring tokens that have a global token of their own where the data names no sentences: 4,096 tokens
     have 256."""
     hard_g2l: bool = True
@@ -41,14 +42,7 @@ class EtcConfig:
     """Both streams have one feed-forward layer, its norm included: true in the public ETC code."""
 
     def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"{OPTION}{name} {getattr(self, name)!r} is not one of {', '.join(choices)}"
-                )
-        for name in ("radius", "max_distance", "tokens_per_global"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{OPTION}{name} {getattr(self, name)} must be at least 1")
+        check_fields(self, "model.etc")
         if self.local_mode == "three_blocks" and self.max_distance > self.radius:
             raise ValueError(
                 f"{OPTION}local_mode three_blocks needs a {OPTION}radius of at least "
@@ -60,13 +54,15 @@ class EtcConfig:
 class EtcChanges(SettingChanges):
     """Settings of BigBird-ETC that differ from those of another model; None keeps a setting."""
 
-    radius: int | None = None
+    GROUP = "model.etc"
+
+    radius: Positive | None = None
     """Long tokens that a long token reads on either side: may differ with pretrained weights."""
     local_mode: Literal["exact", "three_blocks"] | None = None
     """Form of the band: may differ with pretrained weights."""
-    max_distance: int | None = None
+    max_distance: Positive | None = None
     """Distance from which positions are no longer distinguished: fresh weights only."""
-    tokens_per_global: int | None = None
+    tokens_per_global: Positive | None = None
     """Neighbouring tokens that have a global token of their own where the data names no sentences: may differ with
     pretrained weights."""
     hard_g2l: bool | None = None

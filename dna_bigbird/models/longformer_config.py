@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.models.setting_changes import SettingChanges
+from dna_bigbird.settings import Positive
 
 OPTION = "--model.longformer."
 
@@ -14,27 +16,20 @@ class LongformerConfig:
     The defaults are those of the published models of masked tokens.
     """
 
-    window_tokens: int = 256
+    window_tokens: Positive = 256
     """Tokens that a token reads on either side of it: 256 in the published models, whose files count both sides."""
-    windows: tuple[int, ...] = ()
+    windows: tuple[Positive, ...] = ()
     """Tokens on either side for each layer: bottom first, in place of `window_tokens`."""
-    dilations: tuple[int, ...] = ()
+    dilations: tuple[Positive, ...] = ()
     """Distance between the tokens of a window for each layer: bottom first; 1 is an ordinary window, 2 reads every
     second token. If left out all are 1."""
-    dilated_heads: int = 2
+    dilated_heads: Positive = 2
     """Last heads of a layer that `dilations` is for: 2 in the character models of the paper."""
     separate_global: bool = True
     """Global tokens have projections of their own: these begin as copies of the ordinary ones."""
 
     def __post_init__(self) -> None:
-        for name in ("windows", "dilations"):  # lists in files and options
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-            if min(getattr(self, name), default=1) < 1:
-                shown = " ".join(map(str, getattr(self, name)))
-                raise ValueError(f"{OPTION}{name} {shown}: all must be at least 1")
-        for name in ("window_tokens", "dilated_heads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{OPTION}{name} {getattr(self, name)} must be at least 1")
+        check_fields(self, "model.longformer")
 
     def check(self, num_layers: int, num_heads: int) -> None:
         """Raise ValueError if the settings do not fit the layers and heads of an encoder."""
@@ -71,13 +66,15 @@ class LongformerConfig:
 class LongformerChanges(SettingChanges):
     """Settings of Longformer that differ from those of another model; None keeps a setting."""
 
-    window_tokens: int | None = None
+    GROUP = "model.longformer"
+
+    window_tokens: Positive | None = None
     """Tokens that a token reads on either side of it: may differ with pretrained weights."""
-    windows: tuple[int, ...] | None = None
+    windows: tuple[Positive, ...] | None = None
     """Tokens on either side for each layer: may differ with pretrained weights."""
-    dilations: tuple[int, ...] | None = None
+    dilations: tuple[Positive, ...] | None = None
     """Distance between the tokens of a window for each layer: may differ with pretrained weights."""
-    dilated_heads: int | None = None
+    dilated_heads: Positive | None = None
     """Last heads of a layer that `dilations` is for: may differ with pretrained weights."""
     separate_global: bool | None = None
     """Global tokens have projections of their own: may differ with pretrained weights; new ones begin as copies."""

@@ -3,21 +3,18 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.models.setting_changes import SettingChanges
+from dna_bigbird.settings import Count
 
 OPTION = "--model.performer."
-CHOICES = {
-    "kernel": ("softmax", "relu"),
-    "rows": ("orthogonal", "independent", "identity"),
-    "norms": ("gaussian", "sqrt_dim"),
-}
 
 
 @dataclass(frozen=True)
 class PerformerConfig:
     """Random features of the Performer (specification §8.3); read with `attention` performer."""
 
-    num_features: int = 256
+    num_features: Count = 256
     """Random features of a query or key: more approximate full attention better. 0: D ln D, with heads of
     size D."""
     kernel: Literal["softmax", "relu"] = "softmax"
@@ -27,20 +24,13 @@ class PerformerConfig:
     with as many features as numbers in a head."""
     norms: Literal["gaussian", "sqrt_dim"] = "gaussian"
     """Lengths of orthogonal rows: as of Gaussian vectors, or all the same."""
-    redraw_interval: int = 1000
+    redraw_interval: Count = 1000
     """Forward passes in training that use one projection, then another is drawn: never with 0."""
-    seed: int = 0
+    seed: Count = 0
     """Seed of the random numbers: of the projections."""
 
     def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"{OPTION}{name} {getattr(self, name)!r} is not one of {', '.join(choices)}"
-                )
-        for name in ("num_features", "redraw_interval", "seed"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{OPTION}{name} {getattr(self, name)} must not be negative")
+        check_fields(self, "model.performer")
         if self.rows != "orthogonal" and self.norms != "gaussian":
             raise ValueError(
                 f"{OPTION}norms {self.norms} is for {OPTION}rows orthogonal, got {self.rows}"
@@ -59,7 +49,9 @@ class PerformerConfig:
 class PerformerChanges(SettingChanges):
     """Settings of the Performer that differ from those of another model; None keeps a setting."""
 
-    num_features: int | None = None
+    GROUP = "model.performer"
+
+    num_features: Count | None = None
     """Random features of a query or key: may differ with pretrained weights."""
     kernel: Literal["softmax", "relu"] | None = None
     """Kernel of the features: may differ with pretrained weights."""
@@ -67,9 +59,9 @@ class PerformerChanges(SettingChanges):
     """Rows of the projection: may differ with pretrained weights."""
     norms: Literal["gaussian", "sqrt_dim"] | None = None
     """Lengths of orthogonal rows: may differ with pretrained weights."""
-    redraw_interval: int | None = None
+    redraw_interval: Count | None = None
     """Forward passes in training that use one projection, then another is drawn: may differ with pretrained weights."""
-    seed: int | None = None
+    seed: Count | None = None
     """Seed of the random numbers: of the projections; may differ with pretrained weights."""
 
 

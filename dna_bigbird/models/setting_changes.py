@@ -1,7 +1,7 @@
 """What dataclasses of changed settings share; read without torch."""
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from dna_bigbird.choices import check_fields
 
@@ -15,8 +15,11 @@ class SettingChanges:
     A subclass is a frozen dataclass with fields of the settings that it changes.
     """
 
+    GROUP: ClassVar[str]
+    """Of the options, for messages."""
+
     def __post_init__(self) -> None:
-        check_fields(self)
+        check_fields(self, self.GROUP)
 
     @property
     def values(self) -> dict[str, Any]:

@@ -1,29 +1,36 @@
 """Settings dataclasses from a file that may say anything."""
 
+import functools
 import math
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+import re
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from types import NoneType
 from typing import Any, TypeVar
 
+from dna_bigbird.choices import ChoiceError, alternatives, check_argument
 from dna_bigbird.errors import shortened
+from dna_bigbird.settings import range_of
 
 LARGEST = 2**31 - 1
-"""Of any whole number: no model has larger sizes, and their products would overflow."""
+"""Of a whole number whose range has no upper end: no model has larger sizes, and their products would overflow."""
+_BREAKS_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 T = TypeVar("T")
 
 
-def settings_from(config_type: type[T], values: object) -> T:
+def settings_from(config_type: type[T], values: object, *, ignore_unknown: bool = False) -> T:
     """Return settings whose fields have the types that the dataclass declares.
 
     Args:
-        config_type: `EncoderConfig`, `HeadConfig` or another with fields of type int, float, bool
-            or str, tuples of int, lists of int or str, or settings again.
+        config_type: `EncoderConfig`, `HeadConfig` or another with fields of the types of `typed_value`.
         values: What JSON gave; fields that are absent have their defaults.
+        ignore_unknown: Leave out unknown keys, also of settings within.
 
     Raises:
-        ValueError: If it is not an object, a key is unknown, a value has another type, is not
-            finite or too large, or the settings contradict each other.
+        ValueError: If it is not an object, a key is unknown or missing, a value is not as `typed_value` expects, or
+            the settings contradict each other.
 
     Example:
         >>> from dna_bigbird.models.config import HeadConfig
@@ -35,17 +42,70 @@ def settings_from(config_type: type[T], values: object) -> T:
     """
     if not isinstance(values, Mapping):
         raise ValueError(f"expected an object, found {type(values).__name__}")
-    known = {field.name: type(_default(field)) for field in fields(config_type)}
-    for name, value in values.items():
-        if name not in known:
+    declared = {field.name: field for field in fields(config_type)}
+    for name in values:
+        if name not in declared and not ignore_unknown:
             raise ValueError(f"unknown setting {shortened(repr(name))}")
-        _check(name, value, known[name])
+    for name, field in declared.items():
+        if name not in values and field.default is field.default_factory is MISSING:
+            raise ValueError(f"{name} is missing")
+    known = {
+        name: typed_value(name, value, declared[name].type, ignore_unknown=ignore_unknown)
+        for name, value in values.items()
+        if name in declared
+    }
     try:
-        return config_type(**values)
+        return config_type(**known)
     except ValueError as error:
         for prefix in ("--model.", "--head.", "--options.", "--split."):
             error = str(error).replace(prefix, "")
         raise ValueError(error) from None
+
+
+def typed_value(name: str, value: Any, hint: object, *, ignore_unknown: bool = False) -> Any:
+    """Return a value of JSON as a field of this type has it.
+
+    Args:
+        name: Its key, for messages.
+        hint: bool, int, float, str or choices, with or without a range; settings; lists, tuples and mappings of
+            these; each with or without None; or `Any`.
+        ignore_unknown: Leave out unknown keys of settings.
+
+    Raises:
+        ValueError: If it has another type, or is a text of several lines or a number that is not finite, too
+            large or out of its range.
+
+    Example:
+        >>> typed_value("label_names", ["CTCF", 1], list[str])
+        Traceback (most recent call last):
+        ValueError: label_names is 1, expected a text
+    """
+    if hint in _SCALARS:
+        return _scalar(name, value, hint)
+    types = [each for each in alternatives(hint) if each is not NoneType]
+    if Any in types or (value is None and NoneType in alternatives(hint)):
+        return value
+    origin, items = typing.get_origin(types[0]) or types[0], typing.get_args(types[0])
+    inner = functools.partial(typed_value, name, ignore_unknown=ignore_unknown)
+    if origin in (list, tuple):
+        _check(name, value, isinstance(value, list | tuple), "a list")
+        return origin(inner(each, items[0]) for each in value)
+    if origin is dict:
+        _check(name, value, isinstance(value, Mapping), "an object")
+        return {key: inner(each, items[1]) for key, each in value.items()}
+    if not is_dataclass(origin):
+        return _scalar(name, value, hint)
+    if isinstance(value, origin):
+        return value
+    try:
+        return settings_from(origin, value, ignore_unknown=ignore_unknown)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def wrong_value(name: str, value: object, expected: str) -> ValueError:
+    """Return the error of a value that is not as expected."""
+    return ValueError(f"{name} is {shortened(repr(value))}, expected {expected}")
 
 
 def is_finite(value: object) -> bool:
@@ -58,30 +118,36 @@ def is_finite(value: object) -> bool:
         return False
 
 
-def _default(field: Field) -> object:
-    return field.default if field.default_factory is MISSING else field.default_factory()
+def _check(name: str, value: object, is_good: bool, expected: str) -> None:
+    if not is_good:
+        raise wrong_value(name, value, expected)
 
 
-def _check(name: str, value: Any, expected: type) -> None:
-    if expected is int:
-        good = _is_whole(value)
-        is_int = isinstance(value, int) and not isinstance(value, bool)
-        words = f"at most {LARGEST}" if is_int else "a whole number"
-    elif expected is float:
-        good, words = is_finite(value), "a finite number"
-    elif expected is tuple:
-        good = isinstance(value, list | tuple) and all(_is_whole(each) for each in value)
-        words = "a list of whole numbers"
-    elif expected is list:
-        good = isinstance(value, list) and all(isinstance(x, str) or _is_whole(x) for x in value)
-        words = "a list of whole numbers or texts"
-    elif is_dataclass(expected):
-        good, words = isinstance(value, Mapping | expected), "an object"
-    else:
-        good, words = isinstance(value, expected), {bool: "true or false", str: "a text"}[expected]
-    if not good:
-        raise ValueError(f"{name} is {shortened(repr(value))}, expected {words}")
+def _scalar(name: str, value: Any, hint: object) -> Any:
+    types = (hint,) if hint in _SCALARS else alternatives(hint)  # lists may be long
+    checks = [_SCALARS[each] for each in types if each in _SCALARS]
+    is_good = not checks or any(fits(value) for fits, _ in checks)
+    _check(name, value, is_good, " or ".join(words for _, words in checks))
+    if int in types and isinstance(value, int):
+        has_end = (allowed := range_of(hint)) is not None and allowed.most is not None
+        _check(name, value, has_end or abs(value) <= LARGEST, f"at most {LARGEST}")
+    try:
+        return value if hint in _SCALARS else check_argument(name, value, hint)
+    except ChoiceError as error:
+        raise ValueError(str(error).removeprefix("--")) from None
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_line(value: object) -> bool:
+    return isinstance(value, str) and not _BREAKS_A_LINE.search(value)
+
+
+_SCALARS: dict[type, tuple[Callable[[object], bool], str]] = {
+    bool: (lambda value: isinstance(value, bool), "true or false"),
+    int: (_is_whole, "a whole number"),
+    float: (is_finite, "a finite number"),
+    str: (_is_line, "a text"),
+}

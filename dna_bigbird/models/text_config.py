@@ -5,19 +5,21 @@ Each is a frozen dataclass with fields of type int, float, bool or str. Classifi
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from dna_bigbird.models.config import check_share
+from dna_bigbird.choices import check_fields
+from dna_bigbird.settings import Count, Range, ShareBelowOne
 
 
 @dataclass(frozen=True)
 class FactsHead:
     """An answer with its supporting facts."""
 
-    dropout: float = 0.1
+    dropout: ShareBelowOne = 0.1
     """Dropout: before the last layers."""
 
     def __post_init__(self) -> None:
-        check_share("--head.dropout", self.dropout)
+        check_fields(self, "head")
 
 
 @dataclass(frozen=True)
@@ -26,24 +28,24 @@ class CandidateHead:
 
     ffn_block: bool = False
     """One more feed-forward block with a residual before the last layer."""
-    dropout: float = 0.1
+    dropout: ShareBelowOne = 0.1
     """Dropout: before the last layer, and in the block."""
 
     def __post_init__(self) -> None:
-        check_share("--head.dropout", self.dropout)
+        check_fields(self, "head")
 
 
 @dataclass(frozen=True)
 class LongAnswerHead:
     """A short and a long answer in a page, and their type."""
 
-    dropout: float = 0.1
+    dropout: ShareBelowOne = 0.1
     """Dropout: before the last layers."""
     mask_outside: bool = True
     """Let no span begin or end outside the document; the first token, which means no span, stays."""
 
     def __post_init__(self) -> None:
-        check_share("--head.dropout", self.dropout)
+        check_fields(self, "head")
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,11 @@ class SpanHead:
     Face library has it."""
     block_question: bool = True
     """Let no answer begin or end in the question; the first token stays."""
-    dropout: float = 0.1
+    dropout: ShareBelowOne = 0.1
     """Dropout: in the block, or before the last layer where there is none."""
 
     def __post_init__(self) -> None:
-        check_share("--head.dropout", self.dropout)
+        check_fields(self, "head")
 
 
 @dataclass(frozen=True)
@@ -69,37 +71,27 @@ class SummaryHead:
     coupled: bool = True
     """Decode with the encoder's own layers and norms, so that only the cross-attention is new; else
     with layers of its own."""
-    decoder_layers: int = 0
+    # A damaged bundle costs no memory.
+    decoder_layers: Annotated[int, Range(0, most=1000)] = 0
     """Layers of the decoder; 0: as many as the encoder has."""
-    decoder_heads: int = 0
+    decoder_heads: Count = 0
     """Attention heads of a decoder that is not coupled; 0: as many as the encoder has."""
-    decoder_ffn_size: int = 0
+    decoder_ffn_size: Count = 0
     """Width of the feed-forward layer of a decoder that is not coupled; 0: the encoder's."""
     share_positions: bool = True
     """Encoder and decoder have one position table."""
-    decoder_positions: int = 0
+    decoder_positions: Count = 0
     """Longest summary in tokens: rows of the decoder's own position table, with `share_positions` false; 0:
     as many as the encoder has."""
     logits_bias: bool = False
     """Add a fixed bias to the logits, which converted models may have."""
-    start_id: int = 2
+    start_id: Count = 2
     """Token before every summary: <s> of BigBird's vocabulary."""
-    end_id: int = 1
+    end_id: Count = 1
     """Token that ends a summary: </s> of BigBird's vocabulary."""
 
     def __post_init__(self) -> None:
-        for name in (
-            "decoder_layers",
-            "decoder_heads",
-            "decoder_ffn_size",
-            "decoder_positions",
-            "start_id",
-            "end_id",
-        ):
-            if getattr(self, name) < 0:
-                raise ValueError(f"--head.{name} {getattr(self, name)} must not be negative")
-        if self.decoder_layers > 1000:  # a damaged bundle costs no memory
-            raise ValueError(f"--head.decoder_layers {self.decoder_layers} must be at most 1000")
+        check_fields(self, "head")
         if self.share_positions and self.decoder_positions:
             raise ValueError(
                 f"--head.decoder_positions {self.decoder_positions} is for a table of the decoder's own: "

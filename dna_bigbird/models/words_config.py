@@ -1,28 +1,26 @@
 """Settings of the word counts next to the encoder; read without torch."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from dna_bigbird.choices import check_fields
+from dna_bigbird.settings import Range
 
 
 @dataclass(frozen=True)
 class WordsConfig:
     """Which words of bases (k-mers) the model counts next to its encoder."""
 
-    max_k: int = -1
+    max_k: Annotated[int, Range(-1, most=8)] = -1
     """Longest word in bases: up to 8, 0 for none; -1 for 6 with labelled bins if no learning rate is given. After
     the training a ridge regression on the frequencies of words is added to the logits, weighted on the
     validation rows; for labels of 0 and 1."""
-    centre_bp: int = -1
+    centre_bp: Annotated[int, Range(-1)] = -1
     """Also count in this many bases at the centre of the window, 0 for none: -1 for two bins of a set with
     labelled bins."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        if not -1 <= self.max_k <= 8:
-            raise ValueError(f"--words.max_k {self.max_k} is not between -1 and 8")
-        if self.centre_bp < -1:
-            raise ValueError(f"--words.centre_bp {self.centre_bp} is below -1")
+        check_fields(self, "words")
 
 
 @dataclass(frozen=True)

@@ -104,10 +104,8 @@ def panels_to_draw(
         raise InputError(
             f"{len(panels)} drawings (plans, layers and heads): expected 1 to {MOST_PANELS}"
         )
-    for config, layer, head in panels:
-        if layer < 0:
-            raise InputError(f"--layers {layer}: layers count from 0")
-        if not 0 <= head < config.num_heads:
+    for config, _, head in panels:
+        if head >= config.num_heads:
             raise InputError(f"--heads {head}: the model has heads 0 to {config.num_heads - 1}")
     return panels
 
@@ -118,9 +116,6 @@ def length_of(config: EncoderConfig, tokens: int | None, num_blocks: int | None)
     Raises:
         InputError: If it is more than the model reads, or more than a drawing can show.
     """
-    for name, value in (("tokens", tokens), ("num_blocks", num_blocks)):
-        if value is not None and value < 1:
-            raise InputError(f"--{name} {value}: expected at least 1")
     most = -(-config.max_tokens // config.block_size)
     if num_blocks is not None and num_blocks > most:
         raise InputError(f"--num_blocks {num_blocks}: the model reads at most {most}")

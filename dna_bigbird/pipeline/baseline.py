@@ -18,6 +18,7 @@ from dna_bigbird.paths import (
 )
 from dna_bigbird.pipeline.baseline_scores import BaselineScores
 from dna_bigbird.progress import shows_progress
+from dna_bigbird.settings import Count
 from dna_bigbird.shared_options import Progress, SetGenome
 from dna_bigbird.tasks.config import TrainConfig
 
@@ -38,9 +39,9 @@ def baseline(
     deepsea: DeepSeaConfig = DeepSeaConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
     strand: Literal["both", "forward"] | None = None,
-    search: int = 0,
+    search: Count = 0,
     seed: int = 0,
-    threads: int = 0,
+    threads: Count = 0,
     progress: Progress = True,
 ) -> BaselineScores:
     """Fit a baseline on a labelled set and score its held-out rows.

@@ -1,5 +1,6 @@
 """Steps of `chromatin-set`: read peaks, label the bins, draw background, check with bedtools."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 from dna_bigbird.datasets.bins import read_blacklist
@@ -76,15 +77,9 @@ def recorded_settings(
     config: ChromatinConfig, seed: int, near_identical: str, pieces: bool
 ) -> dict[str, object]:
     """Return the options that the set records, in the order of the command's help."""
-    background = {"background": config.background, "seed": seed} if config.background else {}
-    return {
-        "window": config.window,
-        "bin": config.bin,
-        "require_group": config.require_group,
-        "max_n_fraction": config.max_n_fraction,
-        "min_positive": config.min_positive,
-        "allow_empty_labels": config.allow_empty_labels,
-        **background,
-        "near_identical": near_identical,
-        "pieces": pieces,
-    }
+    settings = asdict(config)
+    if config.background:
+        settings["seed"] = seed
+    else:
+        del settings["background"]
+    return settings | {"near_identical": near_identical, "pieces": pieces}

@@ -1,14 +1,16 @@
 """`dna-bigbird chromatin-set`."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from dna_bigbird.choices import checked
+from dna_bigbird.datasets.chromatin_config import ChromatinConfig
 from dna_bigbird.datasets.splits import SplitConfig
-from dna_bigbird.errors import InputError, checked_settings, note
+from dna_bigbird.errors import note
 from dna_bigbird.paths import GenomePath, InputPath, check_paths, listed_paths, optional_path
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
-from dna_bigbird.shared_options import Assembly, MaxNFraction, SetOutput
+from dna_bigbird.settings import Count
+from dna_bigbird.shared_options import Assembly, SetOutput
 
 
 @checked()
@@ -18,18 +20,12 @@ def chromatin_set(
     output: SetOutput,
     assembly: Assembly,
     split: SplitConfig,
-    window: int | None = None,
-    bin: int = 200,
-    require_group: str | None = None,
-    background: int | None = None,
     seed: int = 0,
-    max_n_fraction: MaxNFraction = 0.1,
-    min_positive: int = 0,
-    allow_empty_labels: bool = False,
     blacklist: InputPath | None = None,
     near_identical: Literal["drop", "keep"] = "keep",
     pieces: bool = False,
-    check_every: int = 0,
+    check_every: Count = 0,
+    **settings: Annotated[Any, ChromatinConfig],
 ) -> LabelledSetFile:
     """Build bins with one label per peak file, with their windows and splits.
 
@@ -46,18 +42,7 @@ def chromatin_set(
             tab-separated sheet with the columns label, group, cell, path (from the sheet's
             folder) and perhaps prefix.
         split: Regions held out for validation and test.
-        window: Window in base pairs: what the model reads, centred on the bin. If not given it is 8000,
-            or 2000 if there are fewer than ten labels.
-        bin: Bases of a bin; bins start at multiples of this, counted from 0.
-        require_group: Keep bins with at least one label of this group; `none` - with any label;
-            `all` - every bin, also without a label. If not given it is TF, or none if there are
-            fewer than ten labels or none of them is in that group.
-        background: Also take so many bins without a peak of any file for each of those bins, from
-            the same chromosomes and splits. If not given it is 0, or 3 if there are fewer than ten
-            labels and no --require_group.
         seed: Seed of the random numbers: of the background.
-        min_positive: Labels with fewer bins than this, over all splits, are left out.
-        allow_empty_labels: Keep labels without a positive in the training split, with a warning.
         blacklist: BED file; bins that share a base with it are left out.
         near_identical: What to do with training and validation rows that are nearly identical to
             one of a held-out split: looking for them reads every window.
@@ -66,24 +51,12 @@ def chromatin_set(
             bedtools makes from the peak files; 0 compares none. The set is the same.
     """
     from dna_bigbird.datasets.background_bins import background_notes
-    from dna_bigbird.datasets.chromatin_config import ChromatinConfig
     from dna_bigbird.datasets.peak_files import peak_rows
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import check_has_bedtools
     from dna_bigbird.pipeline.chromatin_rows import build_rows, held_out_notes, recorded_settings
 
-    with checked_settings():
-        config = ChromatinConfig(
-            window,
-            bin,
-            require_group,
-            max_n_fraction,
-            min_positive,
-            allow_empty_labels,
-            background,
-        )
-    if check_every < 0:
-        raise InputError(f"--check_every {check_every} must not be negative")
+    config = ChromatinConfig(**settings)
     if check_every:
         check_has_bedtools(f"--check_every {check_every}")
     reference = Genome(genome)

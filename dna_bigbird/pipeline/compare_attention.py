@@ -1,6 +1,7 @@
 """`dna-bigbird compare-attention`."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
@@ -8,6 +9,7 @@ from dna_bigbird.paths import OutputFolder
 from dna_bigbird.pipeline.long_attention.names import CORES, PARTS, Core, Part
 from dna_bigbird.pipeline.results import Comparison
 from dna_bigbird.progress import shows_progress
+from dna_bigbird.settings import NotNegative, Positive, Range
 
 LEAST_TOKENS = 256
 
@@ -18,14 +20,14 @@ def compare_attention(
     output: OutputFolder,
     comparisons: list[Part] = list(PARTS),  # noqa: B006 - --help shows the default
     cores: list[Core] = list(CORES),  # noqa: B006
-    seeds: int = 3,
-    lengths: list[int] = [512, 1024, 4096, 16384],  # noqa: B006
-    rounds: int = 7,
-    longest_tokens: int = 4608,
-    training_steps: int = 1000,
-    seconds: float = 60.0,
-    test_sequences: int = 150,
-    processes: int = 1,
+    seeds: Positive = 3,
+    lengths: list[Annotated[int, Range(LEAST_TOKENS)]] = [512, 1024, 4096, 16384],  # noqa: B006
+    rounds: Annotated[int, Range(3)] = 7,
+    longest_tokens: Annotated[int, Range(2 * LEAST_TOKENS)] = 4608,
+    training_steps: Annotated[int, Range(2)] = 1000,
+    seconds: NotNegative = 60.0,
+    test_sequences: Annotated[int, Range(2)] = 150,
+    processes: Positive = 1,
     only: list[str] = [],  # noqa: B006
     progress: bool = False,
 ) -> Comparison:
@@ -64,14 +66,7 @@ def compare_attention(
     from dna_bigbird.pipeline.long_attention.plan import Plan, check_names
     from dna_bigbird.pipeline.long_attention.tables import write_tables
 
-    _check(
-        {"comparisons": comparisons, "cores": cores, "lengths": lengths},
-        {"seeds": (seeds, 1), "rounds": (rounds, 3), "training_steps": (training_steps, 2), "processes": (processes, 1),
-         "test_sequences": (test_sequences, 2), "longest_tokens": (longest_tokens, 2 * LEAST_TOKENS)},
-    )  # fmt: skip
-    for length in lengths:
-        if length < LEAST_TOKENS:
-            raise InputError(f"--lengths {length}: expected at least {LEAST_TOKENS} tokens")
+    _check(comparisons=comparisons, cores=cores, lengths=lengths)
     plan = Plan(
         comparisons,
         cores,
@@ -98,15 +93,12 @@ def compare_attention(
     )
 
 
-def _check(lists: dict[str, list], numbers: dict[str, tuple[int, int]]) -> None:
-    """Raise InputError for an empty list, a repeated value, or a number below its least value."""
+def _check(**lists: list) -> None:
+    """Raise InputError for an empty list or a repeated value."""
     for name, values in lists.items():
         if not values:
             raise InputError(f"--{name} []: expected at least one")
         _check_once(name, values)
-    for name, (value, least) in numbers.items():
-        if value < least:
-            raise InputError(f"--{name} {value}: expected at least {least}")
 
 
 def _check_once(name: str, values: Sequence) -> None:

@@ -49,7 +49,7 @@ def compare_lm(
     if not runs:
         raise InputError("--runs []: expected the folder of at least one variant")
     read = join_seeds([read_run(folder) for folder in runs])
-    comparison = TABLES[table](read, lambda run: key_share(run.config.encoder_values))
+    comparison = TABLES[table](read, lambda run: key_share(run.encoder))
     tag = "semi-synthetic" if any(run.config.semi_synthetic for run in read) else ""
     if table == "figure8":
         figure = steps_figure(read, tag)

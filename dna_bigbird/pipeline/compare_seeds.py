@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import InputPath, JsonOutput, check_paths
+from dna_bigbird.settings import Range
 from dna_bigbird.shared_options import BootstrapSeed
 from dna_bigbird.short_repr import short_repr
 
@@ -60,7 +61,7 @@ def compare_seeds(
     output: JsonOutput,
     baselines: list[str] = [],  # noqa: B006 - --help shows the default
     seed: BootstrapSeed = 0,
-    replicates: int = 1000,
+    replicates: Annotated[int, Range(2)] = 1000,
     block_bp: int = 0,
 ) -> SeedComparison:
     """Average the test scores of trainings that differ in the seed, and compare them with baselines.
@@ -91,8 +92,6 @@ def compare_seeds(
     check_paths(
         compare_seeds, {"output": output}, also_read=[data, *(x for y in files.values() for x in y)]
     )
-    if replicates < 2:
-        raise InputError(f"--replicates {replicates}: expected at least 2")
     values = steps.seed_comparison(data, files, seed=seed, replicates=replicates, block_bp=block_bp)
     with atomic_path(output) as path:
         path.write_text(json_text(values))

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from dna_bigbird.choices import checked
-from dna_bigbird.errors import InputError
+from dna_bigbird.errors import checked_settings
 from dna_bigbird.paths import OutputPath
 from dna_bigbird.pipeline.results import Written
 from dna_bigbird.result_folders import DEMO
+from dna_bigbird.settings import Count
 
 
 @checked()
@@ -16,7 +17,7 @@ def demo_data(
     seed: int = 0,
     promoters: int = 300,
     variants: int = 300,
-    long_range: int = 0,
+    long_range: Count = 0,
     copies: int = 6,
     negatives: Literal["absent", "misplaced"] = "absent",
 ) -> Written:
@@ -49,11 +50,7 @@ def demo_data(
     if long_range:
         _long_range(output, long_range, seed, copies, negatives)
         return Written(output)
-    try:
-        config = DemoConfig(seed, promoters, variants)
-    except ValueError as error:
-        raise InputError(f"demo-data: {error}") from None
-    write_demo(build_demo(config), output)
+    write_demo(build_demo(DemoConfig(seed, promoters, variants)), output)
     return Written(output)
 
 
@@ -64,9 +61,7 @@ def _long_range(
     from dna_bigbird.demo.long_range_files import write_long_range
     from dna_bigbird.limits import check_memory
 
-    try:
+    with checked_settings():
         config = LongRangeConfig(units, seed, copies=copies, negatives=negatives)
-    except ValueError as error:
-        raise InputError(f"demo-data --long_range: {error}") from None
     check_memory(f"--long_range {units}", units * config.unit_bp)
     write_long_range(build_long_range(config), output)

@@ -1,9 +1,10 @@
 """The options of `plot-attention --pattern etc`."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from dna_bigbird.choices import check_fields
+from dna_bigbird.settings import Positive, Range
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,12 @@ class EtcDrawing:
     """A global token reads only the long tokens that belong to it."""
     hard_l2g: bool = False
     """A long token reads only the global tokens that it belongs to."""
-    paragraphs: int = 2
+    paragraphs: Positive = 2
     """Paragraphs of the text, where the band is cut; each has a global token."""
-    sentences: int = 2
+    sentences: Positive = 2
     """Sentences of a paragraph; each has a global token."""
-    long_tokens: int = 36
+    long_tokens: Annotated[int, Range(1, most=1024)] = 36
     """Tokens of the long stream, shared evenly by the sentences."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        check_fields(self, "etc")

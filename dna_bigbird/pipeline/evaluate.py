@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
-from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import InputPath, OutputFolder, named_paths, next_to, optional_path
 from dna_bigbird.pipeline.evaluation_summary import evaluation_summary
 from dna_bigbird.progress import shows_progress
+from dna_bigbird.settings import Count, Positive
 from dna_bigbird.shared_options import BootstrapSeed, Progress, ScoredBundle, SetGenome, Threads
 from dna_bigbird.short_repr import short_repr
 
@@ -73,8 +73,8 @@ def evaluate(
     strand: Literal["both", "forward"] | None = None,
     seed: BootstrapSeed = 0,
     batch_size: int = 64,
-    replicates: int = 1000,
-    block_bp: int = 0,
+    replicates: Positive = 1000,
+    block_bp: Count = 0,
     threads: Threads = 0,
     progress: Progress = True,
 ) -> Evaluation:
@@ -117,9 +117,6 @@ def evaluate(
     from dna_bigbird.pipeline.rows_read import counts_read
 
     model, data, output = named_paths(model=model, data=data, output=output)
-    for name, value, least in (("replicates", replicates, 1), ("block_bp", block_bp, 0)):
-        if value < least:
-            raise InputError(f"--{name} {value}: expected at least {least}")
     use_threads(threads)
     bundle = load_bundle(model)
     labelled = open_labelled_set(data, optional_path(genome))

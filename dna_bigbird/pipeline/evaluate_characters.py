@@ -10,6 +10,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import InputPath, JsonOutput
 from dna_bigbird.progress import shows_progress
+from dna_bigbird.settings import Count, Positive
 from dna_bigbird.shared_options import BootstrapSeed, Progress, Threads
 from dna_bigbird.short_repr import short_repr
 
@@ -48,11 +49,11 @@ def evaluate_characters(
     input: InputPath,
     output: JsonOutput,
     split: Literal["test", "validation"] = "test",
-    max_tokens: int = 32_256,
-    stride: int = 512,
-    most_characters: int = 0,
+    max_tokens: Positive = 32_256,
+    stride: Positive = 512,
+    most_characters: Count = 0,
     with_baselines: bool = True,
-    batch_size: int = 1,
+    batch_size: Positive = 1,
     seed: BootstrapSeed = 0,
     threads: Threads = 0,
     progress: Progress = True,
@@ -89,11 +90,8 @@ def evaluate_characters(
     from dna_bigbird.tasks.character_scores import score_characters
     from dna_bigbird.writing import atomic_path, json_text
 
-    if not 1 <= stride <= max_tokens or batch_size < 1 or most_characters < 0:
-        raise InputError(
-            f"--stride {stride} --max_tokens {max_tokens} --batch_size {batch_size} --most_characters "
-            f"{most_characters}: expected a stride of 1 to max_tokens, and no number below 1 (0: all characters)"
-        )
+    if stride > max_tokens:
+        raise InputError(f"--stride {stride}: expected at most --max_tokens {max_tokens}")
     use_threads(threads)
     network, description = load_character_model(model)
     characters = read_parts(input, description.source, description.split)

@@ -3,14 +3,15 @@
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame
-from dna_bigbird.errors import InputError, checked_settings
+from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import GenomePath, InputPath, JsonOutput, TsvOutput
 from dna_bigbird.progress import shows_progress
+from dna_bigbird.settings import Count, Positive, Range
 from dna_bigbird.shared_options import Progress, ScoredBundle, Threads
 from dna_bigbird.short_repr import short_repr
 
@@ -55,11 +56,11 @@ def evaluate_lm(
     output: ScoredBundle,
     report: JsonOutput,
     seed: int = 0,
-    examples: int = 1000,
-    max_tokens: int | None = None,
-    batch_size: int = 32,
-    baseline_counted_documents: int = 0,
-    baseline_scored_documents: int = 2000,
+    examples: Positive = 1000,
+    max_tokens: Annotated[int, Range(8)] | None = None,
+    batch_size: Positive = 32,
+    baseline_counted_documents: Count = 0,
+    baseline_scored_documents: Positive = 2000,
     threads: Threads = 0,
     genome: GenomePath | None = None,
     repeats: InputPath | None = None,
@@ -124,13 +125,10 @@ def evaluate_lm(
     )
     from dna_bigbird.writing import atomic_path, json_text
 
-    if examples < 1 or batch_size < 1:
-        raise InputError(f"--examples {examples} --batch_size {batch_size}: expected at least 1")
     check_baselines(kenlm, unmasked_baselines)
     if kenlm and kenlm_missing():
         raise InputError(f"--kenlm: not installed: {kenlm_missing()}; see docs/experiments.md")
-    with checked_settings():
-        documents = BaselineDocuments(baseline_counted_documents, baseline_scored_documents)
+    documents = BaselineDocuments(baseline_counted_documents, baseline_scored_documents)
     use_threads(threads)
     bundle = language_inputs.load_masked_model(model)
     stores = language_inputs.load_stores(train, test, bundle.tokenizer, model)

@@ -17,6 +17,7 @@ from dna_bigbird.paths import (
 )
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
+from dna_bigbird.settings import Count, ShareBelowOne
 from dna_bigbird.shared_options import (
     ModelBundle,
     ModelOutput,
@@ -39,14 +40,14 @@ def finetune(
     seed: int = 0,
     from_scratch: bool = False,
     tokenizer: InputPath | None = None,
-    model: EncoderChanges = EncoderChanges(),  # noqa: B008 - jsonargparse shows the default
-    dropout: float | None = None,
+    model: EncoderChanges = EncoderChanges(),  # noqa: B008 - --help shows the default
+    dropout: ShareBelowOne | None = None,
     freeze: Literal["encoder"] | None = None,
     lora: LoraConfig = LoraConfig(),  # noqa: B008
     head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008
     words: WordsConfig = WordsConfig(),  # noqa: B008
     training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
-    search: int = 0,
+    search: Count = 0,
     threads: ProcessThreads = 0,
     progress: Progress = True,
     scored: ModelOutput | None = None,
@@ -107,7 +108,7 @@ def finetune(
     from dna_bigbird.tasks.processes import is_first_on_node
 
     data, output = named_paths(data=data, output=output)
-    check_trained_part(dropout, freeze, lora)
+    check_trained_part(freeze, lora)
     test_output = optional_path(scored)
     use_threads(threads)
     source = open_source(pretrained, optional_path(tokenizer), model, from_scratch=from_scratch)
@@ -163,10 +164,8 @@ def finetune(
     return score_trained(trained, data, optional_path(genome), test_output, seed)
 
 
-def check_trained_part(dropout: float | None, freeze: str | None, lora: LoraConfig) -> None:
-    """Raise InputError for a share of dropout out of range, or two ways to train the encoder."""
-    if dropout is not None and not 0 <= dropout < 1:
-        raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
+def check_trained_part(freeze: str | None, lora: LoraConfig) -> None:
+    """Raise InputError for two ways to train the encoder."""
     if freeze and lora.rank:
         raise InputError(
             "--freeze encoder with --lora.rank: LoRA trains the encoder; leave one out"

@@ -1,22 +1,17 @@
 """How much of its sequence a model's attention reads."""
 
-from collections.abc import Mapping
+from dna_bigbird.models.config import EncoderConfig
 
 
-def key_share(encoder: Mapping[str, object]) -> float:
+def key_share(config: EncoderConfig) -> float:
     """Return the share of (query block, key block) pairs that a model's first layer reads.
 
     Of BigBird-ETC the share of pairs of tokens of both streams, of Longformer that of tokens with one
     global token. The Performer computes no pairs: its share is 1.
-
-    Args:
-        encoder: Its settings as in config.json.
     """
     from dna_bigbird.models.attention_cores import block_core
-    from dna_bigbird.models.config import EncoderConfig
     from dna_bigbird.models.flops import etc_pairs, longformer_pairs
 
-    config = EncoderConfig(**encoder)
     if config.attention == "etc":
         num_global = -(-config.max_tokens // config.etc.tokens_per_global)
         pairs = etc_pairs(config, config.max_tokens, num_global)

@@ -14,9 +14,6 @@ from dna_bigbird.inference.lengths import beyond_training
 from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
 from dna_bigbird.tasks.language_strata import ByChromosome, ByRepeatClass, Strata
 
-LEAST_TOKENS = 8
-"""Of an example: two sentences and the special tokens."""
-
 
 def load_masked_model(model: Path) -> Bundle:
     """Return a pretrained bundle that can be scored.
@@ -41,13 +38,11 @@ def example_length(bundle: Bundle, max_tokens: int | None) -> int:
         max_tokens: What was asked for; None: the model's own.
 
     Raises:
-        InputError: If the model cannot read so many, or an example could not have two sentences.
+        InputError: If the model cannot read so many.
     """
     encoder = bundle.config.encoder
     if max_tokens is None:
         return encoder.max_tokens
-    if max_tokens < LEAST_TOKENS:
-        raise InputError(f"--max_tokens {max_tokens}: expected at least {LEAST_TOKENS}")
     if max_tokens > encoder.max_tokens and not encoder.reads_any_length:
         raise InputError(
             f"--max_tokens {max_tokens}: {bundle.folder} reads at most {encoder.max_tokens} tokens; its "

@@ -14,7 +14,6 @@ LONGFORMER_LEGEND = "w window, g global, . not read; a line per token that reads
 LONGFORMER_REASONS = {1: "window", 2: "global"}
 LETTERS = ".wg"
 """In the order of the codes: 0 is not read."""
-MOST_TOKENS = 1024
 
 
 def longformer_panel(drawing: LongformerDrawing) -> DrawnPanel:
@@ -24,8 +23,6 @@ def longformer_panel(drawing: LongformerDrawing) -> DrawnPanel:
         InputError: If a number is out of range.
     """
     num_tokens, at = drawing.sequence_tokens, drawing.global_at
-    if not 1 <= num_tokens <= MOST_TOKENS:
-        raise InputError(f"--longformer.sequence_tokens {num_tokens}: expected 1 to {MOST_TOKENS}")
     if at and not 0 <= min(at) <= max(at) < num_tokens:
         shown = " ".join(map(str, at))
         raise InputError(

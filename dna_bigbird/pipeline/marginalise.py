@@ -1,12 +1,14 @@
 """`dna-bigbird marginalise`."""
 
 from pathlib import Path
+from typing import Annotated
 
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.paths import GenomeFile, InputFile, OutputFile, TsvOutput
 from dna_bigbird.pipeline.results import Comparison
+from dna_bigbird.settings import Range
 from dna_bigbird.shared_options import Labels, ModelBundles, ModelWindow
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -23,7 +25,7 @@ def marginalise(
     second: str | None = None,
     distances: list[int] = [20, 40, 60, 100, 150, 200, 300, 400],  # noqa: B006
     database: InputFile | None = None,
-    backgrounds: int = 50,
+    backgrounds: Annotated[int, Range(2)] = 50,
     window: ModelWindow = None,
     seed: int = 0,
     curves: OutputFile | None = None,
@@ -63,8 +65,6 @@ def marginalise(
         raise InputError(
             f"--curves {picture}: expected a name in {', '.join(PICTURES)}, and a --second motif"
         )
-    if backgrounds < 2:
-        raise InputError(f"--backgrounds {backgrounds}: expected at least 2")
     if second is not None and (not distances or len(set(distances)) < len(distances)):
         raise InputError(f"--distances {distances}: expected at least one, each once")
     sites = [site_of(text, database) for text in (motif, second) if text is not None]
@@ -106,7 +106,6 @@ def _measure(
     from dna_bigbird.genome.fasta import Genome
     from dna_bigbird.inference.compute import exact
     from dna_bigbird.inference.predictor import Predictor
-    from dna_bigbird.inference.windows.inputs import check_lengths
     from dna_bigbird.limits import check_memory
     from dna_bigbird.pipeline.motif_discovery.insertion import (
         bytes_for,
@@ -116,7 +115,6 @@ def _measure(
         table_rows,
     )
 
-    check_lengths(window=window)
     bundles = load_models(model)
     chosen = choose_labels(bundles[0].config.label_names, labels)
     predictor = Predictor(bundles, compute=exact(compute), labels=chosen)

@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Annotated
 
 from dna_bigbird.choices import checked
-from dna_bigbird.errors import InputError, checked_settings, note
+from dna_bigbird.errors import checked_settings, note
 from dna_bigbird.paths import InputFile, InputPath, OutputPath
 from dna_bigbird.pipeline.results import Comparison
 from dna_bigbird.progress import progress_bar, shows_progress
 from dna_bigbird.result_folders import MOTIFS, atomic_directory
+from dna_bigbird.settings import Count, NotNegative, Range
 
 LISTED_MATCHES = 4
 
@@ -20,15 +21,15 @@ def motifs(
     output: Annotated[OutputPath, MOTIFS],
     *,
     database: InputFile | None = None,
-    window: int = 400,
-    max_q: float = 0.05,
+    window: Count = 400,
+    max_q: Annotated[float, Range(above=0, most=1)] = 0.05,
     seqlet_bp: int = 15,
     flank_bp: int = 5,
     max_fdr: float = 0.05,
     min_seqlets: int = 20,
     min_pattern_seqlets: int = 10,
     max_seqlets: int = 2000,
-    min_contribution: float = 0.1,
+    min_contribution: NotNegative = 0.1,
     progress: bool = False,
 ) -> Comparison:
     """Search attributed windows for motifs, and name them.
@@ -65,12 +66,6 @@ def motifs(
         settings = SearchSettings(
             seqlet_bp, flank_bp, max_fdr, min_seqlets, min_pattern_seqlets, max_seqlets
         )
-    if min_contribution < 0:
-        raise InputError(f"--min_contribution {min_contribution}: expected 0 or more")
-    if window < 0:
-        raise InputError(f"--window {window}: expected a number of bases, or 0 for all")
-    if not 0 < max_q <= 1:
-        raise InputError(f"--max_q {max_q}: expected a number above 0 and up to 1")
     from dna_bigbird.inference.attribution_files import (
         attribution_paths,
         check_together,

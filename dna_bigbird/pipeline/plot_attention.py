@@ -11,6 +11,7 @@ from dna_bigbird.paths import InputPath, OutputStream
 from dna_bigbird.pipeline.etc_drawing import EtcDrawing
 from dna_bigbird.pipeline.longformer_drawing import LongformerDrawing
 from dna_bigbird.pipeline.tables_and_pictures import check_suffix
+from dna_bigbird.settings import Count, Positive
 from dna_bigbird.short_repr import short_repr
 
 Plan = Literal["uniform", "original", "huggingface"]
@@ -41,10 +42,10 @@ class AttentionDrawing:
 def plot_attention(
     output: OutputStream | None = None,
     model: InputPath | None = None,
-    tokens: int | None = None,
-    num_blocks: int | None = None,
-    layers: int | list[int] = 0,
-    heads: int | list[int] = 0,
+    tokens: Positive | None = None,
+    num_blocks: Positive | None = None,
+    layers: Count | list[Count] = 0,
+    heads: Count | list[Count] = 0,
     in_training: bool = False,
     block_size: int | None = None,
     window_blocks: int | None = None,

@@ -9,6 +9,7 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.paths import GenomePath, InputPath, optional_path
 from dna_bigbird.pipeline.results import DryRun, TrainedModel
 from dna_bigbird.progress import shows_progress
+from dna_bigbird.settings import NotNegative, Share
 from dna_bigbird.shared_options import Checkpoints, ProcessThreads, Progress, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
 from dna_bigbird.tasks.objective_config import CpcConfig, objective_of
@@ -29,12 +30,12 @@ def pretrain(
     model: EncoderConfig = EncoderConfig(),  # noqa: B008 - --help shows the default
     masking: MaskingConfig = MaskingConfig(),  # noqa: B008
     training: TrainConfig = TrainConfig(),  # noqa: B008
-    nsp_weight: float | None = None,
+    nsp_weight: NotNegative | None = None,
     cpc: CpcConfig = CpcConfig(),  # noqa: B008
-    repeat_weight: float = 1.0,
+    repeat_weight: NotNegative = 1.0,
     genome: GenomePath | None = None,
     sites: InputPath | None = None,
-    sites_share: float = 0.3,
+    sites_share: Share = 0.3,
     dry_run: bool = False,
     threads: ProcessThreads = 0,
     progress: Progress = True,

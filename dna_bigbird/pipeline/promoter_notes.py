@@ -6,7 +6,7 @@ import numpy as np
 
 from dna_bigbird.datasets.few_positives import few_positives
 from dna_bigbird.datasets.labelled_data import LabelledData
-from dna_bigbird.datasets.promoters import PromoterConfig
+from dna_bigbird.datasets.promoter_config import PromoterConfig
 from dna_bigbird.datasets.splits import VALIDATION
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.start_signal import start_signal

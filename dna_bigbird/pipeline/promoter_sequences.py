@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.choices import checked, renamed
-from dna_bigbird.errors import InputError, note
+from dna_bigbird.errors import note
 from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import BedOutput, FastaOutput, InputPath
+from dna_bigbird.settings import Count
 from dna_bigbird.short_repr import short_repr
 
 
@@ -30,7 +31,7 @@ class PromoterChromosomes:
 @checked()
 def promoter_sequences(
     input: InputPath,
-    tss_offset: int,
+    tss_offset: Count,
     output: FastaOutput,
     output_sites: BedOutput,
     name: str = "promoter",
@@ -53,8 +54,6 @@ def promoter_sequences(
     from dna_bigbird.genome.sites_sequences import write_as_chromosomes
     from dna_bigbird.writing import atomic_path
 
-    if tss_offset < 0:
-        raise InputError(f"--tss_offset {tss_offset}: expected 0 or more")
     with atomic_path(output) as partial_fasta, atomic_path(output_sites) as partial_sites:
         count = write_as_chromosomes(input, tss_offset, partial_fasta, partial_sites, name)
     note(f"{count} sequences")

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, read_table
-from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import GenomePath, InputPath, OutputPath
 from dna_bigbird.result_folders import RANKING, atomic_directory
+from dna_bigbird.settings import Positive
 from dna_bigbird.shared_options import BootstrapSeed
 from dna_bigbird.short_repr import short_repr
 
@@ -50,7 +50,7 @@ def rank_variants(
     data: InputPath | None = None,
     regions: list[str] | None = None,
     split: str = "all",
-    block_bp: int = 5000,
+    block_bp: Positive = 5000,
     seed: BootstrapSeed = 0,
 ) -> VariantRanking:
     """Measure whether variants with a known effect rank above neutral ones.
@@ -93,8 +93,6 @@ def rank_variants(
     from dna_bigbird.pipeline.variant_sources import variant_sources
     from dna_bigbird.writing import json_text
 
-    if block_bp < 1:
-        raise InputError(f"--block_bp {block_bp}: expected at least 1")
     truth_variants = read_truth(truth, regions)
     sources = variant_sources(scores, truth_variants, Genome(genome), data)
     variants, known = truth_variants.variants, truth_variants.for_labels(sources.labels, block_bp)

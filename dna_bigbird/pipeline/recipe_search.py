@@ -142,7 +142,5 @@ def trial_folder(folder: Path, number: int) -> Path:
 
 def check_search(count: int, training: TrainConfig | None = None) -> None:
     """Raise InputError for a search that cannot be done."""
-    if count < 0:
-        raise InputError(f"--search {count}: expected a number of recipes, or 0 for none")
     if count and training is not None and training.processes > 1:
         raise InputError("--search with several processes is not supported; train on one device")

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from dna_bigbird.choices import check_argument
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.configs.config_files import ConfigFiles
 from dna_bigbird.inputs.configs.run_checks import TASKS
@@ -126,15 +127,15 @@ def _head(
     counted = ("kmer", "gkm", "cnnprom", "deepromoter", "deepsea")
     training = _below(section, "baseline_training")
     yield from _typed(baseline, training=training, **{x: _below(section, x) for x in counted})
-    types, values = get_type_hints(finetune), _merged(section)
+    types, values = get_type_hints(finetune, include_extras=True), _merged(section)
     lora = built(types["lora"], _merged(trained["lora"]))
-    yield (
-        section + trained["lora"],
-        lambda: check_trained_part(values.get("dropout"), values.get("freeze"), lora),
-    )
+    yield section + trained["lora"], partial(check_trained_part, values.get("freeze"), lora)
+    yield section, partial(check_argument, "dropout", values.get("dropout"), types["dropout"])
     for searched, layers in (("search", trained["training"]), ("baseline_search", training)):
         settings = built(types["training"], _merged(layers))
-        yield section + layers, partial(check_search, values.get(searched, 0), settings)
+        count = values.get(searched, 0)
+        yield section, partial(check_argument, "search", count, types["search"])
+        yield section + layers, partial(check_search, count, settings)
     yield from _changed_encoder(run, variant, name, trained["head"])
 
 
@@ -162,7 +163,7 @@ def _changed_encoder(run: Mapping, variant: Mapping, name: str, head: Layers) ->
 def _labelled_set(run: Mapping, task: str, section: Layers, splits: Layers) -> Iterator[Check]:
     values = _merged(section)
     if task == "promoter":
-        from dna_bigbird.datasets.promoters import PromoterConfig
+        from dna_bigbird.datasets.promoter_config import PromoterConfig
         from dna_bigbird.datasets.splits import SplitConfig
 
         split = SplitConfig(**_merged(splits))

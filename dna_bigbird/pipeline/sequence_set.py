@@ -9,6 +9,7 @@ from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.paths import GenomePath, InputPath, check_paths, listed_paths
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set
+from dna_bigbird.settings import Count, ShareBelowOne
 from dna_bigbird.shared_options import Assembly, MaxNFraction, NearIdentical, SetOutput
 
 
@@ -26,10 +27,10 @@ def sequence_set(
     group_column: str = "",
     classes_by_file: bool = False,
     positive: str = "",
-    kmers: int = 0,
+    kmers: Count = 0,
     split: SplitConfig = SplitConfig(),  # noqa: B008
-    validation_fraction: float | None = None,
-    test_fraction: float | None = None,
+    validation_fraction: ShareBelowOne | None = None,
+    test_fraction: ShareBelowOne | None = None,
     seed: int = 0,
     max_n_fraction: MaxNFraction = 0.1,
     duplicates: Literal["drop", "keep"] = "drop",
@@ -89,10 +90,8 @@ def sequence_set(
     from dna_bigbird.genome import Genome
     from dna_bigbird.pipeline.sequence_rows import read_rows
 
-    if kmers < 0 or kmers == 1:
+    if kmers == 1:
         raise InputError(f"--kmers {kmers}: expected 0, or at least 2")
-    if not 0 <= max_n_fraction <= 1:
-        raise InputError(f"--max_n_fraction {max_n_fraction} is not between 0 and 1")
     names = (label_columns,) if isinstance(label_columns, str) else tuple(label_columns)
     columns = SequenceColumns(sequence_column, names, group_column, kmers)
     reference = Genome(genome) if genome else None

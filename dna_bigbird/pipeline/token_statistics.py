@@ -6,10 +6,10 @@ from pathlib import Path
 
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import GenomePath, InputPath, JsonOutput
 from dna_bigbird.progress import progress_bar
+from dna_bigbird.settings import Positive
 from dna_bigbird.short_repr import short_repr
 
 PAPER_BP_PER_TOKEN = 8.78
@@ -64,7 +64,7 @@ def token_statistics(
     output: JsonOutput,
     repeats: InputPath | None = None,
     pieces: bool = False,
-    max_documents: int = 2000,
+    max_documents: Positive = 2000,
 ) -> TokenStatistics:
     """Measure base pairs per token, per chromosome and repeat class.
 
@@ -98,8 +98,6 @@ def token_statistics(
     from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
     from dna_bigbird.writing import atomic_path
 
-    if max_documents < 1:
-        raise InputError(f"--max_documents {max_documents}: expected at least 1")
     tokens, bpe, reference = TokenStore(store), DnaTokenizer.from_file(tokenizer), Genome(genome)
     check_tokenizer(tokens, bpe, tokenizer)
     check_store_genome(tokens, reference)

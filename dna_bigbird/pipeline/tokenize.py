@@ -4,6 +4,7 @@ from dna_bigbird.choices import checked
 from dna_bigbird.paths import Hdf5Output, InputPath
 from dna_bigbird.pipeline.results import Written
 from dna_bigbird.progress import progress_bar
+from dna_bigbird.settings import Count
 from dna_bigbird.shared_options import DocumentGenome
 
 
@@ -13,7 +14,7 @@ def tokenize(
     documents: InputPath,
     tokenizer: InputPath,
     output: Hdf5Output,
-    workers: int = 1,
+    workers: Count = 1,
     assembly: str = "",
 ) -> Written:
     """Turn documents into a token store (HDF5), the same bytes for any number of workers.
@@ -39,13 +40,10 @@ def tokenize(
     from dna_bigbird.corpus.document_genome import check_documents
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.datasets.token_store_writer import write_token_store
-    from dna_bigbird.errors import InputError
     from dna_bigbird.files import sha256_of
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.checksum import combined_sha256, sequence_sha256
 
-    if workers < 0:
-        raise InputError(f"--workers {workers} must not be negative")
     bpe = DnaTokenizer.from_file(tokenizer)
     reference = Genome(genome)
     sequences = {

@@ -8,6 +8,7 @@ from dna_bigbird.errors import InputError, note, shortened
 from dna_bigbird.files import numbered_lines
 from dna_bigbird.paths import GenomeFile, HtmlOutput, InputPath
 from dna_bigbird.pipeline.results import Comparison
+from dna_bigbird.settings import Count
 
 
 @checked()
@@ -19,7 +20,7 @@ def view(
     *,
     names: list[str] | None = None,
     title: str = "Regions of a genome",
-    margin_bp: int = 500,
+    margin_bp: Count = 500,
     max_bp: int = 1_000_000,
 ) -> Comparison:
     """Write regions of a genome with tracks as one HTML file with a genome browser, which needs no network.
@@ -53,7 +54,7 @@ def view(
     from dna_bigbird.writing import atomic_path
 
     file, paths = Path(output), [Path(path) for path in tracks]
-    _check_options(region, paths, names, margin_bp)
+    _check_options(region, paths, names)
     genome = Genome(fasta)
     regions = [find_region(genome, text) for text in region]
     extents = Extents.around(genome, regions, margin_bp)
@@ -76,17 +77,13 @@ def view(
     )
 
 
-def _check_options(
-    region: list[str], paths: list[Path], names: list[str] | None, margin_bp: int
-) -> None:
+def _check_options(region: list[str], paths: list[Path], names: list[str] | None) -> None:
     if not region or not paths:
         raise InputError(f"--{'tracks' if region else 'region'}: none; expected at least one")
     if names is not None and len(names) != len(paths):
         raise InputError(
             f"--names: {len(names)} names for {len(paths)} tracks; expected one per track"
         )
-    if margin_bp < 0:
-        raise InputError(f"--margin_bp {margin_bp}: expected 0 or more")
 
 
 def _named_files(tracks: Sequence[Path], names: Sequence[str] | None) -> list[tuple[str, Path]]:

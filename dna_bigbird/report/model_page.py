@@ -8,7 +8,6 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.task_results import FEWEST_ROWS
 from dna_bigbird.label_types import MULTI_CLASS, REGRESSION
 from dna_bigbird.report.gallery import SEMI_SYNTHETIC_TAG, Gallery
-from dna_bigbird.report.model_config import ModelConfig
 from dna_bigbird.report.model_results import (
     ModelResult,
     count_parameters,
@@ -16,7 +15,7 @@ from dna_bigbird.report.model_results import (
     read_curves,
     read_labels,
 )
-from dna_bigbird.report.reading import read_json_object
+from dna_bigbird.report.reading import read_json_object, read_model_config
 from dna_bigbird.report.rendering import render
 from dna_bigbird.report.scores import ModelMetrics
 from dna_bigbird.report.sections.head_section import head
@@ -63,7 +62,7 @@ def read_scored_model(bundle: Path, report: Path) -> ModelResult:
     Raises:
         InputError: As `build_model_page`.
     """
-    config = ModelConfig.from_json(read_json_object(bundle / "config.json", SOURCE))
+    config = read_model_config(bundle, SOURCE)
     metrics = ModelMetrics.from_json(read_json_object(bundle / "metrics.json", SOURCE))
     result = ModelResult(
         name=config.label_type,

@@ -5,8 +5,15 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.report.model_config import ModelConfig
-from dna_bigbird.report.reading import as_float, as_int, optional_json, read_json_object, read_table
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.report.reading import (
+    as_float,
+    as_int,
+    optional_json,
+    read_json_object,
+    read_model_config,
+    read_table,
+)
 from dna_bigbird.report.scores import ModelMetrics, is_number
 
 
@@ -60,7 +67,7 @@ class ModelResult:
     """The results of one trained model: `pretrained`, `promoter`, `chromatin` or `heads/VARIANT`."""
 
     name: str
-    config: ModelConfig
+    config: BundleConfig
     metrics: ModelMetrics
     validation: ModelMetrics
     """Scores on the validation split at the chosen step; empty if there is no such file."""
@@ -98,7 +105,7 @@ def read_model(folder: Path, name: str) -> ModelResult:
     bundle, evaluation = folder / "models" / name, folder / "evaluation" / name
     return ModelResult(
         name=name,
-        config=ModelConfig.from_json(read_json_object(bundle / "config.json", rule)),
+        config=read_model_config(bundle, rule),
         metrics=ModelMetrics.from_json(read_json_object(bundle / "metrics.json", rule)),
         validation=ModelMetrics.from_json(
             optional_json(folder / "trained" / name / "metrics.json")

@@ -4,6 +4,8 @@ import csv
 import math
 from pathlib import Path
 
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import open_text, parse_json_object
 from dna_bigbird.plain_numbers import decimal_number, whole_number
@@ -11,10 +13,16 @@ from dna_bigbird.plain_numbers import decimal_number, whole_number
 
 def read_text(path: Path, advice: str) -> str:
     """Return the text of a file; `advice` ends the message if there is none."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; {advice}")
+    _check_exists(path, advice)
     with open_text(path) as stream:
         return stream.read()
+
+
+def read_model_config(bundle: Path, rule: str) -> BundleConfig:
+    """Return the settings of a bundle."""
+    path = bundle / "config.json"
+    _check_exists(path, f"{rule} makes it. Run the workflow to its end first")
+    return read_config(path)
 
 
 def read_json_object(path: Path, rule: str) -> dict:
@@ -58,3 +66,8 @@ def as_int(text: str, path: Path, line: int) -> int:
     if number is None:
         raise InputError(f"{path}:{line}: {shortened(text)!r} is not a whole number")
     return number
+
+
+def _check_exists(path: Path, advice: str) -> None:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; {advice}")

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from dna_bigbird.choices import check_fields
+from dna_bigbird.settings import Positive, ShareBelowOne
 from dna_bigbird.tasks.config import TrainConfig
 
 
@@ -25,19 +26,21 @@ class StagedTraining:
     The defaults are those of Longformer's small model (Beltagy et al. 2020, Table 12).
     """
 
-    phase_steps: list[int] = field(default_factory=lambda: [430_000, 50_000, 50_000, 35_000, 5_000])
+    phase_steps: list[Positive] = field(
+        default_factory=lambda: [430_000, 50_000, 50_000, 35_000, 5_000]
+    )
     """Optimizer steps of each phase; there are as many phases."""
-    examples_per_step: list[int] = field(default_factory=lambda: [32, 32, 16, 16, 16])
+    examples_per_step: list[Positive] = field(default_factory=lambda: [32, 32, 16, 16, 16])
     """Examples of an optimizer step, phase by phase; multiples of `batch_size`."""
-    batch_size: int = 4
+    batch_size: Positive = 4
     """Examples computed at once: the others of a step are added up."""
-    max_tokens: int = 2048
+    max_tokens: Positive = 2048
     """Longest sequence in tokens: characters of an example, in the first phase."""
-    longest: int = 23_040
+    longest: Positive = 23_040
     """Characters of an example at most, in any phase: the doubling ends there."""
     learning_rate: float = 2.5e-4
     """Largest learning rate, reached at the end of the warm-up: of the first phase; constant after it."""
-    warmup_share: float = 0.1
+    warmup_share: ShareBelowOne = 0.1
     """Share of the steps of a phase over which its learning rate rises from 0."""
     most_warmup_steps: int = 10_000
     """Steps of the warm-up of a phase at most."""
@@ -51,7 +54,7 @@ class StagedTraining:
     """Arithmetic: float32, or bfloat16 where the processor or GPU has bfloat16 products."""
     both_strands: bool = True
     """Both strands: an example of DNA is its reverse complement every second time, by chance; unused for text."""
-    validations: int = 10
+    validations: Positive = 10
     """Validations in each phase, the last one at its end; divides the steps of every phase."""
     validation_examples: int = 0
     """Examples of one validation, the same ones every time; 0 takes the whole validation part."""
@@ -63,30 +66,23 @@ class StagedTraining:
     """Worker processes: they prepare data for the training; the examples do not depend on it."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        check_fields(self, "training")
         if not self.phase_steps or len(self.phase_steps) != len(self.examples_per_step):
             raise ValueError(
                 f"--training.phase_steps has {len(self.phase_steps)} phases, --training.examples_per_step "
                 f"{len(self.examples_per_step)}; expected as many, at least one"
             )
-        for name in ("batch_size", "max_tokens", "longest", "validations"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--training.{name} {getattr(self, name)} must be at least 1")
         if self.longest < self.max_tokens:
             raise ValueError(
                 f"--training.longest {self.longest} is below --training.max_tokens {self.max_tokens}"
             )
-        if not 0 <= self.warmup_share < 1:
-            raise ValueError(
-                f"--training.warmup_share {self.warmup_share} must be at least 0 and below 1"
-            )
         for steps, examples in zip(self.phase_steps, self.examples_per_step, strict=True):
-            if steps < 1 or steps % self.validations:
+            if steps % self.validations:
                 raise ValueError(
                     f"--training.phase_steps {steps} is not a multiple of --training.validations "
                     f"{self.validations}"
                 )
-            if examples < 1 or examples % self.batch_size:
+            if examples % self.batch_size:
                 raise ValueError(
                     f"--training.examples_per_step {examples} is not a multiple of "
                     f"--training.batch_size {self.batch_size}"

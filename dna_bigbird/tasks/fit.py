@@ -17,6 +17,7 @@ from lightning_fabric.utilities.rank_zero import rank_zero_only
 from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEnvironment
 from pytorch_lightning.profilers import Profiler
 
+from dna_bigbird.errors import InputError
 from dna_bigbird.models.precision import (
     BFLOAT16,
     FLOAT32,
@@ -298,10 +299,16 @@ def cluster_plugins(config: TrainConfig) -> list[LightningEnvironment | SLURMEnv
 
     In a job of one task Lightning would otherwise believe SLURM's task count and train on one
     process, whatever `devices` says.
+
+    Raises:
+        InputError: If SLURM was asked for tasks in a way that Lightning cannot read.
     """
     tasks = os.environ.get("SLURM_NTASKS", "1")
     if config.processes > 1 and tasks.isdigit() and int(tasks) > 1:
-        return [SLURMEnvironment(auto_requeue=False)]  # see tasks.preemption
+        try:
+            return [SLURMEnvironment(auto_requeue=False)]  # see tasks.preemption
+        except RuntimeError as error:  # `sbatch --ntasks` without --ntasks-per-node
+            raise InputError(str(error)) from None
     return [LightningEnvironment()]
 
 

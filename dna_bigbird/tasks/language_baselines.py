@@ -44,23 +44,12 @@ DESCRIPTIONS = {
 
 @dataclass(frozen=True)
 class BaselineDocuments:
-    """How many documents the baselines read, evenly spaced if there are more.
-
-    Raises:
-        ValueError: If a number is too small.
-    """
+    """How many documents the baselines read, evenly spaced if there are more."""
 
     counted: int = 0
     """Most training documents counted; 0: all that cover the training regions once."""
     scored: int = 2000
     """Most held-out documents scored by the causal baselines."""
-
-    def __post_init__(self) -> None:
-        if self.counted < 0 or self.scored < 1:
-            raise ValueError(
-                f"--baseline_counted_documents {self.counted} --baseline_scored_documents "
-                f"{self.scored}: expected at least 0 (0: all) and at least 1"
-            )
 
     @property
     def most_counted(self) -> int | None:

@@ -1,39 +1,32 @@
 """What the loss of pretraining is made of, and what is read more often."""
 
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import CPC, PRETRAINING_HEADS, EncoderConfig
+from dna_bigbird.settings import NotNegative, Positive, Range, Share, ShareBelowOne
 
 
 @dataclass(frozen=True)
 class CpcConfig:
     """Contrastive predictive coding of hidden sentences; the defaults are those of the ETC paper."""
 
-    weight: float = 0.2
+    weight: ShareBelowOne = 0.2
     """Share of CPC in the loss, the rest is that of masked tokens; 0: no CPC."""
-    sentence_share: float = 0.1
+    sentence_share: Annotated[float, Range(above=0, below=1)] = 0.1
     """Share of the sentences of an example that are hidden as a whole, at least one."""
-    fewest_sentences: int = 7
+    fewest_sentences: Positive = 7
     """Sentences that an example has at least, or none of them is hidden."""
 
     def __post_init__(self) -> None:
-        for name in ("weight", "sentence_share"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(
-                    f"--cpc.{name} {getattr(self, name)}: expected at least 0 and below 1"
-                )
-        if not self.sentence_share:
-            raise ValueError(
-                "--cpc.sentence_share 0.0: expected more; --cpc.weight 0 is without CPC"
-            )
+        check_fields(self, "cpc")
         others = ("sentence_share", "fewest_sentences")
         if not self.weight and any(getattr(self, n) != getattr(CpcConfig, n) for n in others):
             raise ValueError(
                 "--cpc.weight 0.0 hides no sentence; leave the other --cpc options out"
             )
-        if self.fewest_sentences < 1:
-            raise ValueError(f"--cpc.fewest_sentences {self.fewest_sentences}: expected at least 1")
 
 
 @dataclass(frozen=True)
@@ -44,27 +37,22 @@ class ObjectiveConfig:
         ValueError: If a weight or share is out of range.
     """
 
-    nsp_weight: float = 1.0
+    nsp_weight: NotNegative = 1.0
     """Weight of next-sentence prediction; 0: none, and every example is one contiguous stretch."""
-    repeat_weight: float = 1.0
+    repeat_weight: NotNegative = 1.0
     """Weight of a soft-masked base in the loss of masked tokens; 1: as any other."""
-    sites_share: float = 0.0
+    sites_share: Share = 0.0
     """Share of the training examples that are drawn around sites."""
     cpc: CpcConfig | None = None
     """Hidden sentences, of BigBird-ETC; None: there are none."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.nsp_weight < float("inf"):
-            raise ValueError(f"--nsp_weight {self.nsp_weight}: expected at least 0")
+        check_fields(self)
         if self.cpc is not None and self.nsp_weight:
             raise ValueError(
                 f"--nsp_weight {self.nsp_weight}: with hidden sentences (CPC) there is no NSP; leave it "
                 "out, or give --cpc.weight 0"
             )
-        if not 0 <= self.repeat_weight < float("inf"):
-            raise ValueError(f"--repeat_weight {self.repeat_weight}: expected at least 0")
-        if not 0 <= self.sites_share <= 1:
-            raise ValueError(f"--sites_share {self.sites_share}: expected 0 to 1")
 
     @property
     def heads(self) -> tuple[str, ...]:

@@ -131,11 +131,9 @@ def test_settings():
     assert GkmConfig().for_set(window_bp=8000, bin_bp=200).read_bp == 1000
     assert GkmConfig().for_set(window_bp=1000, bin_bp=200).read_bp == 0
     assert GkmConfig().for_set(window_bp=8000, bin_bp=0).read_bp == 0
-    with pytest.raises(
-        ValueError, match=r"--gkm\.informative 7 is not between 1 and --gkm\.word_l"
-    ):
+    with pytest.raises(ValueError, match=r"--gkm\.informative 7"):
         GkmConfig(word_length=6, informative=7)
-    with pytest.raises(ValueError, match=r"--gkm\.word_length 13 is not between 2 and 12"):
+    with pytest.raises(ValueError, match=r"--gkm\.word_length 13"):
         GkmConfig(word_length=13)
     with pytest.raises(ValueError, match="fill in the -1 first"):
         GkmBaseline(GkmConfig())
@@ -163,7 +161,7 @@ def test_command_line(promoters, capsys):
     assert roc_auc_score(labelled.labels[test, 0], scores.of(test)[:, 0]) > 0.95
     for wrong, message in (
         (["--search=3"], "--method gkm has one recipe"),
-        (["--gkm.informative=9"], "--gkm.informative 9 is not between 1 and"),
+        (["--gkm.informative=9"], "--gkm.informative 9 is more than"),
     ):
         with pytest.raises(SystemExit, match="2"):
             main(["baseline", *arguments, *wrong, f"--output={promoters / 'gkm_c.h5'}"])

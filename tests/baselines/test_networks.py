@@ -136,7 +136,7 @@ def test_windows_that_are_too_short_are_refused(config, window_bp):
 
 
 def test_widths_are_checked():
-    with pytest.raises(ValueError, match=r"--deepsea\.width 0 is not above 0"):
+    with pytest.raises(ValueError, match=r"--deepsea\.width 0"):
         DeepSeaConfig(width=0)
 
 

@@ -1,13 +1,14 @@
 """What the card of a model says, and must not leave out."""
 
 import json
+from typing import get_args, get_type_hints
 
 import pytest
 
 from dna_bigbird.bundles.card import model_card
 from dna_bigbird.bundles.card_encoder import GLOBAL_BLOCKS, RANDOM_PLANS
 from dna_bigbird.bundles.save import write_scored_bundle
-from dna_bigbird.models.config import CHOICES, EncoderConfig
+from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.result_folders import RECORD
 
 ENCODER = {
@@ -100,8 +101,9 @@ def test_every_setting_of_an_encoder_has_words(change):
     encoder = EncoderConfig(**change)
     card = model_card(CONFIG | {"encoder": encoder}, metrics(0.8, 0.7))
     assert card == model_card(CONFIG | {"encoder": vars(encoder)}, metrics(0.8, 0.7))
-    assert set(CHOICES["global_blocks"]) == set(GLOBAL_BLOCKS)
-    assert set(CHOICES["random_plan"]) == set(RANDOM_PLANS)
+    hints = get_type_hints(EncoderConfig)
+    assert set(get_args(hints["global_blocks"])) == set(GLOBAL_BLOCKS)
+    assert set(get_args(hints["random_plan"])) == set(RANDOM_PLANS)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_dashes_and_underscores_are_the_same_option(capsys, tmp_path):
     for option in ("--batch-size", "--batch_size"):
         with pytest.raises(SystemExit, match="2"):
             main(["predict", "--fasta", "x", "--model", str(tmp_path / "none"), option, "-1"])
-        assert "--batch_size -1 must not be negative" in capsys.readouterr().err
+        assert "--batch_size -1" in capsys.readouterr().err
 
 
 def test_a_switch_may_stand_alone():

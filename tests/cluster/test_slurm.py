@@ -288,7 +288,8 @@ def test_a_cancelled_training_saves_and_ends_with_143(cluster, toy_project, prov
     )
 
     def submit() -> str:
-        command = ["sbatch", "--parsable", "--nodes=1", "--ntasks=2", "--output=job.log", script]
+        resources = ["--nodes=1", "--ntasks-per-node=2"]
+        command = ["sbatch", "--parsable", *resources, "--output=job.log", script]
         done = subprocess.run(command, cwd=toy_project, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 

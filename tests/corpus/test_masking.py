@@ -80,7 +80,7 @@ def test_nothing_to_mask():
         ({"fraction": 0}, "fraction 0"),
         ({"fraction": 1.5}, "fraction 1.5"),
         ({"mask_share": 0.95}, "add up to at most 1"),
-        ({"random_share": -0.1}, "must not be negative"),
+        ({"random_share": -0.1}, "--masking.random_share -0.1"),
     ],
 )
 def test_impossible_shares(settings, message):
@@ -183,7 +183,7 @@ def test_every_token_is_as_likely_in_a_span_as_any_other():
 
 
 def test_spans_need_a_length():
-    with pytest.raises(ValueError, match="span_bp -1: expected at least 0"):
+    with pytest.raises(ValueError, match="span_bp -1"):
         MaskingConfig(span_bp=-1)
     with pytest.raises(ValueError, match=r"\(1.0 and 0.0 show \[MASK\] everywhere\)"):
         MaskingConfig(mask_share=1.0)

@@ -122,7 +122,7 @@ def test_too_little_text_for_the_vocabulary():
     ("settings", "message"),
     [
         ({"vocab_size": 9}, "vocab_size 9"),
-        ({"vocab_size": 65537}, "16 bits"),
+        ({"vocab_size": 65537}, "--tokenizer.vocab_size 65537"),
         ({"max_piece_bp": 0}, "max_piece_bp"),
         ({"sample_bp": 0}, "sample_bp"),
     ],

@@ -149,5 +149,5 @@ def test_nothing_to_mask_and_wrong_settings_are_refused():
             Ids,
             5,
         )
-    with pytest.raises(ValueError, match=r"--masking\.max_predictions -1 must not be negative"):
+    with pytest.raises(ValueError, match=r"--masking\.max_predictions -1"):
         TextMaskingConfig(max_predictions=-1)

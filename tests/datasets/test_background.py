@@ -130,7 +130,7 @@ def test_labels_of_most_rows_are_told(toy, sheet, capsys):
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        (["--background=-1"], "--background -1 must not be negative"),
+        (["--background=-1"], "--background -1"),
         (["--background=2", "--require_group=all"], "every bin is in the set already"),
     ],
 )

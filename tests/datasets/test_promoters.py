@@ -11,7 +11,7 @@ import yaml
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.negatives import make_negative, part_borders
-from dna_bigbird.datasets.promoters import PromoterConfig
+from dna_bigbird.datasets.promoter_config import PromoterConfig
 from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.genome.sites import read_sites

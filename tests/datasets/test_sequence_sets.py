@@ -261,7 +261,6 @@ def test_a_file_for_the_test_leaves_a_share_for_validation():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"test_fraction": 1.5}, "--test_fraction 1.5: expected at least 0 and below 1"),
         ({"test_fraction": 0.95}, "add up to 1.05; nothing is left for training"),
         (
             {"roles": [2] * 20, "test_fraction": 0.1},

@@ -81,11 +81,14 @@ def test_fewer_promoters_leave_room_for_more_elements():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--promoters", "5000"], "promoters is 5000, expected 20 to 560"),
-        (["--promoters", "0"], "promoters is 0"),
+        (["--promoters", "5000"], "--promoters 5000: expected at least 20 and at most 560"),
+        (["--promoters", "0"], "--promoters 0"),
         (["--seed", "-1"], "--seed -1: expected a whole number"),
-        (["--variants", "0"], "variants is 0"),
-        (["--variants", "1000000000"], "variants is 1000000000, expected 1 to 10000"),
+        (["--variants", "0"], "--variants 0"),
+        (
+            ["--variants", "1000000000"],
+            "--variants 1000000000: expected at least 1 and at most 10000",
+        ),
     ],
 )
 def test_impossible_settings_are_one_line(options, message, tmp_path, capsys):

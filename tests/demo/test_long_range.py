@@ -136,12 +136,12 @@ def test_drawn_sequences_follow_the_chain():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"units": 0}, "units is 0, expected at least 1"),
-        ({"unit_bp": 5000}, "unit_bp is 5000, expected a multiple of 200 from 7000 on"),
-        ({"partner_share": 1.0}, "partner_share is 1.0, expected between 0 and 1"),
-        ({"copies": 13}, "copies is 13, expected 1 to 12"),
-        ({"negatives": "near"}, "negatives is 'near', expected absent or misplaced"),
-        ({"negatives": "misplaced", "copies": 7}, "copies is 7, expected at most 6 with misplaced"),
+        ({"units": 0}, "units 0"),
+        ({"unit_bp": 5000}, "unit_bp 5000"),
+        ({"partner_share": 1.0}, "partner_share 1.0"),
+        ({"copies": 13}, "copies 13"),
+        ({"negatives": "near"}, "negatives='near'"),
+        ({"negatives": "misplaced", "copies": 7}, "copies 7: expected at most 6"),
     ],
 )
 def test_wrong_configs_are_refused(words, message):
@@ -152,7 +152,7 @@ def test_wrong_configs_are_refused(words, message):
 def test_the_command_says_what_is_wrong(tmp_path):
     from dna_bigbird.pipeline.demo_data import demo_data
 
-    with pytest.raises(InputError, match="demo-data long_range: copies is 99"):
+    with pytest.raises(InputError, match="copies 99"):
         demo_data(tmp_path / "demo", long_range=5, copies=99)
     with pytest.raises(InputError, match=r"long_range 1000000000: this takes about 10,000\.0 GB"):
         demo_data(tmp_path / "demo", long_range=10**9)

@@ -226,7 +226,7 @@ def _character_model(folder: Path) -> Path:
         vocab_size=4, hidden_size=8, num_heads=2, ffn_size=8, causal_windows=[4], dilations=[1]
     )
     about = CharacterDescription(
-        config, [*b"ACGT"], None, "dna", CharacterSplit(validation=["chr1"]), "0" * 64, 0
+        config, [*b"ACGT"], None, "dna", CharacterSplit(validation=["chr1"]), "0" * 64, 0, {}
     )
     save_character_model(folder, CharacterModel(config), about, metrics={}, history="")
     return folder

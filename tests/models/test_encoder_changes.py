@@ -45,7 +45,7 @@ def test_only_what_is_named_changes():
 def test_contradictions_are_refused():
     with pytest.raises(ValueError, match=r"--model.hidden_size 9 is not a multiple"):
         EncoderChanges(hidden_size=9).applied_to(EncoderConfig(**SMALL))
-    with pytest.raises(ValueError, match=r"--model.num_layers -1 must be at least 0"):
+    with pytest.raises(ValueError, match=r"--model.num_layers -1"):
         EncoderChanges(num_layers=-1).applied_to(EncoderConfig(**SMALL))
 
 

@@ -198,9 +198,9 @@ def test_backends_agree_and_others_are_refused():
             {"longformer": {"dilations": [1, 2, 3]}},
             "dilations has 3 numbers: expected one per layer",
         ),
-        ({"longformer": {"dilations": [1, 0]}}, "dilations 1 0: all must be at least 1"),
+        ({"longformer": {"dilations": [1, 0]}}, "dilations 0"),
         ({"longformer": {"windows": [1, 2.5]}}, r"windows is \[1, 2.5\], expected a list of whole"),
-        ({"longformer": {"window_tokens": 0}}, "window_tokens 0 must be at least 1"),
+        ({"longformer": {"window_tokens": 0}}, "window_tokens 0"),
         ({"longformer": {"dilations": [1, 2], "dilated_heads": 3}}, "dilated_heads 3 is more than"),
         (
             {"attention": "full", "longformer": OWN},

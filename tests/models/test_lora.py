@@ -101,8 +101,8 @@ def test_what_cannot_be_adapted_is_refused():
     with pytest.raises(ValueError, match="the encoder has no layers to adapt"):
         adapt(bare, LoraConfig(rank=1), seeded())
     for settings, message in (
-        ({"rank": -1}, "--lora.rank -1 must not be negative"),
-        ({"alpha": 0.0}, "--lora.alpha 0.0 must be positive"),
+        ({"rank": -1}, "--lora.rank -1"),
+        ({"alpha": 0.0}, "--lora.alpha 0.0"),
         ({"targets": []}, "expected one or more, each once"),
         ({"targets": ["key", "key"]}, "expected one or more, each once"),
     ):

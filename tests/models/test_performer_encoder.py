@@ -195,8 +195,8 @@ def test_features_move_between_equal_settings_alone():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"performer": {"num_features": -1}}, "num_features -1 must not be negative"),
-        ({"performer": {"kernel": "sine"}}, "kernel 'sine' is not one of softmax, relu"),
+        ({"performer": {"num_features": -1}}, "num_features -1"),
+        ({"performer": {"kernel": "sine"}}, "kernel='sine'"),
         ({"performer": {"rows": "identity"}}, "identity has 8 features.*num_features 0, got 256"),
         (
             {"performer": {"rows": "independent", "norms": "sqrt_dim"}},

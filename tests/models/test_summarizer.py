@@ -208,8 +208,8 @@ def test_start_from_a_summarizer():
     ("settings", "message"),
     [
         ({"coupled": True, "decoder_heads": 4}, "--head.coupled true has the encoder's sizes"),
-        ({"decoder_layers": -1}, "--head.decoder_layers -1 must not be negative"),
-        ({"decoder_layers": 10**6}, "must be at most 1000"),
+        ({"decoder_layers": -1}, "--head.decoder_layers -1"),
+        ({"decoder_layers": 10**6}, "--head.decoder_layers 1000000"),
     ],
 )
 def test_contradictions_of_the_head(settings, message):

@@ -189,7 +189,7 @@ def test_a_damaged_record_is_refused(tmp_path, change):
     values = json.loads((bundled_model() / "config.json").read_text())
     values["regions_read"] = [{"training": "x", "assembly": "y", "regions": None} | change]
     (tmp_path / "config.json").write_text(json.dumps(values))
-    with pytest.raises(InputError, match="regions_read is"):
+    with pytest.raises(InputError, match="regions_read: "):
         read_config(tmp_path / "config.json")
 
 

@@ -55,6 +55,7 @@ CONTRADICTIONS = [
     ("evaluation.kenlm", {"evaluation__kenlm": True, "evaluation__unmasked_baselines": False}),
     ("promoter.unread", {"promoter__unread": ["demo22:1-9"]}),
     ("promoter.lora.rank", {"promoter__freeze": "encoder", "promoter__lora": {"rank": 2}}),
+    ("promoter.dropout", {"promoter__dropout": 1.0}),
     ("promoter.search", {"promoter__search": 3, "promoter__training__devices": 2}),
     ("chromatin.window", {"chromatin__window": 999}),
     ("chromatin.head.pooling", {"chromatin__head": {"pooling": "bin"}}),

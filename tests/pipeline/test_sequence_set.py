@@ -156,7 +156,8 @@ def test_leakage_and_info_need_no_genome(trained, tmp_path, capsys):
         (["--label_columns", "none"], r"train.csv:1: no column 'none' in the header"),
         (["--kmers", "1"], "--kmers 1: expected 0, or at least 2"),
         (["--type", "binary", "--label_columns", "class"], "train.csv:2: the label is 'tata'"),
-        (["--max_n_fraction", "2"], "--max_n_fraction 2.0 is not between 0 and 1"),
+        (["--max_n_fraction", "2"], "--max_n_fraction 2.0"),
+        (["--test_fraction", "1.5"], "--test_fraction 1.5"),
     ],
 )
 def test_wrong_input_writes_nothing(folder, tmp_path, capsys, words, message):

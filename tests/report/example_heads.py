@@ -7,6 +7,7 @@ import numpy as np
 
 from dna_bigbird.datasets.labelled import LabelledData, write_labelled_set
 from dna_bigbird.genome import Genome, Interval
+from tests.report.example_run import ENCODER
 
 GROUPS = {"TF": ["CTCF", "REST", "SPI1"], "DNase": ["open"], "HM": ["H3K4me3", "H3K27ac"]}
 
@@ -38,12 +39,16 @@ def write_model(
     bundle, evaluation = results / "models" / name, results / "evaluation" / name
     for folder in (bundle, evaluation):
         folder.mkdir(parents=True, exist_ok=True)
+    labels = {"": ["promoter"]} if negatives else GROUPS
     described = {
+        "format_version": 1,
+        "label_names": [label for members in labels.values() for label in members],
         "task": "promoter" if negatives else "chromatin",
         "negatives": negatives,
         "window_bp": window_bp,
         "assembly": "GRCh37",
-        "encoder": {"num_layers": 4, "hidden_size": 128},
+        "encoder": ENCODER,
+        "head": {},
         "training": {"max_steps": 1200},
         "examples_per_step": 32,
         "initial_weights": "pretrained",
@@ -51,7 +56,6 @@ def write_model(
     }
     (bundle / "config.json").write_text(json.dumps(described | config))
     (bundle / "metrics.json").write_text(json.dumps(metrics))
-    labels = {"": ["promoter"]} if negatives else GROUPS
     rows = [
         f"{label}\t{group}\t{0 if label == 'REST' else 40}\t{'nan' if label == 'REST' else 0.8}\t0.5"
         for group, members in labels.items()

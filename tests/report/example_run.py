@@ -70,12 +70,24 @@ def write_example(
     return results
 
 
+ENCODER = {
+    "vocab_size": 2000,
+    "hidden_size": 128,
+    "num_layers": 4,
+    "num_heads": 4,
+    "ffn_size": 512,
+    "max_tokens": 512,
+    "block_size": 32,
+    "num_random": 3,
+}
+
+
 def model_config(task: str, semi_synthetic: bool, **more: object) -> dict:
     return {
         "format_version": 1,
         "dna_bigbird_version": "0.1.0",
         "task": task,
-        "encoder": {"max_tokens": 512, "hidden_size": 128},
+        "encoder": ENCODER,
         "assembly": "demo22 (semi-synthetic, hg19 chr22:20,000,001-21,000,000)"
         if semi_synthetic
         else "GRCh37",
@@ -226,6 +238,7 @@ def write_head(
             semi_synthetic,
             label_names=names,
             label_groups=groups,
+            head={},
             window_bp=8000 if single else 2000,
             negatives="random_base" if single else "",
             initial_weights="pretrained",

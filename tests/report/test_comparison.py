@@ -32,6 +32,7 @@ def write_run(
         "hidden_size": 768,
         "num_layers": 12,
         "num_heads": 12,
+        "ffn_size": 3072,
         "max_tokens": 512,
         "attention": "bigbird",
         "window_blocks": 3,
@@ -49,6 +50,8 @@ def write_run(
         CAUSAL: {"bits_per_base_causal": 1.91, "n_bp": 5000},  # as files of older versions
     }
     config = {
+        "format_version": 1,
+        "task": "pretraining",
         "encoder": settings | encoder,
         "training": {"max_steps": 1_000_000},
         "examples_per_step": batch,
@@ -198,7 +201,7 @@ def test_trainings_that_are_not_seeds_of_one_variant_are_refused(tmp_path, capsy
     assert "seed0: seed 0, as" in error(first, first)
     other = write_seed(tmp_path, "a", 1, [160, 480], [2, 4], bp=(101, 300))
     assert "seed1/examples.tsv: other test examples than" in error(first, other)
-    other = write_seed(tmp_path, "a", 1, [160, 480], [2, 4], hidden_size=64)
+    other = write_seed(tmp_path, "a", 1, [160, 480], [2, 4], hidden_size=96)
     assert "seed1: other settings of the encoder or the training than" in error(first, other)
     (tmp_path / "a/seed1/examples.tsv").write_text("example\tnats\n0\t1\n")
     assert "seed1/examples.tsv:1: no column 'tokens'" in error(first, other)

@@ -231,6 +231,13 @@ def test_missing_required_files_name_the_rule(tmp_path, write_example, name, mes
         report_of(tmp_path)
 
 
+def test_a_damaged_config_of_a_model_is_named(tmp_path, write_example):
+    path = write_example(tmp_path) / "models/promoter/config.json"
+    path.write_text(path.read_text().replace('"max_steps": 400', '"max_steps": "many"'))
+    with pytest.raises(InputError, match=r"promoter/config\.json: .*training: max_steps"):
+        report_of(tmp_path)
+
+
 def test_missing_folder_and_configuration(tmp_path, run):
     with pytest.raises(InputError, match=r"nothing: no such results folder.*snakemake"):
         build_report(tmp_path / "nothing", run.folder / "config.yaml")

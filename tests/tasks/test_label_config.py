@@ -93,7 +93,7 @@ def test_a_given_interval_divides_the_chosen_steps():
     [
         ({"max_steps": 10, "validate_every": 4}, "not a multiple"),
         ({"max_steps": 10, "warmup_steps": 10}, "not below --max_steps"),
-        ({"learning_rate": 0.0}, "expected more than 0"),
+        ({"learning_rate": 0.0}, "learning_rate"),
         ({"max_steps": 0}, "expected at least 1"),
     ],
 )

@@ -1,5 +1,19 @@
 # A few regions -> one HTML file with a genome browser: predictions, attributions, known labels, variants.
 
+import shlex
+
+from dna_bigbird.workflow.browser import browser_tracks, write_regions
+
+BROWSER = RUN.predictions.browser
+BROWSER_FOLDER = f"{RUN.predictions.folder}/browser"
+BROWSER_MODEL = f"{RES}/models/{BROWSER['model']}"
+BROWSER_TITLE = f"{config['name']}: predicted and observed" + (
+    " (semi-synthetic)" if INPUTS.is_demo else ""
+)
+TRACKS = browser_tracks(RUN)
+TRACK_NAMES = [name for name, _ in TRACKS]
+TRACK_FILES = [path for _, path in TRACKS]
+
 
 rule browser_regions:
     input:
@@ -40,8 +54,8 @@ rule browser_predictions:
         version=VERSION,
         labels=lambda wildcards: option("labels", BROWSER["labels"]),
         span="--span bin" if BROWSER["model"] == "chromatin" else "",
-        stride=stride_of(BROWSER["model"]),
-        precision=prediction_precision(),
+        stride=RUN.predictions.stride(BROWSER["model"]),
+        precision=RUN.predictions.precision,
     shell:
         "{params.run} predict --fasta {input.genome} --bed {input.bed} --model {input.model}"
         " --output {output} --format bigwig --threads {threads} {params.labels} {params.span}"
@@ -70,7 +84,7 @@ rule browser_attributions:
         run=command,
         version=VERSION,
         labels=lambda wildcards: option("labels", BROWSER["labels"]),
-        stride=stride_of(BROWSER["model"]),
+        stride=RUN.predictions.stride(BROWSER["model"]),
     shell:
         "{params.run} attribute --fasta {input.genome} --bed {input.bed} --model {input.model}"
         " --output {output} --format bigwig --threads {threads} {params.labels} {params.stride}"
@@ -82,10 +96,18 @@ rule browser:
         genome=GENOME,
         index=f"{GENOME}.fai",
         computed=[f"{BROWSER_FOLDER}/attributed", f"{BROWSER_FOLDER}/predicted"],
-        labels=PEAKS if "demo" in INPUTS else [],
-        tracks=[path for path in TRACK_FILES if not path.startswith(f"{DEMO}/peaks/")],
+        labels=INPUTS.peaks if INPUTS.is_demo else [],
+        tracks=[
+            path
+            for path in TRACK_FILES
+            if not path.startswith(f"{INPUTS.demo}/peaks/")
+        ],
     output:
-        report(BROWSER_PAGE, caption="../report/browser.rst", category="Report"),
+        report(
+            RUN.predictions.browser_page,
+            caption="../report/browser.rst",
+            category="Report",
+        ),
     log:
         f"{LOGS}/browser.log",
     localrule: True
@@ -97,7 +119,7 @@ rule browser:
     params:
         run=command,
         version=VERSION,
-        content=lambda wildcards: content(TRACK_FILES),
+        content=lambda wildcards: INPUTS.content(TRACK_FILES),
         title=option("title", BROWSER_TITLE),
         regions=option("region", BROWSER["regions"]),
         tracks=lambda wildcards: shlex.join(TRACK_FILES),

@@ -3,7 +3,7 @@
 
 rule unpack_deepsea:
     input:
-        BUNDLE_ARCHIVE,
+        INPUTS.deepsea_archive,
     output:
         directory(f"{RES}/inputs/deepsea"),
     log:
@@ -25,9 +25,9 @@ rule chromatin_set:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        sheet=PEAKS,
-        peaks=peak_files(PEAKS),
-        blacklist=BLACKLIST,
+        sheet=INPUTS.peaks,
+        peaks=INPUTS.peak_files,
+        blacklist=INPUTS.named("blacklist"),
     output:
         f"{RES}/{{head}}/set.h5",
     log:
@@ -35,7 +35,7 @@ rule chromatin_set:
     benchmark:
         f"{RES}/benchmarks/set_{{head}}.tsv"
     wildcard_constraints:
-        head=heads_with("chromatin") if PEAKS else "(?!)",
+        head=one_of(RUN.set_heads("chromatin") if INPUTS.peaks else []),
     priority: INPUTS_FIRST
     conda:
         "../../environment.yml"
@@ -45,13 +45,15 @@ rule chromatin_set:
     params:
         run=command,
         version=VERSION,
-        content=lambda wildcards: content(PEAKS, peak_files(PEAKS), BLACKLIST),
-        seed=head_seed,
-        genome=assembly_options(),
-        split=split_options,
-        peaks=lambda wildcards: peak_arguments(),
-        blacklist=option("blacklist", BLACKLIST) if BLACKLIST else "",
-        options=set_options,
+        content=lambda wildcards: INPUTS.content(
+            INPUTS.peaks, INPUTS.peak_files, INPUTS.named("blacklist")
+        ),
+        seed=lambda wildcards: RUN.heads[wildcards.head].seed,
+        genome=RUN.assembly_options,
+        split=lambda wildcards: RUN.heads[wildcards.head].split_options,
+        peaks=lambda wildcards: INPUTS.peak_words,
+        blacklist=INPUTS.option("blacklist"),
+        options=lambda wildcards: RUN.heads[wildcards.head].set_options,
     shell:
         "{params.run} chromatin-set --genome {input.genome} --peaks {params.peaks}"
         " --output {output} --seed {params.seed} {params.genome} {params.split} {params.blacklist}"
@@ -62,9 +64,9 @@ rule deepsea_set:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        bundle=BUNDLE,
-        coordinates=BUNDLE_COORDINATES,
-        labels=BUNDLE_LABELS,
+        bundle=INPUTS.deepsea,
+        coordinates=INPUTS.deepsea_coordinates,
+        labels=INPUTS.deepsea_labels,
     output:
         f"{RES}/{{head}}/set.h5",
     log:
@@ -72,7 +74,7 @@ rule deepsea_set:
     benchmark:
         f"{RES}/benchmarks/set_{{head}}.tsv"
     wildcard_constraints:
-        head=heads_with("chromatin") if BUNDLE else "(?!)",
+        head=one_of(RUN.set_heads("chromatin") if INPUTS.deepsea else []),
     priority: INPUTS_FIRST
     conda:
         "../../environment.yml"
@@ -82,9 +84,11 @@ rule deepsea_set:
     params:
         run=command,
         version=VERSION,
-        content=lambda wildcards: content(BUNDLE_COORDINATES, BUNDLE_LABELS),
+        content=lambda wildcards: INPUTS.content(
+            INPUTS.deepsea_coordinates, INPUTS.deepsea_labels
+        ),
         assembly=option("assembly", config["assembly"]),
-        options=bundle_options,
+        options=lambda wildcards: RUN.heads[wildcards.head].deepsea_options,
     shell:
         "{params.run} deepsea-set --bundle {input.bundle:q} --genome {input.genome}"
         " --label_names {input.labels:q} --row_coordinates {input.coordinates:q} --output {output}"

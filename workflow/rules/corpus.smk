@@ -20,8 +20,8 @@ rule documents:
         run=command,
         version=VERSION,
         seed=config["seed"],
-        regions=document_regions,
-        options=options(section("documents"), "documents"),
+        regions=lambda wildcards: RUN.document_regions(wildcards.split),
+        options=options(config.get("documents", {}), "documents"),
     shell:
         "{params.run} documents --genome {input.genome} --output {output} --seed {params.seed}"
         " {params.regions} {params.options} > {log} 2>&1"
@@ -48,7 +48,7 @@ rule train_tokenizer:
         run=command,
         version=VERSION,
         seed=config["seed"],
-        options=options(section("tokenizer"), "tokenizer"),
+        options=options(config.get("tokenizer", {}), "tokenizer"),
     shell:
         "{params.run} train-tokenizer --genome {input.genome} --documents {input.documents}"
         " --output {output.model} --metrics {output.metrics} --seed {params.seed}"

@@ -2,18 +2,12 @@
 # pretraining of the run with some settings changed, on the same token stores. Of heads each goes
 # through the rules of the run's own (finetuning.smk). No part of `all`.
 
+from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
+
 
 wildcard_constraints:
     variant="[A-Za-z0-9_]+",
     seed="|/seed[0-9]+",
-
-
-OBJECTIVES = {
-    variant: variant_section(variant, "objective")
-    for variant in EXPERIMENTS.get("variants", {})
-}
-for variant_objective in OBJECTIVES.values():
-    objective_sites(variant_objective)  # notes what must be fetched
 
 
 rule pretrain_variant:
@@ -21,8 +15,12 @@ rule pretrain_variant:
         train=f"{RES}/corpus/train.h5",
         validation=f"{RES}/corpus/validation.h5",
         tokenizer=TOKENIZER,
-        genome=lambda wildcards: objective_genome(OBJECTIVES[wildcards.variant]),
-        sites=lambda wildcards: objective_sites(OBJECTIVES[wildcards.variant]),
+        genome=lambda wildcards: RUN.variant_trainings[
+            wildcards.variant + wildcards.seed
+        ].genome_files,
+        sites=lambda wildcards: RUN.variant_trainings[
+            wildcards.variant + wildcards.seed
+        ].sites,
     output:
         directory(f"{RES}/experiments/runs/{{variant}}{{seed}}/trained"),
     log:
@@ -36,14 +34,28 @@ rule pretrain_variant:
         mem_mb=16000,
         runtime=1440,
     params:
-        run=training_command,
+        run=lambda wildcards, resources, threads: launched(
+            RUN.variant_trainings[wildcards.variant + wildcards.seed].training,
+            resources,
+            threads,
+        ),
         version=VERSION,
-        seed=training_seed,
+        seed=lambda wildcards: RUN.variant_trainings[
+            wildcards.variant + wildcards.seed
+        ].seed,
         checkpoints=f"{RES}/checkpoints/experiments/{{variant}}{{seed}}",
-        model=variant_options("model", "model"),
-        masking=variant_options("masking", "masking"),
-        objective=lambda wildcards: objective_options(OBJECTIVES[wildcards.variant]),
-        training=variant_options("pretraining", "training"),
+        model=lambda wildcards: RUN.variant_trainings[
+            wildcards.variant + wildcards.seed
+        ].options("model", "model"),
+        masking=lambda wildcards: RUN.variant_trainings[
+            wildcards.variant + wildcards.seed
+        ].options("masking", "masking"),
+        objective=lambda wildcards: RUN.variant_trainings[
+            wildcards.variant + wildcards.seed
+        ].objective_options,
+        training=lambda wildcards: RUN.variant_trainings[
+            wildcards.variant + wildcards.seed
+        ].options("pretraining", "training"),
     shell:
         "keep_log {log}; {params.run} pretrain --train {input.train}"
         " --validation {input.validation} --tokenizer {input.tokenizer} --output {output}"
@@ -58,7 +70,7 @@ rule evaluate_lm_variant:
         test=f"{RES}/corpus/test.h5",
         genome=GENOME,
         index=f"{GENOME}.fai",
-        repeats=REPEATS,
+        repeats=INPUTS.named("repeats"),
     output:
         model=directory(f"{RES}/experiments/runs/{{variant}}{{seed}}/model"),
         report=f"{RES}/experiments/runs/{{variant}}{{seed}}/lm.json",
@@ -77,8 +89,10 @@ rule evaluate_lm_variant:
         run=command,
         version=VERSION,
         seed=config["seed"],
-        repeats=repeat_options(),
-        options=variant_options("evaluation"),
+        repeats=RUN.repeat_options,
+        options=lambda wildcards: RUN.variant_trainings[
+            wildcards.variant + wildcards.seed
+        ].options("evaluation"),
     shell:
         "{params.run} evaluate-lm --model {input.model} --train {input.train} --test {input.test}"
         " --output {output.model} --report {output.report} --example_scores {output.examples}"
@@ -91,7 +105,7 @@ rule compare_lm:
         lambda wildcards: expand(
             "{res}/experiments/runs/{training}/{part}",
             res=RES,
-            training=compared_trainings(wildcards),
+            training=RUN.compared_variants(wildcards.table),
             part=["trained", "model", "lm.json", "examples.tsv"],
         ),
     output:
@@ -111,7 +125,10 @@ rule compare_lm:
         version=VERSION,
         runs=lambda wildcards: option(
             "runs",
-            [f"{RES}/experiments/runs/{x}" for x in compared_trainings(wildcards)],
+            [
+                f"{RES}/experiments/runs/{x}"
+                for x in RUN.compared_variants(wildcards.table)
+            ],
         ),
     shell:
         "{params.run} compare-lm --table {wildcards.table} {params.runs} --output {output}"
@@ -120,10 +137,9 @@ rule compare_lm:
 
 rule compare_heads:
     input:
-        models=compared_files,
+        models=lambda wildcards: RUN.compared_files(wildcards.table),
         data=lambda wildcards: [
-            f"{RES}/{set_of(head_named(name))}/set.h5"
-            for name in EXPERIMENTS[wildcards.table]
+            head.data for head in RUN.compared_heads(wildcards.table)
         ],
     output:
         directory(f"{RES}/experiments/{{table}}"),
@@ -140,7 +156,7 @@ rule compare_heads:
     params:
         run=command,
         version=VERSION,
-        runs=compared_runs,
+        runs=lambda wildcards: RUN.comparison_options(wildcards.table),
     shell:
         "{params.run} compare-heads --table {wildcards.table} {params.runs} --output {output}"
         " > {log} 2>&1"
@@ -148,34 +164,34 @@ rule compare_heads:
 
 rule table5:
     input:
-        table("table5"),
+        lambda wildcards: RUN.table("table5"),
 
 
 rule figure8:
     input:
-        table("figure8"),
+        lambda wildcards: RUN.table("figure8"),
 
 
 rule table1:
     input:
-        table("table1"),
+        lambda wildcards: RUN.table("table1"),
 
 
 rule table6:
     input:
-        table("table6"),
+        lambda wildcards: RUN.table("table6"),
 
 
 rule table7:
     input:
-        table("table7"),
+        lambda wildcards: RUN.table("table7"),
 
 
 rule context:
     input:
-        table("context"),
+        lambda wildcards: RUN.table("context"),
 
 
 rule experiments:
     input:
-        every_table,
+        lambda wildcards: RUN.tables,

@@ -1,5 +1,7 @@
 # Labelled set -> leakage report, baselines, fine-tuned model, scores on the held-out test rows.
 
+from dna_bigbird.workflow.heads import NETWORKS
+
 
 # A table that is not empty ends with an error; being a log, it outlives that.
 rule leakage:
@@ -49,8 +51,10 @@ rule baseline:
     params:
         run=command,
         version=VERSION,
-        seed=head_seed,
-        options=word_options,
+        seed=lambda wildcards: RUN.heads[wildcards.head].seed,
+        options=lambda wildcards: RUN.heads[wildcards.head].word_options(
+            wildcards.baseline
+        ),
         checkpoints=lambda wildcards: (
             f"{RES}/checkpoints/baselines/{wildcards.head}/{wildcards.baseline}"
         ),
@@ -81,13 +85,19 @@ rule baseline_network:
         mem_mb=16000,
         runtime=1440,
     params:
-        run=training_command,
+        run=lambda wildcards, resources, threads: launched(
+            RUN.heads[wildcards.head].section.get("baseline_training", {}),
+            resources,
+            threads,
+        ),
         version=VERSION,
-        seed=network_seed,
+        seed=lambda wildcards: RUN.network_seed(wildcards.head, wildcards.seed),
         checkpoints=lambda wildcards: (
             f"{RES}/checkpoints/baselines/{wildcards.head}/{wildcards.baseline}{wildcards.seed}"
         ),
-        options=network_options,
+        options=lambda wildcards: RUN.heads[wildcards.head].network_options(
+            wildcards.baseline
+        ),
     shell:
         "keep_log {log}; {params.run} baseline --method {wildcards.baseline} --genome {input.genome}"
         " --data {input.data} --output {output} --checkpoints {params.checkpoints}"
@@ -98,8 +108,8 @@ rule finetune:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        data=lambda wildcards: f"{RES}/{set_of(head_of(wildcards.member))}/set.h5",
-        pretrained=pretrained_of,
+        data=lambda wildcards: RUN.members[wildcards.member].head.data,
+        pretrained=lambda wildcards: RUN.members[wildcards.member].head.pretrained,
     output:
         directory(f"{RES}/trained/{{member}}"),
     log:
@@ -113,18 +123,26 @@ rule finetune:
         mem_mb=16000,
         runtime=1440,
     params:
-        run=training_command,
-        version=VERSION,
-        seed=head_seed,
-        checkpoints=f"{RES}/checkpoints/{{member}}",
-        start=start_options,
-        dropout=lambda wildcards: options(
-            section_of(head_of(wildcards.member)), keys=["dropout", "freeze", "search"]
+        run=lambda wildcards, resources, threads: launched(
+            RUN.members[wildcards.member].training, resources, threads
         ),
-        lora=member_options("lora", "lora"),
-        head=member_options("head", "head"),
-        words=member_options("words", "words"),
-        training=member_options("training", "training"),
+        version=VERSION,
+        seed=lambda wildcards: RUN.members[wildcards.member].seed,
+        checkpoints=f"{RES}/checkpoints/{{member}}",
+        start=lambda wildcards, input: RUN.members[
+            wildcards.member
+        ].head.start_options(input.pretrained),
+        dropout=lambda wildcards: RUN.members[wildcards.member].head.options(
+            "dropout", "freeze", "search"
+        ),
+        lora=lambda wildcards: RUN.members[wildcards.member].head.group_options("lora"),
+        head=lambda wildcards: RUN.members[wildcards.member].head.group_options("head"),
+        words=lambda wildcards: RUN.members[wildcards.member].head.group_options(
+            "words"
+        ),
+        training=lambda wildcards: RUN.members[wildcards.member].head.group_options(
+            "training"
+        ),
     shell:
         "keep_log {log}; {params.run} finetune --genome {input.genome} --data {input.data}"
         " {params.start} --output {output} --checkpoints {params.checkpoints}"
@@ -135,15 +153,16 @@ rule finetune:
 
 rule ensemble:
     input:
-        lambda wildcards: expand(
-            "{res}/trained/{member}", res=RES, member=members_of(wildcards.head)
-        ),
+        lambda wildcards: [
+            f"{RES}/trained/{member.name}"
+            for member in RUN.heads[wildcards.head].members
+        ],
     output:
         directory(f"{RES}/trained/{{head}}"),
     log:
         f"{LOGS}/ensemble_{{head}}.log",
     wildcard_constraints:
-        head=ENSEMBLES,
+        head=one_of(RUN.ensembles),
     localrule: True
     conda:
         "../../environment.yml"
@@ -163,14 +182,14 @@ rule evaluate:
         unpack(
             lambda wildcards: {
                 f"baseline_{name}": path
-                for name, path in baselines_of(wildcards.head).items()
+                for name, path in RUN.heads[wildcards.head].baselines.items()
             }
         ),
         genome=GENOME,
         index=f"{GENOME}.fai",
         model=f"{RES}/trained/{{head}}",
-        data=lambda wildcards: f"{RES}/{set_of(wildcards.head)}/set.h5",
-        leakage=lambda wildcards: leakage_of(wildcards.head),
+        data=lambda wildcards: RUN.heads[wildcards.head].data,
+        leakage=lambda wildcards: RUN.heads[wildcards.head].leakage,
     output:
         model=directory(f"{RES}/models/{{head}}"),
         report=directory(f"{RES}/evaluation/{{head}}"),
@@ -187,9 +206,11 @@ rule evaluate:
     params:
         run=command,
         version=VERSION,
-        seed=scored_seed,
-        baselines=lambda wildcards: option("baselines", baselines_of(wildcards.head)),
-        strand=strand_options,
+        seed=lambda wildcards: RUN.heads[wildcards.head].scored_seed,
+        baselines=lambda wildcards: option(
+            "baselines", RUN.heads[wildcards.head].baselines
+        ),
+        strand=lambda wildcards: RUN.heads[wildcards.head].options("strand"),
     shell:
         "{params.run} evaluate --genome {input.genome} --model {input.model} --data {input.data}"
         " {params.baselines} --output {output.model} --report {output.report}"
@@ -198,13 +219,13 @@ rule evaluate:
 
 rule compare_seeds:
     input:
-        unpack(seed_files),
+        unpack(lambda wildcards: RUN.seed_files(wildcards.head)),
     output:
         f"{RES}/evaluation/{{head}}/seeds.json",
     log:
         f"{LOGS}/compare_seeds_{{head}}.log",
     wildcard_constraints:
-        head="|".join(re.escape(h) for h in HEADS if seeds_of(h)) or "(?!)",
+        head=one_of(RUN.repeated_heads),
     localrule: True
     conda:
         "../../environment.yml"
@@ -214,11 +235,13 @@ rule compare_seeds:
     params:
         run=command,
         version=VERSION,
-        seed=head_seed,
+        seed=lambda wildcards: RUN.heads[wildcards.head].seed,
         scores=lambda wildcards, input: option(
             "scores", [f"{report}/scores.h5" for report in input.reports]
         ),
-        baselines=lambda wildcards: option("baselines", seed_baselines(wildcards.head)),
+        baselines=lambda wildcards: option(
+            "baselines", RUN.seed_baselines(wildcards.head)
+        ),
     shell:
         "{params.run} compare-seeds --data {input.data} {params.scores} {params.baselines}"
         " --output {output} --seed {params.seed} > {log} 2>&1"

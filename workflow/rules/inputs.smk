@@ -1,21 +1,23 @@
 # What goes in: the demo's data or downloaded and local files, and the reference made of them.
 
+import os
+
 
 wildcard_constraints:
-    fetched="|".join(map(re.escape, FETCHED)) or "(?!)",
+    fetched=one_of(RUN.fetched),
     split="train|validation|test",
     task="promoter|chromatin",
-    head="|".join(map(re.escape, HEADS)) or "(?!)",
-    member=MEMBERS,
+    head=one_of(RUN.heads),
+    member=one_of(RUN.members),
 
 
 rule demo_data:
     output:
-        genome=f"{DEMO}/demo.fa",
-        promoters=f"{DEMO}/promoters.bed",
-        peaks=f"{DEMO}/peaks.tsv",
-        variants=f"{DEMO}/variants.vcf",
-        truth=f"{DEMO}/truth.tsv",
+        genome=f"{INPUTS.demo}/demo.fa",
+        promoters=f"{INPUTS.demo}/promoters.bed",
+        peaks=f"{INPUTS.demo}/peaks.tsv",
+        variants=f"{INPUTS.demo}/variants.vcf",
+        truth=f"{INPUTS.demo}/truth.tsv",
     log:
         f"{LOGS}/demo_data.log",
     benchmark:
@@ -29,7 +31,7 @@ rule demo_data:
         run=command,
         version=VERSION,
         folder=lambda wildcards, output: os.path.dirname(output.genome),
-        options=options(INPUTS.get("demo", {})),
+        options=options(INPUTS.section.get("demo", {})),
     shell:
         "{params.run} demo-data --output {params.folder} {params.options} > {log} 2>&1"
 
@@ -49,14 +51,14 @@ rule fetch:
     params:
         run=command,
         version=VERSION,
-        spec=lambda wildcards: FETCHED[wildcards.fetched],
+        spec=lambda wildcards: RUN.fetched[wildcards.fetched],
     shell:
         "{params.run} fetch --spec {params.spec:q} --output {output:q} > {log} 2>&1"
 
 
 rule genome:
     input:
-        GENOME_SOURCES,
+        INPUTS.genome,
     output:
         fasta=GENOME,
         index=f"{GENOME}.fai",
@@ -72,7 +74,7 @@ rule genome:
     params:
         run=command,
         version=VERSION,
-        inputs=option("inputs", GENOME_SOURCES),
-        options=assembly_options(),
+        inputs=option("inputs", INPUTS.genome),
+        options=RUN.assembly_options,
     shell:
         "{params.run} genome {params.inputs} --output {output.fasta} {params.options} > {log} 2>&1"

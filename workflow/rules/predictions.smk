@@ -10,7 +10,7 @@ rule prediction_regions:
     conda:
         "../../environment.yml"
     params:
-        rows=bed_rows(map(parse_region, PREDICTIONS.get("regions", []))),
+        rows=RUN.predictions.rows,
     shell:
         "(printf '%s\\n' {params.rows:q} > {output}.part && mv {output}.part {output}) 2> {log}"
         " || (rm -f {output}.part; exit 1)"
@@ -37,8 +37,8 @@ rule predict:
     params:
         run=command,
         version=VERSION,
-        stride=lambda wildcards: stride_of(wildcards.task),
-        precision=prediction_precision(),
+        stride=lambda wildcards: RUN.predictions.stride(wildcards.task),
+        precision=RUN.predictions.precision,
     shell:
         "{params.run} predict --fasta {input.genome} --bed {input.bed} --model {input.model}"
         " --output {output} --threads {threads} {params.stride} {params.precision}"
@@ -49,7 +49,7 @@ rule score_variants:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        vcf=VARIANT_FILE,
+        vcf=INPUTS.variants,
         model=f"{RES}/models/{{task}}",
     output:
         table=f"{RES}/predictions/variants/{{task}}.tsv",
@@ -68,8 +68,8 @@ rule score_variants:
     params:
         run=command,
         version=VERSION,
-        content=lambda wildcards: content(VARIANT_FILE),
-        precision=prediction_precision(),
+        content=lambda wildcards: INPUTS.content(INPUTS.variants),
+        precision=RUN.predictions.precision,
     shell:
         "{params.run} score-variants --vcf {input.vcf:q} --fasta {input.genome}"
         " --model {input.model} --output {output.vcf} --tsv {output.table}"
@@ -80,8 +80,8 @@ rule zero_shot:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        vcf=VARIANT_FILE,
-        model=ENCODER,
+        vcf=INPUTS.variants,
+        model=RUN.encoder,
     output:
         f"{RES}/predictions/zero_shot/{{score}}.tsv",
     log:
@@ -99,9 +99,9 @@ rule zero_shot:
     params:
         run=command,
         version=VERSION,
-        content=lambda wildcards: content(VARIANT_FILE),
-        options=options(ZERO_SHOT, keys=["window"]),
-        precision=prediction_precision(),
+        content=lambda wildcards: INPUTS.content(INPUTS.variants),
+        options=RUN.predictions.zero_shot_options,
+        precision=RUN.predictions.precision,
     shell:
         "{params.run} score-variants --vcf {input.vcf:q} --fasta {input.genome}"
         " --model {input.model} --output {output} --score {wildcards.score}"
@@ -110,10 +110,10 @@ rule zero_shot:
 
 rule rank_variants:
     input:
-        **ZERO_SHOT_SCORES,
+        **RUN.predictions.zero_shot,
         genome=GENOME,
         index=f"{GENOME}.fai",
-        truth=f"{DEMO}/variants.vcf",
+        truth=f"{INPUTS.demo}/variants.vcf",
         model=f"{RES}/predictions/variants/{{task}}.tsv",
         data=f"{RES}/{{task}}/set.h5",
     output:
@@ -133,7 +133,8 @@ rule rank_variants:
         seed=config["seed"],
         regions=option("regions", config["splits"]["test"]),
         scores=lambda wildcards, input: option(
-            "scores", {name: input[name] for name in ["model", *ZERO_SHOT_SCORES]}
+            "scores",
+            {name: input[name] for name in ["model", *RUN.predictions.zero_shot]},
         ),
     shell:
         "{params.run} rank-variants {params.scores} --truth {input.truth}"
@@ -145,7 +146,7 @@ rule mutagenesis:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        model=f"{RES}/models/{MUTAGENESIS.get('model')}",
+        model=f"{RES}/models/{RUN.predictions.mutagenesis.get('model')}",
     output:
         f"{RES}/predictions/mutagenesis.tsv",
     log:
@@ -161,10 +162,8 @@ rule mutagenesis:
     params:
         run=command,
         version=VERSION,
-        options=lambda wildcards: options(
-            {k: v for k, v in MUTAGENESIS.items() if k != "model"}
-        ),
-        precision=prediction_precision(),
+        options=lambda wildcards: RUN.predictions.mutagenesis_options,
+        precision=RUN.predictions.precision,
     shell:
         "{params.run} mutagenesis --fasta {input.genome} --model {input.model}"
         " --output {output} --threads {threads} {params.options} {params.precision}"

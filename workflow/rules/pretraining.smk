@@ -6,8 +6,8 @@ rule pretrain:
         train=f"{RES}/corpus/train.h5",
         validation=f"{RES}/corpus/validation.h5",
         tokenizer=TOKENIZER,
-        genome=objective_genome(section("objective")),
-        sites=objective_sites(section("objective")),
+        genome=RUN.pretraining.genome_files,
+        sites=RUN.pretraining.sites,
     output:
         directory(f"{RES}/trained/pretrained"),
     log:
@@ -21,14 +21,16 @@ rule pretrain:
         mem_mb=16000,
         runtime=1440,
     params:
-        run=training_command,
+        run=lambda wildcards, resources, threads: launched(
+            RUN.pretraining.training, resources, threads
+        ),
         version=VERSION,
         seed=config["seed"],
         checkpoints=f"{RES}/checkpoints/pretrained",
-        model=options(section("model"), "model"),
-        masking=options(section("masking"), "masking"),
-        objective=objective_options(section("objective")),
-        training=options(section("pretraining"), "training"),
+        model=RUN.pretraining.options("model", "model"),
+        masking=RUN.pretraining.options("masking", "masking"),
+        objective=RUN.pretraining.objective_options,
+        training=RUN.pretraining.options("pretraining", "training"),
     shell:
         "keep_log {log}; {params.run} pretrain --train {input.train}"
         " --validation {input.validation} --tokenizer {input.tokenizer} --output {output}"
@@ -43,7 +45,7 @@ rule evaluate_lm:
         test=f"{RES}/corpus/test.h5",
         genome=GENOME,
         index=f"{GENOME}.fai",
-        repeats=REPEATS,
+        repeats=INPUTS.named("repeats"),
     output:
         model=directory(f"{RES}/models/pretrained"),
         report=f"{RES}/evaluation/pretrained/lm.json",
@@ -61,8 +63,8 @@ rule evaluate_lm:
         run=command,
         version=VERSION,
         seed=config["seed"],
-        repeats=repeat_options(),
-        options=options(section("evaluation")),
+        repeats=RUN.repeat_options,
+        options=RUN.pretraining.options("evaluation"),
     shell:
         "{params.run} evaluate-lm --model {input.model} --train {input.train} --test {input.test}"
         " --output {output.model} --report {output.report} --seed {params.seed}"

@@ -1,10 +1,12 @@
 # Start sites -> the labelled set of promoters, lifted to the genome's assembly where needed.
 
+from dna_bigbird.workflow.heads import sites_option
+
 
 rule lift_over:
     input:
-        sites=PROMOTERS or [],
-        chain=CHAIN or [],
+        sites=INPUTS.promoters,
+        chain=INPUTS.named("chain"),
     output:
         sites=f"{RES}/promoter/sites.bed",
         unlifted=f"{RES}/promoter/unlifted.tsv",
@@ -21,7 +23,9 @@ rule lift_over:
     params:
         run=command,
         version=VERSION,
-        content=lambda wildcards: content(PROMOTERS, CHAIN),
+        content=lambda wildcards: INPUTS.content(
+            INPUTS.promoters, INPUTS.named("chain")
+        ),
     shell:
         "{params.run} lift-over --input {input.sites:q} --chain {input.chain:q}"
         " --output {output.sites} --unlifted {output.unlifted} > {log} 2>&1"
@@ -29,10 +33,10 @@ rule lift_over:
 
 rule promoter_sequences:
     input:
-        SEQUENCE_SOURCE,
+        INPUTS.sequences,
     output:
         fasta=f"{RES}/promoter/sequences.fa",
-        sites=SEQUENCE_SITES,
+        sites=INPUTS.sequence_sites,
     log:
         f"{LOGS}/promoter_sequences.log",
     localrule: True
@@ -44,8 +48,8 @@ rule promoter_sequences:
     params:
         run=command,
         version=VERSION,
-        content=lambda wildcards: content(SEQUENCE_SOURCE),
-        tss_offset=SEQUENCES.get("tss_offset", 0),
+        content=lambda wildcards: INPUTS.content(INPUTS.sequences),
+        tss_offset=INPUTS.section.get("promoter_sequences", {}).get("tss_offset", 0),
     shell:
         "{params.run} promoter-sequences --input {input:q} --tss_offset {params.tss_offset}"
         " --output {output.fasta} --output_sites {output.sites} > {log} 2>&1"
@@ -55,8 +59,8 @@ rule promoter_set:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
-        sites=lambda wildcards: files_of_sites(wildcards.head),
-        avoid=avoided,
+        sites=lambda wildcards: RUN.heads[wildcards.head].sites,
+        avoid=lambda wildcards: RUN.heads[wildcards.head].avoided,
     output:
         f"{RES}/{{head}}/set.h5",
     log:
@@ -64,7 +68,7 @@ rule promoter_set:
     benchmark:
         f"{RES}/benchmarks/set_{{head}}.tsv"
     wildcard_constraints:
-        head=heads_with("promoter"),
+        head=one_of(RUN.set_heads("promoter")),
     priority: INPUTS_FIRST
     conda:
         "../../environment.yml"
@@ -74,16 +78,16 @@ rule promoter_set:
     params:
         run=command,
         version=VERSION,
-        content=lambda wildcards: content(
-            files_of_sites(wildcards.head), avoided(wildcards)
+        content=lambda wildcards: INPUTS.content(
+            RUN.heads[wildcards.head].sites, RUN.heads[wildcards.head].avoided
         ),
-        seed=head_seed,
-        genome=assembly_options(),
-        split=split_options,
-        format=sites_format,
+        seed=lambda wildcards: RUN.heads[wildcards.head].seed,
+        genome=RUN.assembly_options,
+        split=lambda wildcards: RUN.heads[wildcards.head].split_options,
+        format=lambda wildcards: RUN.heads[wildcards.head].site_format,
         sites=lambda wildcards, input: sites_option(input.sites),
         avoid=lambda wildcards, input: option("avoid", list(map(str, input.avoid))),
-        options=set_options,
+        options=lambda wildcards: RUN.heads[wildcards.head].set_options,
     shell:
         "{params.run} promoter-set --genome {input.genome} {params.sites}"
         " --output {output} --seed {params.seed} {params.genome} {params.split} {params.format}"

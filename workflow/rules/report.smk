@@ -1,5 +1,10 @@
 # Everything -> one HTML file.
 
+import json
+import os
+
+import yaml
+
 
 rule write_config:
     output:
@@ -25,18 +30,18 @@ rule report:
         documents=expand(
             "{res}/corpus/{split}.bed.gz",
             res=RES,
-            split=["train", "validation", "test"] if HAS_PRETRAINING else [],
+            split=RUN.splits,
         ),
-        tokenizer=f"{RES}/tokenizer/metrics.json" if HAS_PRETRAINING else [],
-        language=f"{RES}/evaluation/pretrained/lm.json" if HAS_PRETRAINING else [],
-        models=expand("{res}/models/{name}", res=RES, name=MODELS),
-        scores=expand("{res}/evaluation/{task}", res=RES, task=TASKS),
-        predictions=expand("{res}/predictions/{task}.tsv", res=RES, task=PREDICTED),
-        variants=VARIANT_SCORES + VARIANT_RANKING,
-        mutagenesis=MUTAGENESIS_MATRIX,
-        browser=BROWSER_PAGE,
-        promoters=SITES if "promoter" in TASKS else [],
-        peaks=PEAKS if "chromatin" in TASKS and isinstance(PEAKS, str) else [],
+        tokenizer=f"{RES}/tokenizer/metrics.json" if RUN.has_pretraining else [],
+        language=f"{RES}/evaluation/pretrained/lm.json" if RUN.has_pretraining else [],
+        models=expand("{res}/models/{name}", res=RES, name=RUN.models),
+        scores=expand("{res}/evaluation/{task}", res=RES, task=RUN.tasks),
+        predictions=RUN.predictions.tables,
+        variants=RUN.predictions.variant_files,
+        mutagenesis=RUN.predictions.mutagenesis_files,
+        browser=RUN.predictions.browser_page,
+        promoters=INPUTS.sites if "promoter" in RUN.tasks else [],
+        peaks=INPUTS.peak_sheet if "chromatin" in RUN.tasks else [],
     output:
         report=report(
             f"{RES}/report.html", caption="../report/run.rst", category="Report"

@@ -3,6 +3,11 @@
 # Pretraining, training and scoring are also those of every pattern of `table1` (text_table1.smk).
 
 
+import os
+
+TEXT = RUN.text.folder
+
+
 wildcard_constraints:
     pattern="|table1/[a-z][a-z0-9_]*/seed[0-9]+/",
 
@@ -20,14 +25,14 @@ rule made_text:
     params:
         run=command,
         version=VERSION,
-        options=options(MADE or {}),
+        options=options(RUN.text.settings("made")),
     shell:
         "{params.run} text made-data --output {output} {params.options} > {log} 2>&1"
 
 
 rule text_documents:
     input:
-        lambda wildcards: corpus_set(wildcards.part)["data"],
+        lambda wildcards: RUN.text.corpus_set(wildcards.part)["data"],
     output:
         f"{TEXT}/corpus/{{part}}.jsonl",
     log:
@@ -42,14 +47,14 @@ rule text_documents:
     params:
         run=command,
         version=VERSION,
-        options=lambda wildcards: options(corpus_set(wildcards.part)),
+        options=lambda wildcards: options(RUN.text.corpus_set(wildcards.part)),
     shell:
         "{params.run} text documents {params.options} --output {output} > {log} 2>&1"
 
 
 rule text_vocabulary:
     input:
-        lambda wildcards: corpus_input("train"),
+        lambda wildcards: RUN.text.corpus_source("train"),
     output:
         f"{TEXT}/vocabulary/spiece.model",
     log:
@@ -62,8 +67,8 @@ rule text_vocabulary:
     params:
         run=command,
         version=VERSION,
-        corpus=lambda wildcards: corpus_part("train"),
-        options=options(VOCABULARY),
+        corpus=lambda wildcards: RUN.text.corpus("train"),
+        options=options(RUN.text.settings("vocabulary")),
     shell:
         "{params.run} text vocabulary --input {params.corpus} --output {output} {params.options}"
         " > {log} 2>&1"
@@ -71,9 +76,9 @@ rule text_vocabulary:
 
 rule text_pretrain:
     input:
-        train=lambda wildcards: corpus_input("train"),
-        validation=lambda wildcards: corpus_input("validation"),
-        start=INITIAL or TEXT_VOCABULARY,
+        train=lambda wildcards: RUN.text.corpus_source("train"),
+        validation=lambda wildcards: RUN.text.corpus_source("validation"),
+        start=RUN.text.initial or RUN.text.vocabulary,
     output:
         directory(f"{TEXT}/{{pattern}}pretrained"),
     log:
@@ -87,19 +92,23 @@ rule text_pretrain:
         mem_mb=16000,
         runtime=1440,
     params:
-        run=text_command,
+        run=lambda wildcards, resources, threads: launched(
+            RUN.text.settings("pretraining"), resources, threads
+        ),
         version=VERSION,
-        seed=text_seed,
-        train=lambda wildcards: corpus_part("train"),
-        validation=lambda wildcards: corpus_part("validation"),
+        seed=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].seed,
+        train=lambda wildcards: RUN.text.corpus("train"),
+        validation=lambda wildcards: RUN.text.corpus("validation"),
         checkpoints=f"{RES}/checkpoints/text/{{pattern}}pretrained",
         start=lambda wildcards, input: option(
-            "initial" if INITIAL else "tokenizer", input.start
+            "initial" if RUN.text.initial else "tokenizer", input.start
         ),
-        model=lambda wildcards: options(pattern_model(wildcards), "model"),
-        masking=options(SECTION.get("masking", {}), "masking"),
-        cpc=options(SECTION.get("cpc", {}), "cpc"),
-        training=options(SECTION.get("pretraining", {}), "training"),
+        model=lambda wildcards: options(
+            RUN.text.pretrainings[wildcards.pattern].model, "model"
+        ),
+        masking=options(RUN.text.settings("masking"), "masking"),
+        cpc=options(RUN.text.settings("cpc"), "cpc"),
+        training=options(RUN.text.settings("pretraining"), "training"),
     shell:
         "keep_log {log}; {params.run} text pretrain --train {params.train}"
         " --validation {params.validation} {params.start} --output {output}"
@@ -109,10 +118,12 @@ rule text_pretrain:
 
 rule text_train:
     input:
-        train=lambda wildcards: text_input(wildcards.task, "train"),
-        validation=lambda wildcards: text_input(wildcards.task, "validation"),
-        recipe=recipes,
-        pretrained=start_of_text,
+        train=lambda wildcards: RUN.text.trainings[wildcards.task].source("train"),
+        validation=lambda wildcards: RUN.text.trainings[wildcards.task].source(
+            "validation"
+        ),
+        recipe=lambda wildcards: RUN.text.trainings[wildcards.task].recipes,
+        pretrained=lambda wildcards: RUN.text.start(wildcards.pattern, wildcards.task),
     output:
         directory(f"{TEXT}/{{pattern}}trained/{{task}}"),
     log:
@@ -120,7 +131,7 @@ rule text_train:
     benchmark:
         f"{RES}/benchmarks/text_{{pattern}}train_{{task}}.tsv"
     wildcard_constraints:
-        task="|".join(TRAININGS),
+        task="|".join(RUN.text.trainings),
     conda:
         "../../environment.yml"
     threads: 8
@@ -128,14 +139,18 @@ rule text_train:
         mem_mb=16000,
         runtime=1440,
     params:
-        run=text_command,
+        run=lambda wildcards, resources, threads: launched(
+            RUN.text.trainings[wildcards.task].training, resources, threads
+        ),
         version=VERSION,
-        seed=text_seed,
-        task=lambda wildcards: text_task(wildcards.task),
-        train=lambda wildcards: text_path(wildcards.task, "train"),
-        validation=lambda wildcards: text_path(wildcards.task, "validation"),
+        seed=lambda wildcards: RUN.text.seed_of(wildcards.pattern, wildcards.task),
+        task=lambda wildcards: RUN.text.trainings[wildcards.task].task_options,
+        train=lambda wildcards: RUN.text.trainings[wildcards.task].path("train"),
+        validation=lambda wildcards: RUN.text.trainings[wildcards.task].path(
+            "validation"
+        ),
         checkpoints=f"{RES}/checkpoints/text/{{pattern}}{{task}}",
-        options=text_options,
+        options=lambda wildcards: RUN.text.trainings[wildcards.task].options,
     shell:
         "keep_log {log}; {params.run} text train {params.task} --train {params.train}"
         " --validation {params.validation} --pretrained {input.pretrained} --output {output}"
@@ -145,8 +160,8 @@ rule text_train:
 
 rule text_evaluate:
     input:
-        data=lambda wildcards: text_input(wildcards.task, "scored"),
-        train=lambda wildcards: text_input(wildcards.task, "train"),
+        data=lambda wildcards: RUN.text.trainings[wildcards.task].source("scored"),
+        train=lambda wildcards: RUN.text.trainings[wildcards.task].source("train"),
         model=f"{TEXT}/{{pattern}}trained/{{task}}",
     output:
         directory(f"{TEXT}/{{pattern}}evaluation/{{task}}"),
@@ -155,7 +170,7 @@ rule text_evaluate:
     benchmark:
         f"{RES}/benchmarks/text_{{pattern}}evaluate_{{task}}.tsv"
     wildcard_constraints:
-        task="|".join(TRAININGS),
+        task="|".join(RUN.text.trainings),
     conda:
         "../../environment.yml"
     threads: 8
@@ -166,9 +181,9 @@ rule text_evaluate:
         run=command,
         version=VERSION,
         seed=config["seed"],
-        data=lambda wildcards: text_path(wildcards.task, "scored"),
-        train=lambda wildcards: text_path(wildcards.task, "train"),
-        split=lambda wildcards: text_split(wildcards.task),
+        data=lambda wildcards: RUN.text.trainings[wildcards.task].path("scored"),
+        train=lambda wildcards: RUN.text.trainings[wildcards.task].path("train"),
+        split=lambda wildcards: RUN.text.trainings[wildcards.task].split,
     shell:
         "{params.run} text evaluate --model {input.model} --data {params.data}"
         " --split {params.split} --train {params.train} --output {output} --seed {params.seed}"
@@ -178,14 +193,16 @@ rule text_evaluate:
 rule text_runs:
     input:
         lambda wildcards: expand(
-            "{text}/evaluation/{run}", text=TEXT, run=seeds_of_text(wildcards.task)
+            "{text}/evaluation/{run}",
+            text=TEXT,
+            run=RUN.text.trainings_of(wildcards.task),
         ),
     output:
         directory(f"{TEXT}/evaluation/{{task}}"),
     log:
         f"{LOGS}/text/runs_{{task}}.log",
     wildcard_constraints:
-        task="|".join(REPEATED) or "none",
+        task="|".join(RUN.text.repeated) or "none",
     localrule: True
     conda:
         "../../environment.yml"
@@ -204,8 +221,8 @@ rule text_runs:
 
 rule text_report:
     input:
-        pretrained=PRETRAINED,
-        evaluations=expand("{text}/evaluation/{run}", text=TEXT, run=RUNS),
+        pretrained=RUN.text.pretrained,
+        evaluations=expand("{text}/evaluation/{run}", text=TEXT, run=RUN.text.runs),
     output:
         report=report(
             f"{TEXT}/report.html", caption="../report/text.rst", category="Text tasks"
@@ -223,7 +240,7 @@ rule text_report:
         run=command,
         version=VERSION,
         results=lambda wildcards, input: os.path.dirname(input.evaluations[0]),
-        options=report_options(),
+        options=RUN.text.report_options,
     shell:
         "{params.run} text tables --results {params.results} --output {output.report}"
         " --figure_folder {output.figures} {params.options} > {log} 2>&1"

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.text import (
     classification_csv,
     classification_folders,
@@ -13,10 +14,10 @@ from dna_bigbird.datasets.text import (
 )
 from dna_bigbird.datasets.text.classification_text import HashedSplits, LabelledText, read_one_file
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
-from dna_bigbird.datasets.text.option_checks import check_set, check_tokens
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
 from dna_bigbird.datasets.text.reading import check_ids
 from dna_bigbird.errors import InputError
+from dna_bigbird.settings import Count, Range
 
 SetName = Literal["imdb", "yelp5", "arxiv-topics", "patents", "hyperpartisan", "json-lines"]
 
@@ -27,7 +28,8 @@ class ClassificationOptions:
 
     set: SetName = "json-lines"
     """Name of the set: 'json-lines' is one of your own: an object with `text` and `label` on every line."""
-    max_tokens: int = 4096
+    # [CLS] a [SEP] b [SEP]
+    max_tokens: Annotated[int, Range(5)] = 4096
     """Longest sequence in tokens: [CLS] and [SEP] included; a longer document is cut."""
     split_shares: str = "80/10/10"
     """Percent of train, validation and test, where the files are not split: a hash of the document's
@@ -36,17 +38,12 @@ class ClassificationOptions:
     """Another number gives other splits."""
     skip_empty: bool = False
     """Leave out and count examples without text: documents; otherwise the first one is an error."""
-    baseline_documents: int = 20_000
+    baseline_documents: Count = 20_000
     """Training documents on which the word-count baseline is fitted, at most; 0: no such baseline."""
 
     def __post_init__(self) -> None:
-        check_set(self.set, get_args(SetName))
-        check_tokens(self.max_tokens)
+        check_fields(self, "options")
         self.splits  # noqa: B018 - refuses shares that do not sum to 100
-        if self.baseline_documents < 0:
-            raise ValueError(
-                f"--options.baseline_documents {self.baseline_documents} must not be negative"
-            )
 
     @property
     def splits(self) -> HashedSplits | None:

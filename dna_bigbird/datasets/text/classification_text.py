@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dna_bigbird.datasets.text.folders import Folder
 from dna_bigbird.datasets.text.reading import need, read_json_lines
+from dna_bigbird.datasets.text.record_bytes import recorded
 
 SPLITS = ("train", "validation", "test")
 FILE_NAMES = {
@@ -19,6 +20,7 @@ FILE_NAMES = {
 """Names (before the first dot) of files with one split."""
 
 
+@recorded("labelled-text", "dna_bigbird.datasets.text.classification_text:LabelledText")
 @dataclass(frozen=True)
 class LabelledText:
     """One document."""

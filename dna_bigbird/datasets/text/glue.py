@@ -4,14 +4,16 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.folders import Folder, open_folder
-from dna_bigbird.datasets.text.option_checks import check_set, check_tokens
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
+from dna_bigbird.datasets.text.record_bytes import recorded
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.plain_numbers import decimal_number
+from dna_bigbird.settings import Range
 
 GlueSet = Literal["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"]
 FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
@@ -33,12 +35,12 @@ class GlueOptions:
 
     set: GlueSet = "sst2"
     """Name of the set: one of the eight tasks."""
-    max_tokens: int = 512
+    # [CLS] a [SEP] b [SEP]
+    max_tokens: Annotated[int, Range(5)] = 512
     """Longest sequence in tokens: [CLS] and [SEP] included; of a longer pair the longer text is cut first."""
 
     def __post_init__(self) -> None:
-        check_set(self.set, get_args(GlueSet))
-        check_tokens(self.max_tokens)
+        check_fields(self, "options")
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ HIGHEST_SCORE = 5.0
 """Of STS-B; the lowest is 0."""
 
 
+@recorded("glue", "dna_bigbird.datasets.text.glue:GlueExample")
 @dataclass(frozen=True)
 class GlueExample:
     """One text, or a pair."""

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.hotpotqa_drafts import (
     PARAGRAPH,
@@ -21,52 +22,38 @@ from dna_bigbird.datasets.text.hotpotqa_questions import HotpotQaExample
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
 from dna_bigbird.datasets.text.rows import TextSet
 from dna_bigbird.datasets.text.spans import find_text, tokens_of
+from dna_bigbird.settings import Positive, Range, Share
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-
-UNITS = ("words", "pieces")
 
 
 @dataclass(frozen=True)
 class HotpotQaOptions:
     """How HotpotQA is read, trained on and decoded."""
 
-    max_tokens: int = 4096
+    max_tokens: Annotated[int, Range(4)] = 4096
     """Longest sequence in tokens: one question with its paragraphs; whole sentences that do not fit are left out."""
-    max_global_tokens: int = 256
+    max_global_tokens: Positive = 256
     """Most global tokens: of one question with its paragraphs; whole sentences that do not fit are left out. Read
     with attention etc."""
-    max_question_tokens: int = 128
+    max_question_tokens: Positive = 128
     """Tokens that are kept of a question."""
-    top_spans: int = 50
+    top_spans: Positive = 50
     """Best starts and best ends whose pairs can become the answer: of the whole input."""
-    max_answer_length: int = 30
+    max_answer_length: Positive = 30
     """Longest answer in `answer_unit`."""
-    answer_unit: str = "words"
+    answer_unit: Literal["words", "pieces"] = "words"
     """What `max_answer_length` counts: 'words' between spaces, as in the paper, or 'pieces', as in its
     code."""
-    fact_threshold: float = 0.5
+    fact_threshold: Share = 0.5
     """Probability from which a sentence is a supporting fact."""
     search_threshold: bool = False
     """Take the threshold among 0, 0.1, … 1 with the best joint F1 instead, which needs the gold
     answers of the scored examples; the metrics name the threshold."""
 
     def __post_init__(self) -> None:
-        least = ("max_tokens", "max_global_tokens", "max_question_tokens", "top_spans")
-        for name in (*least, "max_answer_length"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--options.{name} {getattr(self, name)} must be at least 1")
-        if self.max_tokens < 4:
-            raise ValueError(
-                f"--options.max_tokens {self.max_tokens} leaves no room for a question"
-            )
-        if self.answer_unit not in UNITS:
-            raise ValueError(
-                f"--options.answer_unit {self.answer_unit!r} is not one of {', '.join(UNITS)}"
-            )
-        if not 0 <= self.fact_threshold <= 1:
-            raise ValueError(f"--options.fact_threshold {self.fact_threshold} must be from 0 to 1")
+        check_fields(self, "options")
 
 
 # T tokens, U units: titles and sentences, and in the form of BigBird-ETC every global token

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.datasets.text.reading import check_ids, need, read_json_list, type_in_words
+from dna_bigbird.datasets.text.record_bytes import recorded
 from dna_bigbird.errors import InputError, shortened
 
 Fact = tuple[str, int]
 """Title of a paragraph and number of one of its sentences, from 0."""
 
 
+@recorded("hotpotqa-paragraph", "dna_bigbird.datasets.text.hotpotqa_questions:Paragraph")
 @dataclass(frozen=True)
 class Paragraph:
     """A titled paragraph as the file has it."""
@@ -19,6 +21,7 @@ class Paragraph:
     sentences: tuple[str, ...]
 
 
+@recorded("hotpotqa", "dna_bigbird.datasets.text.hotpotqa_questions:HotpotQaExample")
 @dataclass(frozen=True)
 class HotpotQaExample:
     """One question; `answer` and `facts` are None in official test files."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.datasets.text.reading import check_ids, need, read_json_lines, type_in_words
+from dna_bigbird.datasets.text.record_bytes import recorded
 from dna_bigbird.errors import InputError
 
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}
@@ -22,6 +23,7 @@ _MAX_OFFSET = 2**31 - 1
 _TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(_[^ ]*)?>")
 
 
+@recorded("nq-span", "dna_bigbird.datasets.text.natural_questions_pages:PageSpan")
 class PageSpan(NamedTuple):
     """Half-open, in tokens of the page and bytes of its HTML; all -1: no span; bytes -1: not known."""
 
@@ -31,6 +33,7 @@ class PageSpan(NamedTuple):
     end_byte: int = -1
 
 
+@recorded("nq-annotation", "dna_bigbird.datasets.text.natural_questions_pages:Annotation")
 class Annotation(NamedTuple):
     """What one annotator marked."""
 
@@ -40,6 +43,7 @@ class Annotation(NamedTuple):
     """'yes', 'no' or 'none'."""
 
 
+@recorded("nq-page", "dna_bigbird.datasets.text.natural_questions_pages:NqExample")
 @dataclass(frozen=True)
 class NqExample:
     """A question and a page."""

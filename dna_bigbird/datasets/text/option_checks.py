@@ -1,15 +1,14 @@
 """Checks that settings of several tasks share."""
 
-
-def check_set(name: str, known: tuple[str, ...]) -> None:
-    """Raise ValueError if a set is unknown."""
-    if name not in known:
-        raise ValueError(f"--options.set {name!r} is not one of {', '.join(known)}")
+from typing import Any
 
 
-def check_tokens(max_tokens: int) -> None:
-    """Raise ValueError if a pair of texts has no room."""
-    if max_tokens < 5:
-        raise ValueError(
-            f"--options.max_tokens {max_tokens} must be at least 5: [CLS] a [SEP] b [SEP]"
-        )
+def check_room(options: Any, **others: int) -> None:
+    """Raise ValueError if a longest question, with so many other tokens, is longer than an input."""
+    for name, tokens in others.items():
+        least = options.max_question_tokens + tokens
+        if getattr(options, name) < least:
+            raise ValueError(
+                f"--options.{name} {getattr(options, name)} must be at least {least} with "
+                f"--options.max_question_tokens {options.max_question_tokens}"
+            )

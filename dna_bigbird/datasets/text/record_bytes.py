@@ -7,26 +7,50 @@ little-endian), the text, and then the bytes of its arrays in the order in which
 import base64
 import dataclasses
 import functools
-import importlib
 import json
 import math
 import struct
 import zlib
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
-PACKAGE = __name__.partition(".")[0]
+T = TypeVar("T", bound=type)
+_classes: dict[str, type] = {}
+_names: dict[type, str] = {}
+"""The classes that a record can hold."""
 _LENGTH = struct.Struct("<Q")
 _PLAIN = (str, int, float, bool, type(None))
+
+
+def recorded(name: str, *old_names: str) -> Callable[[T], T]:
+    """Let records hold a class of a text task, a frozen dataclass or named tuple, under a name that stays.
+
+    Args:
+        old_names: Names that older records have for it: its module and class, as they were then.
+
+    Raises:
+        ValueError: If another class has the name.
+    """
+
+    def add(type_: T) -> T:
+        known = _classes.get(name, type_)
+        if known.__qualname__ != type_.__qualname__:
+            raise ValueError(f"{name} is the name of {known.__qualname__} in records")
+        _classes.update(dict.fromkeys((name, *old_names), type_))
+        _names[type_] = name
+        return type_
+
+    return add
 
 
 def pack(value: Any) -> bytes:
     """Return the bytes of a value.
 
     Args:
-        value: Of plain values, bytes, arrays without objects, tuples, lists, dicts, and dataclasses and
-            named tuples of this package, nested in any way.
+        value: Of plain values, bytes, arrays without objects, tuples, lists, dicts, and classes that
+            are `recorded`, nested in any way.
 
     Raises:
         TypeError: If it has anything else.
@@ -67,10 +91,11 @@ def _tree(value: Any, classes: dict[str, int], arrays: list[bytes]) -> Any:
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         arrays.append(value.tobytes())
         return {"array": [value.dtype.str, list(value.shape)]}
-    if not (names := _fields(type_)) or not type_.__module__.startswith(f"{PACKAGE}."):
-        raise TypeError(f"a value of type {type_.__name__} cannot be stored")
-    number = classes.setdefault(f"{type_.__module__}:{type_.__qualname__}", len(classes))
-    return {"class": [number, *(_tree(getattr(value, name), classes, arrays) for name in names)]}
+    if (name := _names.get(type_)) is None:
+        raise TypeError(f"a value of type {type_.__name__} cannot be stored: it is not `recorded`")
+    number = classes.setdefault(name, len(classes))
+    values = (_tree(getattr(value, field), classes, arrays) for field in _fields(type_))
+    return {"class": [number, *values]}
 
 
 class _Reader:
@@ -112,21 +137,20 @@ class _Reader:
         return self.classes[number](*map(self.value, values))
 
 
-@functools.cache
 def _class(name: str) -> type:
-    """Return a dataclass or named tuple of this package by its name in a record."""
-    module, _, path = name.partition(":")
-    if not module.startswith(f"{PACKAGE}."):
-        raise ValueError(f"{name} is not of this package")
-    type_ = functools.reduce(getattr, path.split("."), importlib.import_module(module))
-    if not isinstance(type_, type) or not _fields(type_):
-        raise ValueError(f"{name} is neither a dataclass nor a named tuple")
-    return type_
+    """Return the class of a name in a record."""
+    if name not in _classes:
+        from dna_bigbird.datasets.text.registry import tasks
+
+        tasks()  # imports the modules that have the classes
+    if name not in _classes:
+        raise ValueError(f"{name} is not the name of a class of a record")
+    return _classes[name]
 
 
 @functools.cache
 def _fields(type_: type) -> tuple[str, ...]:
-    """Return the names of the fields of a dataclass or named tuple; of other types none."""
+    """Return the names of the fields of a dataclass or named tuple."""
     if dataclasses.is_dataclass(type_):
         return tuple(field.name for field in dataclasses.fields(type_))
-    return getattr(type_, "_fields", ()) if issubclass(type_, tuple) else ()
+    return type_._fields  # type: ignore[attr-defined]

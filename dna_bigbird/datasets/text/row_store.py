@@ -39,7 +39,9 @@ from dna_bigbird.datasets.text.record_bytes import pack, unpack
 from dna_bigbird.datasets.text.rows import TextSet, hashed_bytes
 from dna_bigbird.errors import InputError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+READABLE = (1, 2)
+"""Records of version 1 name classes by their modules."""
 KIND = "dna-bigbird text rows"
 INDEX = ("row_offsets", "row_tokens", "row_examples", "example_offsets")
 """Small: read, and compared with their checksums, whenever a store is opened."""
@@ -250,8 +252,8 @@ def read_row_store(path: Path) -> tuple[StoredSet, dict]:
         raise InputError(f"{path}: no such store of rows")
     with open_hdf5(path, _AGAIN) as file:
         attributes = read_attributes(file)
-        if (attributes.get("kind"), attributes.get("format_version")) != (KIND, FORMAT_VERSION):
-            raise InputError(f"{path}: no store of rows of version {FORMAT_VERSION}")
+        if attributes.get("kind") != KIND or attributes.get("format_version") not in READABLE:
+            raise InputError(f"{path}: no store of rows of version {READABLE[0]} or {READABLE[1]}")
         checksums = stored_checksums(file, path, _AGAIN) or {}
         check_datasets(file, path, checksums, _AGAIN, names=INDEX)
         index = {name: file[name][:] for name in INDEX}

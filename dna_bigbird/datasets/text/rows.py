@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.datasets.text.record_bytes import recorded
 
+
+@recorded("text-row", "dna_bigbird.datasets.text.rows:TextRow")
 @dataclass(frozen=True)
 class TextRow:
     """One input of a model."""

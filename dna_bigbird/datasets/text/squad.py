@@ -3,17 +3,19 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
-from dna_bigbird.datasets.text.option_checks import check_set
+from dna_bigbird.datasets.text.option_checks import check_room
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.spans import tokens_of
 from dna_bigbird.datasets.text.squad_questions import SquadExample
+from dna_bigbird.settings import Positive, Share
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
@@ -28,35 +30,27 @@ class SquadOptions:
 
     set: SquadSet = "squad"
     """Name of the set: 'squad' (SQuAD 1.1), or 'squad2' (SQuAD 2.0, with questions without an answer)."""
-    max_tokens: int = 512
+    max_tokens: Positive = 512
     """Longest sequence in tokens: one window, the question included."""
-    max_question_tokens: int = 64
+    max_question_tokens: Positive = 64
     """Tokens that are kept of a question."""
-    stride: int = 128
+    stride: Positive = 128
     """Step between windows: tokens of the paragraph from the start of a window to that of the next one."""
-    max_answer_tokens: int = 30
+    max_answer_tokens: Positive = 30
     """Longest answer in tokens."""
-    top_spans: int = 20
+    top_spans: Positive = 20
     """Best starts and best ends whose pairs can become the answer: of one window."""
-    no_answer_threshold: float = 0.5
+    no_answer_threshold: Share = 0.5
     """Probability of no answer above which the prediction is empty: from 0 to 1. Read with set squad2."""
 
     def __post_init__(self) -> None:
-        check_set(self.set, get_args(SquadSet))
-        least = {"max_question_tokens": 1, "stride": 1, "max_answer_tokens": 1, "top_spans": 1}
-        least |= {"max_tokens": self.max_question_tokens + 4}
-        for name, value in least.items():
-            if getattr(self, name) < value:
-                raise ValueError(f"--options.{name} {getattr(self, name)} must be at least {value}")
+        check_fields(self, "options")
+        check_room(self, max_tokens=4)
         room = self.max_tokens - self.max_question_tokens - 3
         if self.stride > room:
             raise ValueError(
                 f"--options.stride {self.stride} passes over tokens: a window holds {room} of the "
                 "paragraph"
-            )
-        if not 0 <= self.no_answer_threshold <= 1:
-            raise ValueError(
-                f"--options.no_answer_threshold {self.no_answer_threshold} must be from 0 to 1"
             )
 
 

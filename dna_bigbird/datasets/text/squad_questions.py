@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dna_bigbird.datasets.text.reading import check_ids, check_items, need, read_json_value
+from dna_bigbird.datasets.text.record_bytes import recorded
 from dna_bigbird.errors import InputError, shortened
 
 FILES = {"train": "train", "validation": "dev", "test": "test"}
 
 
+@recorded("squad-answer", "dna_bigbird.datasets.text.squad_questions:SquadAnswer")
 class SquadAnswer(NamedTuple):
     """One annotator's answer."""
 
@@ -18,6 +20,7 @@ class SquadAnswer(NamedTuple):
     """Its first character in the paragraph, from 0."""
 
 
+@recorded("squad", "dna_bigbird.datasets.text.squad_questions:SquadExample")
 @dataclass(frozen=True)
 class SquadExample:
     """One question."""

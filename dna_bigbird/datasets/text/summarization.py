@@ -3,17 +3,18 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal, get_args
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.text import patent_files, summarization_news, summarization_papers
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
+from dna_bigbird.datasets.text.record_bytes import recorded
 from dna_bigbird.datasets.text.summary_pairs import Pair
 from dna_bigbird.errors import InputError
+from dna_bigbird.settings import Count, Range, ShareBelowOne
 
-SETS = ("arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum")
-SOURCE_FORMS = ("auto", "cls_sep", "end", "plain")
-NEWLINES = ("auto", "<n>", "space", "keep")
-LENGTH_FORMULAS = ("paper", "library")
+SetName = Literal["arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum"]
 LARGEST_BEAM = 128
 """Each summary of the search has keys and values of its own in memory."""
 
@@ -26,41 +27,41 @@ class SummarizationOptions:
     of the other sets.
     """
 
-    set: str = "arxiv"
+    set: SetName = "arxiv"
     """Name of the set: arxiv, pubmed, bigpatent, cnn-dailymail or xsum."""
-    max_source_tokens: int = 3072
+    max_source_tokens: Annotated[int, Range(3)] = 3072
     """Tokens of a document, special ones included; the rest is cut off and counted. The paper
     has 1024 for xsum and 2048 for cnn-dailymail."""
-    max_target_tokens: int = 256
+    max_target_tokens: Annotated[int, Range(2)] = 256
     """Tokens of a summary, its end included, in training and in search. The paper has 64 for xsum and
     128 for cnn-dailymail."""
-    source_form: str = "auto"
+    source_form: Literal["auto", "cls_sep", "end", "plain"] = "auto"
     """Special tokens around a document: cls_sep ([CLS] document [SEP]), end (document </s>, as Pegasus
     models of the Hugging Face library) or plain (nothing, as the published script). 'auto' is end for
     a vocabulary with the piece <n>, which Pegasus has, else cls_sep."""
-    newline: str = "auto"
+    newline: Literal["auto", "<n>", "space", "keep"] = "auto"
     """What a line end becomes before tokenising: '<n>' (of Pegasus), 'space' in documents ('<n>' in
     summaries, where lines are sentences), or 'keep': as the vocabulary reads it. 'auto' is '<n>' if it is a piece of the
     vocabulary, else 'keep' if the vocabulary can write a line end, else 'space'."""
     skip_empty: bool = False
     """Leave out and count examples without text: document or summary; else they are errors."""
-    label_smoothing: float = 0.1
+    label_smoothing: ShareBelowOne = 0.1
     """Share of the target that is spread in training: over the other pieces."""
     count_padding: bool = False
     """Add the loss at padding to the sum, as the published script does; it trains on nothing then."""
-    beam_size: int = 5
+    beam_size: Annotated[int, Range(1, most=LARGEST_BEAM)] = 5
     """Summaries kept at the same time in the search; at most 128."""
     length_penalty: float = 0.8
     """Exponent of the length by which log-probabilities are divided: 0 favours short summaries. The
     paper has 0.7 for xsum."""
-    length_formula: str = "paper"
+    length_formula: Literal["paper", "library"] = "paper"
     """'paper': ((5 + length) / 6) ** penalty; 'library': length ** penalty and the stopping rules of the
     Hugging Face library."""
     early_stopping: bool = False
     """Of 'library' alone: stop when `beam_size` summaries have ended."""
-    min_target_tokens: int = 0
+    min_target_tokens: Count = 0
     """Tokens before which a summary may not end."""
-    no_repeat_tokens: int = 0
+    no_repeat_tokens: Count = 0
     """Tokens in a row that a summary writes once at most: 0 for no such rule."""
     first_id: int = -1
     """Id of the first token of every summary: -1 for any token. Some models of the Hugging Face library
@@ -70,38 +71,14 @@ class SummarizationOptions:
     Face library do."""
 
     def __post_init__(self) -> None:
-        choices = {
-            "set": SETS,
-            "source_form": SOURCE_FORMS,
-            "newline": NEWLINES,
-            "length_formula": LENGTH_FORMULAS,
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(
-                    f"--options.{name} {getattr(self, name)!r} is not one of {', '.join(allowed)}"
-                )
-        least = {"max_source_tokens": 3, "max_target_tokens": 2, "beam_size": 1}
-        for name, value in least.items():
-            if getattr(self, name) < value:
-                raise ValueError(f"--options.{name} {getattr(self, name)} must be at least {value}")
-        if self.beam_size > LARGEST_BEAM:
-            raise ValueError(f"--options.beam_size {self.beam_size} must be at most {LARGEST_BEAM}")
-        if not 0 <= self.min_target_tokens < self.max_target_tokens:
+        check_fields(self, "options")
+        if self.min_target_tokens >= self.max_target_tokens:
             raise ValueError(
-                f"--options.min_target_tokens {self.min_target_tokens} must be at least 0 and below "
+                f"--options.min_target_tokens {self.min_target_tokens} must be below "
                 f"--options.max_target_tokens {self.max_target_tokens}"
-            )
-        if self.no_repeat_tokens < 0:
-            raise ValueError(
-                f"--options.no_repeat_tokens {self.no_repeat_tokens} must not be negative"
             )
         if self.early_stopping and self.length_formula != "library":
             raise ValueError("--options.early_stopping true needs --options.length_formula library")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError(
-                f"--options.label_smoothing {self.label_smoothing} must be at least 0 and below 1"
-            )
 
 
 ABOUT_ROUGE = "ROUGE-1 / ROUGE-2 / ROUGE-L (over whole summaries, rougeLsum), F-measure times 100."
@@ -130,6 +107,7 @@ READERS: dict[str, Callable[..., Iterator[Pair]]] = {
 """Set name to reader: (path, split, gold=…) gives pairs."""
 
 
+@recorded("summary", "dna_bigbird.datasets.text.summarization:SummaryExample")
 @dataclass(frozen=True)
 class SummaryExample:
     """A document with its summary, if that is known."""
@@ -223,7 +201,7 @@ TASK = TaskDescription(
         SyntheticText(
             name, f"dna_bigbird.demo.text.summaries:{name.replace('-', '_')}", PLANTED[name]
         )
-        for name in SETS
+        for name in get_args(SetName)
     ),
     published=(
         PublishedTable(

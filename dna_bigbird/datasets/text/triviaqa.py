@@ -6,27 +6,24 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.datasets.text.option_checks import check_room
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.spans import tokens_of
 from dna_bigbird.datasets.text.triviaqa_pages import TriviaQaExample, iter_questions
 from dna_bigbird.datasets.text.two_streams import question_and_parts
 from dna_bigbird.sentences import sentences
+from dna_bigbird.settings import Positive
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-
-CHOICES = {
-    "domain": ("wikipedia", "web"),
-    "norm": ("per_document", "per_question"),
-    "answer_score": ("per_question", "per_document"),
-}
 
 
 @dataclass(frozen=True)
@@ -36,42 +33,33 @@ class TriviaQaOptions:
     evidence: str = ""
     """Folder (or tar archive) with wikipedia/ and web/; by default `evidence` next to the
     folder of the questions, as in the official layout."""
-    domain: str = "wikipedia"
+    domain: Literal["wikipedia", "web"] = "wikipedia"
     """Questions of an official folder or archive: 'wikipedia' or 'web'. A file says it itself."""
-    max_tokens: int = 4096
+    max_tokens: Positive = 4096
     """Longest sequence in tokens: a question with one document, which is cut."""
-    max_global_tokens: int = 320
+    max_global_tokens: Positive = 320
     """Most global tokens: of a question with one document; the tokens of further sentences belong to the last one.
     Read with attention etc."""
-    max_question_tokens: int = 55
+    max_question_tokens: Positive = 55
     """Tokens that are kept of a question."""
-    max_words: int = 4096
+    max_words: Positive = 4096
     """Words that are read of a document; each line end counts as one."""
-    max_spans: int = 64
+    max_spans: Positive = 64
     """Most occurrences of the answer in one document to train on: the first ones."""
-    norm: str = "per_document"
+    norm: Literal["per_document", "per_question"] = "per_document"
     """Over what the probabilities of the training loss add up to 1: each document ('per_document'), or
     all documents of a question ('per_question'), which then count as one of the batch size."""
-    max_answer_words: int = 16
+    max_answer_words: Positive = 16
     """Longest answer in words."""
-    top_spans: int = 50
+    top_spans: Positive = 50
     """Best starts and best ends whose pairs can become the answer: of one document."""
-    answer_score: str = "per_question"
+    answer_score: Literal["per_question", "per_document"] = "per_question"
     """How the answers of a question's documents are compared: by probabilities over all of them
     ('per_question'; the highest sum of logits wins) or over each alone ('per_document')."""
 
     def __post_init__(self) -> None:
-        least = {"max_question_tokens": 1, "max_words": 1, "max_spans": 1, "max_answer_words": 1}
-        least |= {"top_spans": 1, "max_tokens": self.max_question_tokens + 3}
-        least |= {"max_global_tokens": self.max_question_tokens + 3}
-        for name, value in least.items():
-            if getattr(self, name) < value:
-                raise ValueError(f"--options.{name} {getattr(self, name)} must be at least {value}")
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"--options.{name} {getattr(self, name)!r} is not one of {', '.join(choices)}"
-                )
+        check_fields(self, "options")
+        check_room(self, max_tokens=3, max_global_tokens=3)
 
 
 # T tokens, S spans

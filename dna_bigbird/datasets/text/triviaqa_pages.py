@@ -13,6 +13,7 @@ from dna_bigbird.datasets.text.reading import (
     read_json_value,
     type_in_words,
 )
+from dna_bigbird.datasets.text.record_bytes import recorded
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import parse_json
 
@@ -21,6 +22,7 @@ PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}
 """Key of a question's pages: folder of their texts."""
 
 
+@recorded("triviaqa-document", "dna_bigbird.datasets.text.triviaqa_pages:EvidenceDocument")
 @dataclass(frozen=True)
 class EvidenceDocument:
     """The first words of a page."""
@@ -32,6 +34,7 @@ class EvidenceDocument:
     """The beginning of the file as it is, line ends and all."""
 
 
+@recorded("triviaqa", "dna_bigbird.datasets.text.triviaqa_pages:TriviaQaExample")
 @dataclass(frozen=True)
 class TriviaQaExample:
     """What one prediction answers: a question, or in web data a question with one page."""

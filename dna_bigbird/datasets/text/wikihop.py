@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.folders import open_folder
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
@@ -18,12 +19,14 @@ from dna_bigbird.datasets.text.reading import (
     need,
     read_json_list,
 )
+from dna_bigbird.datasets.text.record_bytes import recorded
 from dna_bigbird.datasets.text.rows import TextRow, TextSet
 from dna_bigbird.datasets.text.wikihop_shortening import shorten
 from dna_bigbird.datasets.text.wikihop_streams import encode_words, streams_of
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import parse_json
 from dna_bigbird.sentences import sentences
+from dna_bigbird.settings import Positive, ShareBelowOne
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
@@ -35,30 +38,25 @@ class WikiHopOptions:
 
     masked: bool = False
     """Take the masked files of the official archive, in which candidates are `___MASK5___`."""
-    max_tokens: int = 4096
+    max_tokens: Positive = 4096
     """Longest sequence in tokens: one question with its documents; from longer ones sentences are left out."""
-    max_global_tokens: int = 430
+    max_global_tokens: Positive = 430
     """Most global tokens: of one question with its documents; from longer ones sentences are left out. Read with
     attention etc."""
-    max_sentences: int = 200
+    max_sentences: Positive = 200
     """Most sentences: of one question's documents."""
-    label_smoothing: float = 0.0
+    label_smoothing: ShareBelowOne = 0.0
     """Share of the target that is spread in training: over all candidates."""
 
     def __post_init__(self) -> None:
-        for name in ("max_tokens", "max_global_tokens", "max_sentences"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--options.{name} {getattr(self, name)} must be at least 1")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError(
-                f"--options.label_smoothing {self.label_smoothing} must be at least 0 and below 1"
-            )
+        check_fields(self, "options")
 
 
 FILES = {"train": "train", "validation": "dev", "test": "test"}
 """Name of a split in the official archive."""
 
 
+@recorded("wikihop", "dna_bigbird.datasets.text.wikihop:WikiHopExample")
 @dataclass(frozen=True)
 class WikiHopExample:
     """One question; candidates and answer are stripped and in lower case."""

@@ -13,6 +13,7 @@ from dna_bigbird.errors import InputError, note
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
 from dna_bigbird.inference.results import VariantScores, VariantSummary, ZeroShotScores
 from dna_bigbird.paths import GenomeFile, InputFile, OutputFile, StreamFile
+from dna_bigbird.settings import Positive
 from dna_bigbird.shared_options import BothStrands, Labels, ModelBundles, Progress, Resume
 
 
@@ -30,8 +31,8 @@ def score_variants(
     ref_mismatch: Literal["error", "skip"] = "error",
     probabilities: bool = False,
     score: Literal["labels", "embedding", "likelihood"] = "labels",
-    shifts: int = 1,
-    shift_step: int = 16,
+    shifts: Positive = 1,
+    shift_step: Positive = 16,
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,

@@ -17,13 +17,6 @@ SEQUENCE = "sequence_"
 """Names of sequences that have none begin with this."""
 
 
-def check_lengths(**lengths_bp: int | None) -> None:
-    """Raise InputError for a window or stride below 1; None stands for the model's own."""
-    for name, value in lengths_bp.items():
-        if value is not None and value < 1:
-            raise InputError(f"--{name} {value}: expected at least 1")
-
-
 @checked()
 def window_source(
     fasta: Path | str | None,

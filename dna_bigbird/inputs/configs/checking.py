@@ -2,7 +2,7 @@
 
 import operator
 import re
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +20,12 @@ _EXPONENT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
 """A number that YAML 1.1 reads as text unless it has a dot and a sign."""
 
 
+@cache
 def read_schema() -> dict:
     """Return the schema of the workflow's configs."""
     path: Path = resource_folder("workflow") / "schemas" / "config.schema.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where PyYAML has it
+    return yaml.load(path.read_text(encoding="utf-8"), loader)
 
 
 def check_schema(config: dict, files: ConfigFiles) -> None:

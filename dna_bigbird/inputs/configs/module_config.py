@@ -25,6 +25,7 @@ class Workflow(Protocol):
     configfiles: Sequence[Path | str]
     overwrite_configfiles: Sequence[Path | str]
     modifier_stack: Sequence[Modifier]
+    is_main_process: bool
 
 
 def config_files(workflow: Workflow, config: Mapping, overrides: Mapping) -> ConfigFiles:

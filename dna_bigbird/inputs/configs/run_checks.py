@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from dna_bigbird.choices import near
+from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
+from dna_bigbird.datasets.peak_files import peak_rows
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome.interval import parse_region
-from dna_bigbird.inputs.configs.config_files import ConfigFiles
 from dna_bigbird.inputs.configs.sources import check_source, is_path, plain_path
 from dna_bigbird.yaml_files import KeyPath
 
@@ -15,22 +16,6 @@ LANGUAGE_TABLES = ("table5", "figure8", "table1")
 HEAD_TABLES = ("table6", "table7", "context")
 Mistake = tuple[KeyPath, str]
 """Path of a setting, and what is wrong with it."""
-
-
-def check_run(run: Mapping, files: ConfigFiles) -> None:
-    """Check what a config says about files, regions and sections that need each other.
-
-    Raises:
-        InputError: For the first mistake: file, line, setting and text; or as `peak_rows`.
-    """
-    for check in _CHECKS:
-        for path, text in check(run):
-            raise files.error(path, text)
-    peaks = run.get("inputs", {}).get("peaks", "")
-    if not isinstance(peaks, str) or is_path(peaks):
-        from dna_bigbird.datasets.peak_files import peak_rows
-
-        peak_rows(peak_paths(peaks))
 
 
 def peak_paths(peaks: str | list[str] | Mapping[str, str]) -> list[Path]:
@@ -68,7 +53,9 @@ def _scored(run: Mapping) -> list[str]:
 
 def _predictions(run: Mapping) -> Iterator[Mistake]:
     """Yield models that predict but are not trained."""
-    named = [(("variants", i), task) for i, task in enumerate(_scored(run))]
+    named: list[tuple[KeyPath, str]] = [
+        (("variants", i), task) for i, task in enumerate(_scored(run))
+    ]
     predictions = run.get("predictions", {})
     parts = [part for part in ("mutagenesis", "browser") if predictions.get(part)]
     named += [((part, "model"), predictions[part]["model"]) for part in parts]
@@ -146,7 +133,7 @@ def _sources(run: Mapping) -> Iterator[Mistake]:
 
 
 def sources(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
-    """Yield every source of `inputs` and `sites` in a config with its path."""
+    """Yield every source of `inputs`, `objective: sites` and `sites` in a config with its path."""
     for key, value in run.get("inputs", {}).items():
         if key not in ("demo", "promoters_assembly"):
             if isinstance(value, str):
@@ -155,11 +142,20 @@ def sources(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
             for i, source in value.items() if isinstance(value, Mapping) else enumerate(value):
                 if isinstance(source, str):
                     yield ("inputs", key, i), source
-    for name, variant in run.get("experiments", {}).get("heads", {}).items():
+    experiments = run.get("experiments", {})
+    for path, section in (((), run), *_named(experiments, "variants")):
+        if "sites" in section.get("objective", {}):
+            yield (*path, "objective", "sites"), section["objective"]["sites"]
+    for path, variant in _named(experiments, "heads"):
         sites = variant.get("sites", [])
         for source in [sites] if isinstance(sites, str) else sites:
             if source not in OWN_SITES:
-                yield ("experiments", "heads", name, "sites"), source
+                yield (*path, "sites"), source
+
+
+def _named(experiments: Mapping, part: str) -> Iterator[tuple[KeyPath, Mapping]]:
+    for name, section in experiments.get(part, {}).items():
+        yield ("experiments", part, name), section
 
 
 def _tables(run: Mapping) -> Iterator[Mistake]:
@@ -175,11 +171,46 @@ def _tables(run: Mapping) -> Iterator[Mistake]:
                 yield ("experiments", table, i), text + near(name, tuple(known))
 
 
-_CHECKS: tuple[Callable[[Mapping], Iterator[Mistake]], ...] = (
+def _coordinates(run: Mapping) -> Iterator[Mistake]:
+    """Yield a published bundle without the coordinates of its rows."""
+    inputs = run.get("inputs", {})
+    if "deepsea" not in inputs or "deepsea_coordinates" in inputs:
+        return
+    path, bundle = ("inputs", "deepsea"), inputs["deepsea"]
+    if not is_path(bundle):
+        yield (
+            path,
+            f"the archive {bundle!r} has no coordinates in it; add "
+            "`deepsea_coordinates: deepsea_train_coordinates`, or the path of allTFs.pos.bed",
+        )
+        return
+    folder = Path(plain_path(bundle))
+    if not folder.is_dir():
+        yield path, f"{folder}: not a folder"
+        return
+    try:
+        find_coordinates(folder)
+    except InputError as error:
+        yield path, str(error)
+
+
+def check_peaks(run: Mapping) -> None:
+    """Read the sample sheet, or the peak files that a config names one by one.
+
+    Raises:
+        InputError: As `peak_rows`.
+    """
+    peaks = run.get("inputs", {}).get("peaks", "")
+    if not isinstance(peaks, str) or is_path(peaks):
+        peak_rows(peak_paths(peaks))
+
+
+CHECKS: tuple[Callable[[Mapping], Iterator[Mistake]], ...] = (
     _labels,
     _predictions,
     _encoder,
     _regions,
     _tables,
     _sources,
+    _coordinates,
 )

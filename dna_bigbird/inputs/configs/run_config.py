@@ -10,7 +10,9 @@ import yaml
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.configs.checking import check_schema
 from dna_bigbird.inputs.configs.config_files import ConfigFiles, read_config_files
-from dna_bigbird.inputs.configs.run_checks import check_run
+from dna_bigbird.inputs.configs.head_checks import check_heads
+from dna_bigbird.inputs.configs.run_checks import CHECKS, check_peaks
+from dna_bigbird.inputs.configs.text_checks import check_text
 from dna_bigbird.yaml_files import KeyPath
 
 
@@ -24,7 +26,7 @@ def check_config(config: dict, files: ConfigFiles) -> None:
         files: What it was merged from.
 
     Raises:
-        InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`.
+        InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`; or as `check_peaks`.
     """
     if files.files and not files.section and "__use_yte__" not in files.values():  # no template
         _take_texts(config, files.values())
@@ -32,7 +34,10 @@ def check_config(config: dict, files: ConfigFiles) -> None:
     if isinstance(config.get("tokenizer"), str):
         config["tokenizer"] = {"algorithm": config["tokenizer"]}
     check_schema(config, files)
-    check_run(config, files)
+    for check in (*CHECKS, check_heads, check_text):
+        for path, text in check(config):
+            raise files.error(path, text)
+    check_peaks(config)
 
 
 def _take_texts(config: dict | list, read: dict | list) -> None:

@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from dna_bigbird.choices import checked
 from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.errors import InputError, check_named
+from dna_bigbird.errors import check_named
 from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import GenomePath, InputPath, OutputFolder
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.result_folders import BENCH_PAGE
+from dna_bigbird.settings import Positive, Range
 from dna_bigbird.shared_options import BenchData, BootstrapSeed, ProcessThreads, Progress
 from dna_bigbird.short_repr import short_repr
 from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
@@ -60,17 +61,17 @@ def bench(
     suite: str,
     data: BenchData | None = None,
     output: OutputFolder | None = None,
-    tasks: list[str] = [],  # noqa: B006 - jsonargparse shows the default
+    tasks: list[str] = [],  # noqa: B006 - --help shows the default
     model: InputPath | None = None,
     genome: dict[str, GenomePath] = {},  # noqa: B006
     chain: InputPath | None = None,
     pieces: bool = False,
     method: Literal["full", "lora", "probe"] = "full",
-    seeds: int = 5,
-    head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008 - jsonargparse shows the default
+    seeds: Positive = 5,
+    head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008 - --help shows the default
     training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
     seed: BootstrapSeed = 0,
-    replicates: int = 1000,
+    replicates: Annotated[int, Range(2)] = 1000,
     threads: ProcessThreads = 0,
     page: bool = True,
     dry_run: bool = False,
@@ -114,10 +115,6 @@ def bench(
     from dna_bigbird.pipeline.bench.task_run import TrainingChoice
 
     check_named(output=output)
-    if seeds < 1 or replicates < 2:
-        raise InputError(
-            f"--seeds {seeds} --replicates {replicates}: expected at least 1 training and 2 draws"
-        )
     use_threads(threads)
     suite_run = steps.SuiteRun.of(
         suite,

@@ -6,12 +6,15 @@ Seqlets are short stretches with effects above a threshold; similar seqlets, ali
 # n windows, W bases of a window, P positions of a pattern
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.choices import check_fields
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.attribution_files import AttributedWindows
+from dna_bigbird.settings import Positive, Range
 
 TRIM_SHARE = 0.3
 """Positions outside those whose mean contribution, with the sign of the pattern, is at least this share of the
@@ -30,26 +33,15 @@ LETTERS = "ACGT"
 class SearchSettings:
     """How seqlets are chosen and clustered. The defaults suit from about 100 windows on."""
 
-    seqlet_bp: int = 15
-    flank_bp: int = 5
-    max_fdr: float = 0.05
-    min_seqlets: int = 20
-    min_pattern_seqlets: int = 10
-    max_seqlets: int = 2000
+    seqlet_bp: Annotated[int, Range(5)] = 15
+    flank_bp: Positive = 5
+    max_fdr: Annotated[float, Range(above=0, below=1)] = 0.05
+    min_seqlets: Positive = 20
+    min_pattern_seqlets: Annotated[int, Range(2)] = 10
+    max_seqlets: Annotated[int, Range(20)] = 2000
 
     def __post_init__(self) -> None:
-        least = {
-            "seqlet_bp": 5,
-            "flank_bp": 1,
-            "min_seqlets": 1,
-            "min_pattern_seqlets": 2,
-            "max_seqlets": 20,
-        }
-        for name, smallest in least.items():
-            if getattr(self, name) < smallest:
-                raise ValueError(f"--{name} {getattr(self, name)}: expected at least {smallest}")
-        if not 0 < self.max_fdr < 1:
-            raise ValueError(f"--max_fdr {self.max_fdr}: expected a number between 0 and 1")
+        check_fields(self)
 
     @property
     def least_window_bp(self) -> int:

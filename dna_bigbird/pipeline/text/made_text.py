@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 from dna_bigbird.choices import checked
-from dna_bigbird.errors import InputError
 from dna_bigbird.html_repr import html_repr
 from dna_bigbird.paths import OutputPath
 from dna_bigbird.result_folders import MADE_TEXT
+from dna_bigbird.settings import Range
 from dna_bigbird.short_repr import short_repr
 
 
@@ -30,7 +30,9 @@ class MadeText:
 
 @checked()
 def made_data(
-    output: Annotated[OutputPath, MADE_TEXT], seed: int = 0, examples: int = 240
+    output: Annotated[OutputPath, MADE_TEXT],
+    seed: int = 0,
+    examples: Annotated[int, Range(24)] = 240,
 ) -> MadeText:
     """Write synthetic text in the native format of every set, with a rule planted in each.
 
@@ -48,10 +50,6 @@ def made_data(
     """
     from dna_bigbird.demo.text.writing import write_made_text
 
-    if examples < 24:
-        raise InputError(
-            f"made-data --examples {examples}: expected at least 24, so that all eleven classes occur"
-        )
     output = Path(output)
     counts = write_made_text(output, seed=seed, examples=examples)
     return MadeText(output, sum(counts.values()), len(counts) - 2)

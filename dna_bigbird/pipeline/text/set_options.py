@@ -5,6 +5,7 @@ from typing import Literal
 
 from dna_bigbird.choices import check_fields
 from dna_bigbird.inference.compute import Compute
+from dna_bigbird.settings import Count
 from dna_bigbird.shared_options import Backend, Device, MaxUnpackedGib, Resume, Threads
 
 
@@ -21,7 +22,7 @@ class SetOptions:
     commas."""
     resume: Resume = False
     max_unpacked_gib: MaxUnpackedGib = 0
-    batch_size: int = 0
+    batch_size: Count = 0
     """Examples computed at once: rows; 0 chooses by their length and the device."""
     precision: Literal["auto", "32-true", "bf16-mixed"] = "auto"
     """Arithmetic: '32-true' is float32, 'bf16-mixed' bfloat16; 'auto' is bf16-mixed where the processor
@@ -32,7 +33,6 @@ class SetOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        self.compute()
 
     def compute(self) -> Compute:
         """Return the performance settings."""

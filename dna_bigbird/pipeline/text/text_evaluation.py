@@ -11,6 +11,7 @@ from dna_bigbird.dataframes import DataFrame
 from dna_bigbird.html_repr import html_rows
 from dna_bigbird.paths import FolderOutput, InputPath
 from dna_bigbird.pipeline.text.set_options import SetOptions
+from dna_bigbird.settings import Positive
 from dna_bigbird.shared_options import BootstrapSeed, SetPart, TaskData, TaskModel
 from dna_bigbird.short_repr import short_repr
 
@@ -47,7 +48,7 @@ def evaluate(
     split: SetPart = "validation",
     train: InputPath | None = None,
     seed: BootstrapSeed = 0,
-    replicates: int = 1000,
+    replicates: Positive = 1000,
     precision: Literal["auto", "32-true", "bf16-mixed"] = "32-true",
     **options: Annotated[Any, SetOptions],
 ) -> EvaluatedText:
@@ -67,7 +68,6 @@ def evaluate(
         dna-bigbird text evaluate --model models/imdb --data aclImdb_v1.tar.gz --split test --output scores
     """
     settings = SetOptions(precision=precision, **options)
-    from dna_bigbird.errors import InputError
     from dna_bigbird.pipeline.text.set_outputs import run_set, write_files
     from dna_bigbird.pipeline.text.set_source import read_examples
     from dna_bigbird.pipeline.text.text_scores import evaluation
@@ -75,8 +75,6 @@ def evaluate(
     from dna_bigbird.unpacking import unpacked_limit
     from dna_bigbird.writing import json_text
 
-    if replicates < 1:
-        raise InputError(f"--replicates {replicates}: expected at least 1")
     output = Path(output)
     bundle, task = open_model(Path(model), settings.change)
     with contextlib.ExitStack() as stack:

@@ -10,6 +10,7 @@ from dna_bigbird.models.longformer_config import LongformerChanges
 from dna_bigbird.models.performer_config import PerformerChanges
 from dna_bigbird.paths import InputPath
 from dna_bigbird.pipeline.results import TrainedModel
+from dna_bigbird.settings import ShareBelowOne
 from dna_bigbird.shared_options import Checkpoints, MaxUnpackedGib, ProcessThreads, TrainedBundle
 from dna_bigbird.tasks.config import TrainConfig
 
@@ -28,7 +29,7 @@ def train(
     head: object = None,
     seed: int = 0,
     from_scratch: bool = False,
-    dropout: float | None = None,
+    dropout: ShareBelowOne | None = None,
     global_blocks: Literal["first_last", "first_two", "none"] | None = None,
     attention: Literal["bigbird", "full", "longformer", "performer"] | None = None,
     etc: EtcChanges = EtcChanges(),  # noqa: B008 - the help shows the default

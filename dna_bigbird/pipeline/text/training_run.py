@@ -57,8 +57,6 @@ def encoder_settings(
     Raises:
         InputError: If an option is wrong or contradicts the pretrained settings.
     """
-    if dropout is not None and not 0 <= dropout < 1:
-        raise InputError(f"--dropout {dropout}: expected at least 0 and below 1")
     pretrained = bundle.config.encoder
     attention = changes.attention or pretrained.attention
     for name in changes.values:

@@ -1,11 +1,13 @@
 """`dna-bigbird theory furthest`."""
 
+from typing import Annotated
+
 from dna_bigbird.choices import checked
-from dna_bigbird.errors import InputError
 from dna_bigbird.limits import check_memory
 from dna_bigbird.paths import OutputPath
 from dna_bigbird.pipeline.tables_and_pictures import check_suffix, table, write_figure
 from dna_bigbird.pipeline.theory.results import TheoryResult
+from dna_bigbird.settings import Range
 
 BYTES = 2 * 8
 """Of each coordinate and each pair: two arrays of float64 or int64 at once."""
@@ -14,8 +16,8 @@ SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 @checked()
 def furthest(
-    vectors: int = 256,
-    dims: int | None = None,
+    vectors: Annotated[int, Range(4)] = 256,
+    dims: Annotated[int, Range(5)] | None = None,
     seed: int = 0,
     output: OutputPath | None = None,
 ) -> TheoryResult:
@@ -40,9 +42,6 @@ def furthest(
     from dna_bigbird.theory import furthest as task
 
     check_suffix(output)
-    for name, value, least in (("vectors", vectors, 4), ("dims", dims, 5), ("seed", seed, 0)):
-        if value is not None and value < least:
-            raise InputError(f"--{name} {value}: expected at least {least}")
     dims = dims or max(5, task.dimensions(vectors))
     numbers = vectors * vectors + vectors * dims
     check_memory(f"--vectors {vectors} --dims {dims}", numbers * BYTES)

@@ -8,6 +8,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.paths import OutputPath
 from dna_bigbird.pipeline.tables_and_pictures import check_suffix, table, write_figure
 from dna_bigbird.pipeline.theory.results import TheoryResult
+from dna_bigbird.settings import Count, Positive
 
 NUM_GLOBAL = 128
 NOTES = """path, diameter, disconnected: shortest paths between two vertices, edges in both directions
@@ -22,9 +23,9 @@ reading; -: more than 128, never or not computed; *: paths or triangles of a sam
 def graph(
     tokens: int | list[int] = 4096,
     vertices: Literal["blocks", "tokens"] = "blocks",
-    block_size: int = 64,
+    block_size: Positive = 64,
     num_random: int = 3,
-    num_global: int = NUM_GLOBAL,
+    num_global: Count = NUM_GLOBAL,
     seed: int = 0,
     reference: bool = False,
     output: OutputPath | None = None,
@@ -73,12 +74,12 @@ def graph(
             f"--num_global {num_global}: ETC and Longformer are measured with --vertices tokens; add that"
         )
     for length in lengths:
-        if block_size < 1 or length % block_size or length // block_size < 4:
+        if length % block_size or length // block_size < 4:
             raise InputError(
                 f"--tokens {length}: expected a multiple of --block_size {block_size}, at least 4 blocks"
             )
-        if vertices == "tokens" and not 0 <= num_global <= length:
-            raise InputError(f"--num_global {num_global}: expected 0 to {length}, the tokens")
+        if vertices == "tokens" and num_global > length:
+            raise InputError(f"--num_global {num_global}: expected at most {length}, the tokens")
     if reference:
         measured = {512: graph_steps.reference(seed)}
     else:

@@ -7,6 +7,7 @@ from dna_bigbird.errors import InputError
 from dna_bigbird.paths import InputPath, OutputPath
 from dna_bigbird.pipeline.tables_and_pictures import check_suffix, table, write_figure
 from dna_bigbird.pipeline.theory.results import TheoryResult
+from dna_bigbird.settings import Positive
 
 Repair = Literal[
     "numbering", "compute_edge", "first_edge", "key_sign", "gate", "next_state", "next_cell",
@@ -18,7 +19,7 @@ Repair = Literal[
 def turing(
     machine: str = "increment",
     word: str = "",
-    machine_steps: int = 100,
+    machine_steps: Positive = 100,
     machine_file: InputPath | None = None,
     trace: bool = False,
     level: Literal["definition", "matrices", "package"] = "definition",
@@ -62,8 +63,6 @@ def turing(
     from dna_bigbird.pipeline.theory import turing_steps as steps
 
     check_suffix(output)
-    if machine_steps < 1:
-        raise InputError(f"--machine_steps {machine_steps}: expected at least 1")
     if check:
         others = {
             "machine": machine != "increment", "word": word, "machine_steps": machine_steps != 100,

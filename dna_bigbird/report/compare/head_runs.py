@@ -76,14 +76,12 @@ class HeadRun:
     def described(self) -> str:
         """How the model was trained."""
         config = self.result.config
-        size = [
-            "?" if x is None else x for x in (config.encoder.num_layers, config.encoder.hidden_size)
-        ]
-        weights = config.all_initial_weights
+        trained = config.member_models or [config]
+        weights = sorted({x.initial_weights for x in trained if x.initial_weights})
         members = len(config.member_models)
         return (
             (f"mean over {len(self.seeds)} seeds: " if self.seeds else "")
-            + f"{size[0]} layers of {size[1]}, "
+            + f"{config.encoder.num_layers} layers of {config.encoder.hidden_size}, "
             f"{shown(config.training.max_steps)} steps x {shown(config.examples_per_step)} windows"
             + (f" from {' and '.join(weights)} weights" if weights else "")
             + (f", mean of {members} models" if members > 1 else "")

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.errors import InputError
-from dna_bigbird.files import read_json
+from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.report.compare.example_table import ExampleTable, read_examples
-from dna_bigbird.report.model_config import EncoderSettings, ModelConfig
 from dna_bigbird.report.model_results import HistoryRow, count_parameters, read_history
+from dna_bigbird.report.reading import read_json_object, read_model_config
 from dna_bigbird.report.rendering import sentence
 from dna_bigbird.report.scores import ModelMetrics, Score
 from dna_bigbird.report.verdicts import MASKED_BITS, ranking
@@ -22,7 +23,7 @@ class Run:
     """One pretraining with its scores on the test split, or the mean of those of several seeds."""
 
     name: str
-    config: ModelConfig
+    config: BundleConfig
     metrics: ModelMetrics
     history: tuple[HistoryRow, ...]
     parameters: int | None
@@ -43,7 +44,7 @@ class Run:
         return ", ".join(str(run.config.seed) for run in self.trainings)
 
     @property
-    def encoder(self) -> EncoderSettings:
+    def encoder(self) -> EncoderConfig:
         """Settings of the encoder."""
         return self.config.encoder
 
@@ -86,8 +87,9 @@ def read_run(folder: Path) -> Run:
         InputError: If a file is missing or damaged, or the scores are not of the test split.
     """
     folder = Path(folder)
-    config = ModelConfig.from_json(_read(folder / "model" / "config.json"))
-    metrics = ModelMetrics.from_json(_read(folder / "model" / "metrics.json"))
+    rule = "the rule evaluate_lm_variant"
+    config = read_model_config(folder / "model", rule)
+    metrics = ModelMetrics.from_json(read_json_object(folder / "model" / "metrics.json", rule))
     if metrics.split != "test" or MASKED_BITS not in metrics:
         raise InputError(
             f"{folder / 'model' / 'metrics.json'}: scores of the split {metrics.split!r}; expected "
@@ -103,12 +105,6 @@ def read_run(folder: Path) -> Run:
         folder,
         read_examples(examples) if examples.is_file() else None,
     )
-
-
-def _read(path: Path) -> dict:
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; the rule evaluate_lm_variant makes it")
-    return read_json(path)
 
 
 def differences(runs: Sequence[Run]) -> list[str]:

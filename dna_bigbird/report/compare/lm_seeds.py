@@ -50,8 +50,8 @@ def _check(trainings: Sequence[Run]) -> None:
                 f"{other.folder}: seed {other.config.seed}, as {run.folder}; expected one training per seed"
             )
     for other in others:
-        if (other.config.encoder_values, other.config.training) != (
-            first.config.encoder_values,
+        if (other.config.encoder, other.config.training) != (
+            first.config.encoder,
             first.config.training,
         ):
             raise InputError(

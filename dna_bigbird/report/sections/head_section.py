@@ -4,12 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.report.baseline_names import window_baseline
 from dna_bigbird.report.figures.curve_figure import curve_figure
 from dna_bigbird.report.figures.history_figure import history_figure
 from dna_bigbird.report.figures.label_figure import MOST_LABEL_ROWS, label_figure
 from dna_bigbird.report.gallery import Gallery, Picture
-from dna_bigbird.report.model_config import ModelConfig
 from dna_bigbird.report.model_results import LabelScore, ModelResult
 from dna_bigbird.report.names import metric_name
 from dna_bigbird.report.scores import ModelMetrics
@@ -55,7 +55,7 @@ class Head:
     name: str
     measure: str
     """The name of the main score."""
-    config: ModelConfig
+    config: BundleConfig
     metrics: ModelMetrics
     num_labels: int
     chosen_step: int | None

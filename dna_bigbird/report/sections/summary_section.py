@@ -41,7 +41,7 @@ class HeadSummary:
     """A promoter or chromatin model with its k-mer baseline."""
 
     metrics: ModelMetrics
-    negatives: str
+    negatives: str | None
     verdict: Verdict
 
 

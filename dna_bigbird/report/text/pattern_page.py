@@ -1,10 +1,11 @@
 """Table 1 of the paper on text as a page: published rows, and the measured ones by attention pattern."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.datasets.text.published import Column
+from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.report.rendering import render
 from dna_bigbird.report.scores import Score
 from dna_bigbird.report.text.pattern_results import PatternTrainings, read_patterns
@@ -32,7 +33,7 @@ class PatternRow:
 def pattern_page(
     folders: Sequence[Path],
     synthetic: Collection[str],
-    key_share: Callable[[Mapping[str, object]], float],
+    key_share: Callable[[EncoderConfig], float],
 ) -> tuple[str, list[dict]]:
     """Return the page, and a row per pattern, seed and score.
 
@@ -64,12 +65,12 @@ def pattern_page(
 def _row(
     pattern: PatternTrainings,
     columns: Sequence[Column],
-    key_share: Callable[[Mapping[str, object]], float],
+    key_share: Callable[[EncoderConfig], float],
 ) -> PatternRow:
     return PatternRow(
         pattern.name,
         pattern.config.encoder.building_blocks,
-        key_share(pattern.config.encoder_values),
+        key_share(pattern.config.encoder),
         [pattern.mean(column) for column in columns],
         [
             (training.seed, [training.score(column) for column in columns])

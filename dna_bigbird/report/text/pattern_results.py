@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.datasets.text.published import Column, PublishedTable
 from dna_bigbird.errors import InputError
 from dna_bigbird.evaluation.runs import mean_and_sd
-from dna_bigbird.files import read_json
-from dna_bigbird.report.model_config import ModelConfig
 from dna_bigbird.report.scores import Score, is_number
 from dna_bigbird.report.text.text_results import TextRun, read_runs
 
@@ -21,7 +21,7 @@ class PatternTraining:
     """The models of one pattern and one seed: pretrained, and fine-tuned on each set."""
 
     folder: Path
-    config: ModelConfig
+    config: BundleConfig
     """Of the pretrained model."""
     runs: Mapping[str, TextRun]
     """By set, and of the pretrained model."""
@@ -44,7 +44,7 @@ class PatternTrainings:
     trainings: Sequence[PatternTraining]
 
     @property
-    def config(self) -> ModelConfig:
+    def config(self) -> BundleConfig:
         """The model; all seeds have the same settings."""
         return self.trainings[0].config
 
@@ -87,9 +87,9 @@ def read_patterns(
 def _training(folder: Path, synthetic: Collection[str]) -> PatternTraining:
     if not _SEED.fullmatch(folder.name):
         raise InputError(f"{folder}: expected a folder PATTERN/seedN, such as full/seed0")
-    config = read_json(folder / "pretrained" / "config.json")
     runs = read_runs(folder / "evaluation", synthetic, folder / "pretrained")
-    return PatternTraining(folder.absolute(), ModelConfig.from_json(config), runs)
+    config = read_config(folder / "pretrained" / "config.json")
+    return PatternTraining(folder.absolute(), config, runs)
 
 
 def _check_scores(

@@ -25,6 +25,7 @@ from random import Random
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
 from dna_bigbird.datasets.text.reading import read_json_lines
+from dna_bigbird.datasets.text.record_bytes import recorded
 
 FILLER = "the old tower and a quiet river near every stone".split()
 
@@ -37,6 +38,7 @@ class PraiseOptions:
     """Tokens of a text."""
 
 
+@recorded("praise")
 @dataclass(frozen=True)
 class PraiseExample:
     """One text."""

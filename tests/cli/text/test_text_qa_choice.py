@@ -147,12 +147,12 @@ def test_bad_training_data_is_one_line(here, tmp_path, name, change, message, ca
 @pytest.mark.parametrize(
     ("name", "option", "message"),
     [
-        ("hotpotqa", "--options.answer_unit letters", "'letters' is not one of words, pieces"),
-        ("hotpotqa", "--options.fact_threshold 1.5", "1.5 must be from 0 to 1"),
-        ("hotpotqa", "--options.top_spans 0", "top_spans 0 must be at least 1"),
-        ("wikihop", "--options.label_smoothing 1", "must be at least 0 and below 1"),
-        ("wikihop", "--options.max_sentences 0", "max_sentences 0 must be at least 1"),
-        ("wikihop", "--head.dropout 1", "--head.dropout 1.0 must be at least 0 and below 1"),
+        ("hotpotqa", "--options.answer_unit letters", "--options.answer_unit"),
+        ("hotpotqa", "--options.fact_threshold 1.5", "--options.fact_threshold 1.5"),
+        ("hotpotqa", "--options.top_spans 0", "top_spans 0"),
+        ("wikihop", "--options.label_smoothing 1", "--options.label_smoothing 1.0"),
+        ("wikihop", "--options.max_sentences 0", "max_sentences 0"),
+        ("wikihop", "--head.dropout 1", "--head.dropout 1.0"),
     ],
 )
 def test_wrong_options_are_named(here, name, option, message, capsys):

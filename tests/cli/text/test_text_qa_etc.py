@@ -66,8 +66,8 @@ def test_train_evaluate_predict(here):
     [
         ("blocks", "--etc.radius 5", "--etc.radius is for a model with attention etc"),
         ("etc", "--etc.max_distance 5", "--etc.max_distance needs fresh weights: leave it out, or"),
-        ("etc", "--etc.radius 0", "radius 0 must be at least 1"),
-        ("etc", "--options.max_global_tokens 0", "max_global_tokens 0 must be at least 1"),
+        ("etc", "--etc.radius 0", "radius 0"),
+        ("etc", "--options.max_global_tokens 0", "max_global_tokens 0"),
     ],
 )
 def test_wrong_settings_are_one_line(here, capsys, pretrained, more, message):

@@ -53,7 +53,7 @@ def test_learned_positions_refuse_longer_examples(rotary, capsys):
     said = refused(
         f"{EVALUATE} --model pretrained --max_tokens 3 --output no --report no.json", capsys
     )
-    assert "--max_tokens 3: expected at least 8" in said
+    assert "--max_tokens 3" in said
     assert not Path("no").exists()
 
 

@@ -204,11 +204,11 @@ def test_a_question_without_an_answer_points_to_the_first_token():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"set": "squad3"}, "'squad3' is not one of squad, squad2"),
+        ({"set": "squad3"}, "--options.set='squad3'"),
         ({"stride": 446}, "stride 446 passes over tokens: a window holds 445"),
-        ({"max_tokens": 67}, "max_tokens 67 must be at least 68"),
-        ({"no_answer_threshold": 1.5}, "no_answer_threshold 1.5 must be from 0 to 1"),
-        ({"top_spans": 0}, "top_spans 0 must be at least 1"),
+        ({"max_tokens": 67}, "max_tokens 67"),
+        ({"no_answer_threshold": 1.5}, "no_answer_threshold 1.5"),
+        ({"top_spans": 0}, "top_spans 0"),
     ],
 )
 def test_wrong_options_are_named(options, message):

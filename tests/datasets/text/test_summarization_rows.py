@@ -171,17 +171,14 @@ def test_examples_without_reference():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"set": "cnn"}, "--options.set 'cnn' is not one of arxiv, pubmed"),
+        ({"set": "cnn"}, "--options.set='cnn'"),
         ({"newline": "\n"}, "--options.newline"),
         ({"source_form": "bert"}, "--options.source_form"),
         ({"length_formula": "x"}, "--options.length_formula"),
         ({"early_stopping": True}, "--options.early_stopping true needs"),
-        ({"beam_size": 0}, "--options.beam_size 0 must be at least 1"),
-        ({"max_target_tokens": 1}, "--options.max_target_tokens 1 must be at least 2"),
-        (
-            {"min_target_tokens": 256},
-            "--options.min_target_tokens 256 must be at least 0 and below",
-        ),
+        ({"beam_size": 0}, "--options.beam_size 0"),
+        ({"max_target_tokens": 1}, "--options.max_target_tokens 1"),
+        ({"min_target_tokens": 256}, "--options.min_target_tokens 256"),
         ({"label_smoothing": 1.0}, "--options.label_smoothing 1.0"),
     ],
 )

@@ -63,8 +63,8 @@ def test_rows_that_make_no_set_end_with_one_line(tmp_path, model, no_training, b
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"seeds": 0}, r"seeds 0 .*replicates 20: expected at least 1 training and 2 draws"),
-        ({"replicates": 1}, r"seeds 2 .*replicates 1: expected at least 1 training and 2 draws"),
+        ({"seeds": 0}, "seeds 0"),
+        ({"replicates": 1}, "replicates 1"),
         ({"tasks": ["*enhancers*", "worm"]},
          r"tasks worm: no such task below .*data; there are human_enhancers_ensembl, human_ocr"),
         ({"chain": "x.chain"}, r"chain x\.chain: genome has a FASTA for GRCh38, as the intervals are"),

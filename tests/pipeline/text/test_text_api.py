@@ -106,7 +106,7 @@ def test_options_are_a_dataclass_or_values_by_name(here):
             r"^options.max_token: no such option; did you mean 'max_tok",
         ),
         ({"options": {"max_tokens": 300}}, "max_tokens 300: mlm reads at most 256 tokens"),
-        ({"head": {"dropout": 2}}, r"^head.dropout 2 must be at least 0 and below 1"),
+        ({"head": {"dropout": 2}}, r"^head.dropout 2"),
         ({"head": TRAINING}, r"^head: expected \w+ or its values by name, got TrainConfig"),
         ({"set": "imdb"}, r"^set imdb: the task wikihop has only one set; leave it out"),
         (
@@ -133,7 +133,7 @@ def test_a_set_of_a_task_with_several_is_an_argument_of_its_own():
 
     task = new_task("glue", "rte", {"max_tokens": 64}, None)
     assert (task.options.set, task.options.max_tokens) == ("rte", 64)
-    with pytest.raises(InputError, match="'imdb' is not one of"):
+    with pytest.raises(InputError, match=r"--options\.set='imdb'"):
         new_task("glue", "imdb", None, None)
 
 

@@ -7,15 +7,16 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
+from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.pipeline.key_share import key_share
 from dna_bigbird.pipeline.text import compare_patterns
+from tests.report.example_run import ENCODER
 from tests.report.text.test_text_tables import Cells
 
 PATTERNS = {
     "window": {"num_random": 0, "global_blocks": "none"},
     "full": {"attention": "full"},
 }
-ENCODER = {"max_tokens": 512, "block_size": 32, "num_layers": 2, "hidden_size": 64, "num_heads": 2}
 SCORES = {
     ("window", 0): (0.5, 0.61, 0.7),
     ("window", 1): (0.6, 0.63, 0.9),
@@ -42,7 +43,8 @@ def results(tmp_path):
         metrics = scored("mlm_accuracy", mlm, 30)
         metrics["n_examples"] = metrics.pop("n")
         write(folder / "pretrained/metrics.json", metrics)
-        write(folder / "pretrained/config.json", {"encoder": ENCODER | PATTERNS[name]})
+        config = {"format_version": 1, "task": "pretraining", "encoder": ENCODER | PATTERNS[name]}
+        write(folder / "pretrained/config.json", config)
         baselines = {"shared_words": {"f1": 0.2}, "most_named": {"f1": 0.1}}
         evaluation = folder / "evaluation"
         write(evaluation / "squad/metrics.json", scored("f1", squad, 60, baselines=baselines))
@@ -101,7 +103,7 @@ def test_each_pattern_has_its_blocks_and_how_much_it_reads(page):
     share = (14 * 3 + 2 * 2) / 16**2
     assert rows["window"][1] == ["window", f"{share:.1%}", "0, 1"]
     assert rows["full"][1] == ["full attention", "100.0%", "0, 1"]
-    assert key_share(ENCODER | {"attention": "full"}) == 1
+    assert key_share(EncoderConfig(**ENCODER, attention="full")) == 1
 
 
 def test_rows_are_returned_in_the_order_of_the_folders(results, tmp_path, capsys):

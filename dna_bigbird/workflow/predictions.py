@@ -1,0 +1,97 @@
+"""The section `predictions` of a run: what its models are applied to."""
+
+from dataclasses import dataclass
+
+from dna_bigbird.genome.interval import parse_region
+from dna_bigbird.inputs.configs.run_checks import TASKS
+from dna_bigbird.workflow.input_files import Files, InputFiles
+from dna_bigbird.workflow.options import Section, option, options
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Files and options of what models predict."""
+
+    settings: Section
+    inputs: InputFiles
+
+    @property
+    def section(self) -> Section:
+        """The section of the config."""
+        return self.settings.get("predictions", {})
+
+    @property
+    def folder(self) -> str:
+        """Where the files are."""
+        return f"{self.inputs.results}/predictions"
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables of probabilities along regions, one for each model."""
+        tasks = [task for task in TASKS if task in self.settings] if self.section else []
+        return [f"{self.folder}/{task}.tsv" for task in tasks]
+
+    @property
+    def rows(self) -> list[str]:
+        """BED rows of the regions."""
+        regions = map(parse_region, self.section.get("regions", []))
+        return [f"{x.chrom}\t{x.start}\t{x.end}" for x in regions]
+
+    @property
+    def scored(self) -> list[str]:
+        """The models that score variants."""
+        return self.section.get("variants", [])
+
+    @property
+    def variant_files(self) -> list[str]:
+        """What is made of variants; the demo's have a known effect on chromatin labels, so that scores are ranked."""
+        files = [f"{self.folder}/variants/{task}.tsv" for task in self.scored]
+        if self.inputs.is_demo and "chromatin" in self.scored:
+            files.append(f"{self.folder}/variants/ranking_chromatin")
+        return files
+
+    @property
+    def zero_shot(self) -> dict[str, str]:
+        """The files of scores without fine-tuning, by the name of the score."""
+        names = self.section.get("zero_shot", {}).get("scores", []) if self.inputs.variants else []
+        return {name: f"{self.folder}/zero_shot/{name}.tsv" for name in names}
+
+    @property
+    def zero_shot_options(self) -> str:
+        """How they are computed, as options."""
+        return options(self.section.get("zero_shot", {}), keys=["window"])
+
+    @property
+    def mutagenesis(self) -> Section:
+        """The section of every substitution of a region."""
+        return self.section.get("mutagenesis", {})
+
+    @property
+    def mutagenesis_files(self) -> list[str]:
+        """The matrix of their effects."""
+        return [f"{self.folder}/mutagenesis.tsv"] if self.mutagenesis else []
+
+    @property
+    def mutagenesis_options(self) -> str:
+        """The region and what is computed in it, as options."""
+        return options({key: x for key, x in self.mutagenesis.items() if key != "model"})
+
+    @property
+    def browser(self) -> Section:
+        """The section of the page with a genome browser."""
+        return self.section.get("browser", {})
+
+    @property
+    def browser_page(self) -> Files:
+        """That page."""
+        return f"{self.inputs.results}/browser.html" if self.browser else []
+
+    @property
+    def precision(self) -> str:
+        """The arithmetic as an option, if the config gives one."""
+        return options(self.section, keys=["precision"])
+
+    def stride(self, task: str) -> str:
+        """Return the step between windows of a model as an option, if the config gives one."""
+        stride = self.section.get("stride", {}).get(task)
+        return option("stride", stride) if stride else ""

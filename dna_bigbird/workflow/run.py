@@ -1,0 +1,258 @@
+"""A run of the workflow, built once from its checked config: what its rules name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from dna_bigbird.inputs.configs.config_files import ConfigFiles
+from dna_bigbird.inputs.configs.module_config import Workflow, check_prefix, config_files
+from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES, TASKS, sources
+from dna_bigbird.inputs.configs.run_config import check_config, end_with, results_folder
+from dna_bigbird.inputs.configs.sources import plain_path
+from dna_bigbird.pipeline.run_settings import check_settings
+from dna_bigbird.workflow.heads import Head, Member, head_named, read_heads
+from dna_bigbird.workflow.input_files import Files, InputFiles, fetched
+from dna_bigbird.workflow.options import Section, option
+from dna_bigbird.workflow.predictions import Predictions
+from dna_bigbird.workflow.pretrainings import Pretraining, run_pretraining, variant_pretrainings
+from dna_bigbird.workflow.suites import SuiteRun, read_suites
+from dna_bigbird.workflow.text_tasks import TextTasks
+from dna_bigbird.yaml_files import KeyPath
+
+
+@dataclass(frozen=True)
+class Run:
+    """The files, models and options of a run, by the names of the rules' wildcards."""
+
+    settings: Section
+    files: ConfigFiles
+    """What the config was merged from."""
+    inputs: InputFiles
+    fetched: Mapping[str, str]
+    """Descriptions of what is downloaded, by the name of the file."""
+    encoder: str
+    """The bundle that models start from; empty without a genome."""
+    variants: Mapping[str, Mapping[str, Pretraining]]
+    """Trainings of the variants of pretraining, by variant and by folder."""
+    heads: Mapping[str, Head]
+    predictions: Predictions
+    suites: Mapping[str, SuiteRun]
+
+    # --- the run itself
+
+    @property
+    def results(self) -> str:
+        """The folder of its results."""
+        return self.inputs.results
+
+    @property
+    def genome(self) -> str:
+        """The genome that it makes."""
+        return f"{self.results}/genome/genome.fa"
+
+    @property
+    def tasks(self) -> list[str]:
+        """The models that it fine-tunes."""
+        return [task for task in TASKS if task in self.settings]
+
+    @property
+    def models(self) -> list[str]:
+        """The models that it makes."""
+        return ["pretrained"] * self.has_pretraining + self.tasks
+
+    @property
+    def splits(self) -> list[str]:
+        """The token stores that it makes."""
+        return ["train", "validation", "test"] if self.has_pretraining else []
+
+    @property
+    def has_genome(self) -> bool:
+        """Whether it is about DNA, not text or suites alone."""
+        return "assembly" in self.settings
+
+    @property
+    def has_pretraining(self) -> bool:
+        """Whether documents, tokenizer and pretrained model are made, and not taken from a bundle."""
+        return self.has_genome and "pretrained" not in self.settings
+
+    @property
+    def assembly_options(self) -> str:
+        """What the genome is, for the commands that check it or keep its name."""
+        return f"{option('assembly', self.settings['assembly'])} {self._pieces}"
+
+    def document_regions(self, split: str) -> str:
+        """Return where documents are drawn: training documents everywhere but in the held-out regions, the others in those."""
+        splits = self.settings["splits"]
+        if split != "train":
+            return option("regions", splits[split])
+        held_out = splits["validation"] + splits["test"]
+        return f"{option('regions', self.settings['regions'])} {option('exclude', held_out)}"
+
+    @property
+    def repeat_options(self) -> str:
+        """Where the repeat classes come from, if not from lower case."""
+        repeats = self.inputs.option("repeats")
+        return f"{repeats} {self._pieces}" if repeats else ""
+
+    @property
+    def _pieces(self) -> str:
+        return option("pieces", self.settings["pieces"])
+
+    # --- pretraining and its variants
+
+    @cached_property
+    def pretraining(self) -> Pretraining:
+        """The pretraining of the run."""
+        return run_pretraining(self.settings, {}, self.settings["seed"], self.inputs)
+
+    @cached_property
+    def variant_trainings(self) -> Mapping[str, Pretraining]:
+        """The trainings of all variants by folder: VARIANT or VARIANT/seedN."""
+        return {name: x for trainings in self.variants.values() for name, x in trainings.items()}
+
+    # --- promoter and chromatin models
+
+    @cached_property
+    def members(self) -> Mapping[str, Member]:
+        """Every fine-tuning by its name."""
+        return {member.name: member for head in self.heads.values() for member in head.members}
+
+    def set_heads(self, task: str) -> list[str]:
+        """Return the models of a task with a labelled set of their own."""
+        return [x.name for x in self.heads.values() if x.task == task and x.set_name == x.name]
+
+    @property
+    def ensembles(self) -> list[str]:
+        """The models that several fine-tunings are joined to."""
+        return [name for name, head in self.heads.items() if len(head.members) > 1]
+
+    @property
+    def repeated_heads(self) -> list[str]:
+        """The variants with seeds."""
+        return [name for name, head in self.heads.items() if head.seeds]
+
+    def network_seed(self, head: str, folder: str) -> int:
+        """Return the seed of a baseline network: that of a variant's training (`/seed5`), or of its set."""
+        return int(folder.removeprefix("/seed")) if folder else self.heads[head].seed
+
+    def seed_baselines(self, head: str) -> list[str]:
+        """Return the files of all baselines of a variant with seeds, as NAME=FILE; each file once."""
+        trainings = (self.heads[name] for name in self.heads[head].trainings)
+        pairs = [f"{name}={path}" for each in trainings for name, path in each.baselines.items()]
+        return list(dict.fromkeys(pairs))
+
+    def seed_files(self, head: str) -> dict[str, Files]:
+        """Return the results that the mean of a variant with seeds is made of."""
+        return {
+            "data": self.heads[head].data,
+            "reports": [f"{self.results}/evaluation/{x}" for x in self.heads[head].trainings],
+            "baselines": [pair.partition("=")[2] for pair in self.seed_baselines(head)],
+        }
+
+    # --- tables of `experiments`
+
+    @property
+    def experiments(self) -> Section:
+        """The section of the paper's comparisons."""
+        return self.settings.get("experiments", {})
+
+    def table(self, name: str) -> str:
+        """Return the folder of a table that the config lists; without it Snakemake ends."""
+        if not self.experiments.get(name):
+            self._lacks(("experiments", name), "missing")
+        return f"{self.results}/experiments/{name}"
+
+    @property
+    def tables(self) -> list[str]:
+        """The folders of all tables; without one Snakemake ends."""
+        names = [x for x in LANGUAGE_TABLES + HEAD_TABLES if self.experiments.get(x)]
+        if not names:
+            self._lacks(("experiments",), "no table in it")
+        return [self.table(name) for name in names]
+
+    def _lacks(self, path: KeyPath, text: str) -> None:
+        end_with(self.files.error(path, f"{text}; config/README.md says how to write one"))
+
+    def compared_variants(self, table: str) -> list[str]:
+        """Return the trainings of all variants of a table."""
+        return [name for variant in self.experiments[table] for name in self.variants[variant]]
+
+    def compared_heads(self, table: str) -> list[Head]:
+        """Return the models of a table."""
+        return [self.heads[head_named(x, self.settings)] for x in self.experiments[table]]
+
+    def compared_files(self, table: str) -> list[str]:
+        """Return the results that a comparison of models reads."""
+        heads = self.compared_heads(table)
+        trained = [x for head in heads for x in head.trainings]
+        return [
+            *(f"{self.results}/{part}/{x}" for part in ("models", "evaluation") for x in trained),
+            *(f"{self.results}/evaluation/{x.name}/seeds.json" for x in heads if x.seeds),
+        ]
+
+    def comparison_options(self, table: str) -> str:
+        """Return the models of a comparison and their labelled sets as options."""
+        heads = self.compared_heads(table)
+        labels = self.experiments.get("context_labels") if table == "context" else None
+        return (
+            f"{option('results', self.results)} {option('runs', [x.name for x in heads])}"
+            f" {option('data', [x.data for x in heads])} {option('labels', labels) if labels else ''}"
+        )
+
+    # --- text
+
+    @cached_property
+    def text(self) -> TextTasks:
+        """The section of the text tasks."""
+        return TextTasks(f"{self.results}/text", self.settings["text"], self.settings["seed"])
+
+
+def read_run(workflow: Workflow, settings: dict, overrides: Section) -> Run:
+    """Check the config that Snakemake has read, and return its run.
+
+    Args:
+        workflow: The global of the Snakefile.
+        settings: The merged config; numbers in it become numbers, and the schema's defaults are added.
+        overrides: Settings of `--config`.
+
+    Raises:
+        InputError: As `check_config`, `check_settings`, `make_run` and `check_prefix`.
+    """
+    files = config_files(workflow, settings, overrides)
+    check_config(settings, files)
+    if workflow.is_main_process:
+        check_settings(settings, files)
+    run = make_run(settings, files)
+    check_prefix(workflow, run.results)
+    return run
+
+
+def make_run(settings: Section, files: ConfigFiles) -> Run:
+    """Return the run of a checked config.
+
+    Raises:
+        InputError: For a description of an input that cannot be read, or a suite that is not there.
+    """
+    results = str(results_folder(settings))
+    inputs = InputFiles(results, settings.get("inputs", {}))
+    variants: dict[str, dict[str, Pretraining]] = {}
+    heads: dict[str, Head] = {}
+    encoder = ""
+    if "assembly" in settings:
+        encoder = given_encoder(settings) or f"{results}/trained/pretrained"
+        variants = variant_pretrainings(settings, inputs)
+        folder = f"{results}/experiments/runs"
+        starts = {name: f"{folder}/{next(iter(x))}/trained" for name, x in variants.items()}
+        heads = read_heads(settings, inputs, encoder, starts)
+    suites = read_suites(settings, files, f"{results}/genome/genome.fa", encoder or [])
+    named = fetched([source for _, source in sources(settings)])
+    predictions = Predictions(settings, inputs)
+    return Run(settings, files, inputs, named, encoder, variants, heads, predictions, suites)
+
+
+def given_encoder(settings: Section) -> str:
+    """Return the bundle that a config names instead of a pretraining; empty if it names none."""
+    from dna_bigbird.bundles.bundled import bundled_encoder
+
+    name = settings.get("pretrained", "")
+    return str(bundled_encoder()) if name == "bundled" else name and plain_path(name)
