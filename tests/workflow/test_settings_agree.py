@@ -12,7 +12,8 @@ import pytest
 
 from dna_bigbird.choices import alternatives, choices_of
 from dna_bigbird.cli.commands import REQUIRED, find_command
-from dna_bigbird.cli.parser import build_parser, read_arguments
+from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.cli.signatures import options_of
 from dna_bigbird.errors import InputError
 from dna_bigbird.inputs.configs.config_files import ConfigFiles
@@ -90,7 +91,7 @@ def command_of(name: str) -> tuple:
     words = [
         f"--{each}={values[each]}" for each in given if not is_dataclass(hint_of(each, function))
     ]
-    return parser, function, words
+    return parser, words
 
 
 def hint_of(name: str, function: object) -> object:
@@ -145,7 +146,7 @@ def by_python(place: Place, name: str, value: object) -> bool:
 
 
 def by_command_line(place: Place, name: str, value: object) -> bool:
-    parser, function, words = command_of(place.command)
+    parser, words = command_of(place.command)
     prefix = f"{place.group}." if place.group else ""
     model = place.also if place.command == "pretrain" else None
     others = [f"--model.{key}={text}" for key, text in (model or {}).items()]
@@ -153,7 +154,7 @@ def by_command_line(place: Place, name: str, value: object) -> bool:
     line = [*words, *others, f"--{prefix}{name}={shown}"]
 
     def check() -> None:
-        arguments = read_arguments(parser, function, line)
+        arguments = read_arguments(parser, line)
         if not place.group:  # as the decorator of the function
             names = {field.name for field in fields(settings_class(place))}
             settings_class(place)(**{key: arguments[key] for key in names})
