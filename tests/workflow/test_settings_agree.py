@@ -100,7 +100,7 @@ def hint_of(name: str, function: object) -> object:
 
 def settings_class(place: Place) -> type:
     """Return the class of the settings, as the command declares it; for options of a command, that of its set."""
-    _, function, _ = command_of(place.command)
+    function = command_of(place.command)[0].function
     if not place.group:
         from dna_bigbird.datasets.chromatin_config import ChromatinConfig
         from dna_bigbird.datasets.promoter_config import PromoterConfig
