@@ -43,7 +43,7 @@ EXECUTE ?=
 SECONDS ?= 600
 READERS ?=
 
-.PHONY: help setup bedtools native demo test test-slow test-cluster fuzz lint dist docs clean distclean
+.PHONY: help setup bedtools native demo test test-slow test-cluster fuzz schema lint dist docs clean distclean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -66,6 +66,9 @@ test-cluster: setup ## of these, the ones on a small SLURM cluster on this machi
 fuzz: setup ## the readers of files, led by coverage, SECONDS=600 of a processor each, or READERS="bed vcf": docs/security.md
 	.venv/bin/python -m pip install --quiet --constraint .venv/constraints.txt --editable '.[fuzz]'
 	nice python -m tests.fuzz.coverage_guided --seconds $(SECONDS) $(READERS)
+
+schema: setup ## the schema of the workflow's config, made again from the settings classes
+	python -m tools.schema
 
 lint: setup ## style of Python and Snakemake files; types of what a user imports
 	ruff check .

@@ -28,7 +28,7 @@ class Range:
 
     def __contains__(self, value: float) -> bool:
         return (
-            math.isfinite(value)
+            -math.inf < value < math.inf
             and (self.least is None or value >= self.least)
             and (self.most is None or value <= self.most)
             and (self.above is None or value > self.above)

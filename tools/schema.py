@@ -57,10 +57,10 @@ def _expanded(part: object, definitions: dict[str, dict]) -> object:
     if isinstance(sources := part.get("settings"), list):
         del part["settings"]
         part = {"type": "object", "additionalProperties": False} | part
-        made: dict[str, object] = {}
+        properties: dict[str, object] = {}
         for source in sources:
-            made |= _properties(*source.split(), definitions=definitions)
-        part["properties"] = made | part.get("properties", {})
+            properties |= _properties(*source.split(), definitions=definitions)
+        part["properties"] = properties | part.get("properties", {})
     return part
 
 

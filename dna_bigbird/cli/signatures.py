@@ -65,14 +65,16 @@ def options_of(function: Callable) -> list[Option]:
         [('source', 'What to copy.'), ('times', 'How often.')]
     """
     texts = arguments_in(function.__doc__)
-    made = made_defaults(function) if is_dataclass(function) else {}
+    defaults = factory_defaults(function) if is_dataclass(function) else {}
     hints = typing.get_type_hints(function, include_extras=True)
     options, passed_on = {}, []
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
             hint = hints.get(name)
             text = texts.get(name) or doc_of(hint) or ""
-            options[name] = Option(name, without_doc(hint), made.get(name, parameter.default), text)
+            options[name] = Option(
+                name, without_doc(hint), defaults.get(name, parameter.default), text
+            )
             continue
         for target in filter(callable, getattr(hints.get(name), "__metadata__", ())):
             passed_on += _keywords_of(target)
@@ -101,7 +103,7 @@ def fields_of(settings: type) -> Iterator[Option]:
         yield replace(option, help=option.help or texts.get(option.parameter, ""))
 
 
-def made_defaults(settings: type) -> dict[str, object]:
+def factory_defaults(settings: type) -> dict[str, object]:
     """Return the defaults of the fields of a dataclass that a function makes, such as lists."""
     return {
         each.name: each.default_factory()

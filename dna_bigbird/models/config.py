@@ -82,7 +82,7 @@ class EncoderConfig:
     random_plan: Literal["uniform", "original", "huggingface"] = "uniform"
     """Where random blocks come from: the whole sequence, or as the published code draws them, or as
     the Hugging Face library does (in evaluation it reads the first block instead)."""
-    pattern_seed: Count = 0
+    pattern_seed: SizeOrNone = 0
     """Seed of the uniform plan; the other ones depend on the layer alone."""
     activation: Literal["gelu_tanh", "gelu", "relu"] = "gelu_tanh"
     """Activation: of the feed-forward layers and of the head for masked tokens."""

@@ -9,7 +9,7 @@ from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig, Size
 from dna_bigbird.models.etc_config import OF_WEIGHTS, EtcChanges
 from dna_bigbird.models.longformer_config import LongformerChanges
 from dna_bigbird.models.performer_config import PerformerChanges
-from dna_bigbird.settings import AboveZero, Count, Positive, ShareBelowOne
+from dna_bigbird.settings import AboveZero, Positive, ShareBelowOne
 
 SMALL = EncoderConfig(
     hidden_size=128,
@@ -51,7 +51,7 @@ class EncoderChanges:
     """Blocks that read every block and are read by every block; may differ with pretrained weights."""
     num_random: SizeOrNone | None = None
     """Random key blocks of an ordinary query block; may differ with pretrained weights."""
-    pattern_seed: Count | None = None
+    pattern_seed: SizeOrNone | None = None
     """Seed of the uniform plan; may differ with pretrained weights."""
     activation: Literal["gelu_tanh", "gelu", "relu"] | None = None
     """Activation: of the feed-forward layers."""
