@@ -36,7 +36,7 @@ from dna_bigbird.tasks.preemption import Preemption, naming_the_step
 from dna_bigbird.tasks.processes import (
     SameStart,
     check_agreement,
-    end_with_the_first,
+    ended_with_the_first,
     readable_loss,
 )
 from dna_bigbird.tasks.restoring import load_best, whole_restore
@@ -138,7 +138,6 @@ def fit(
             cannot be read now, or the best weights are damaged.
     """
     is_writer = rank_zero_only.rank in (None, 0)
-    end_with_the_first(is_writer)
     config, whole = with_precision(config, checkpoints, {"seed": seed, **settings}, is_writer)
     task.config = config  # of the optimizer
     history = History(checkpoints / "history.tsv", config.log_every)
@@ -146,7 +145,12 @@ def fit(
     whole_model = task.model
     if isinstance(strategy_of(config), Sharded):
         whole_model = copy.deepcopy(task.model)  # the other one is cut into shards
-    with warnings.catch_warnings(), quiet_lightning(), maybe_locked(checkpoints, is_writer):
+    with (
+        ended_with_the_first(is_writer),
+        warnings.catch_warnings(),
+        quiet_lightning(),
+        maybe_locked(checkpoints, is_writer),
+    ):
         for message in SILENCED:
             warnings.filterwarnings("ignore", message)
         is_open = backend_choice.is_open(task.model, config, training_device())

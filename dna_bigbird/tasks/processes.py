@@ -29,7 +29,8 @@ PR_SET_PDEATHSIG = 1
 LOST = ("gloo", "nccl", "connection closed by peer", "connection reset", "tcpstore", "broken pipe")
 
 
-def end_with_the_first(is_first: bool) -> None:
+@contextlib.contextmanager
+def ended_with_the_first(is_first: bool) -> Iterator[None]:
     """Let this process be killed as soon as the first one on its machine ends (Linux).
 
     Args:
@@ -40,13 +41,21 @@ def end_with_the_first(is_first: bool) -> None:
     """
     if is_first:
         os.environ[STARTER] = str(os.getpid())
+        try:
+            yield
+        finally:
+            del os.environ[
+                STARTER
+            ]  # processes of a job that is submitted afterwards inherit the rest
         return
     starter = os.environ.get(STARTER)
-    if starter is None or sys.platform != "linux":  # started by srun, or by hand
-        return
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != int(starter):
-        raise InputError("the first process of this run has ended; start the same command again")
+    if starter is not None and sys.platform == "linux":  # else started by srun, or by hand
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != int(starter):
+            raise InputError(
+                "the first process of this run has ended; start the same command again"
+            )
+    yield
 
 
 def is_first_on_node() -> bool:

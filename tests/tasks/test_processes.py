@@ -30,14 +30,18 @@ def test_other_errors_stay_what_they_are(count, text):
 def test_a_process_whose_starter_is_gone_ends(monkeypatch):
     monkeypatch.setenv(processes.STARTER, str(os.getppid() + 1))
     monkeypatch.setattr("ctypes.CDLL", lambda _: type("C", (), {"prctl": lambda *_: 0}))
-    with pytest.raises(InputError, match="the first process of this run has ended"):
-        processes.end_with_the_first(is_first=False)
+    with (
+        pytest.raises(InputError, match="the first process of this run has ended"),
+        processes.ended_with_the_first(is_first=False),
+    ):
+        pass
 
 
-def test_the_first_process_leaves_its_number(monkeypatch):
-    monkeypatch.setenv(processes.STARTER, "?")
-    processes.end_with_the_first(is_first=True)
-    assert os.environ[processes.STARTER] == str(os.getpid())
+def test_the_first_process_leaves_its_number_while_it_trains():
+    """Jobs of a cluster inherit the environment of whoever submits them, such as a notebook that has trained."""
+    with processes.ended_with_the_first(is_first=True):
+        assert os.environ[processes.STARTER] == str(os.getpid())
+    assert processes.STARTER not in os.environ
 
 
 @pytest.mark.parametrize(
