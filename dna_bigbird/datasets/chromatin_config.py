@@ -4,7 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from dna_bigbird.choices import check_fields
-from dna_bigbird.settings import Count, Positive, Share
+from dna_bigbird.settings import Count, Positive
+from dna_bigbird.shared_options import MaxNFraction
 
 FEW_LABELS = 10
 """With fewer labels a set gets background unless the user says which bins are kept."""
@@ -26,8 +27,7 @@ class ChromatinConfig:
     """Keep bins with at least one label of this group; `none` - with any label; `all` - every bin, also
     without a label. If not given it is TF, or none if there are fewer than ten labels or none of them is
     in that group."""
-    max_n_fraction: Share = 0.1
-    """Windows with a larger share of N are left out."""
+    max_n_fraction: MaxNFraction = 0.1
     min_positive: Count = 0
     """Labels with fewer bins than this, over all splits, are left out."""
     allow_empty_labels: bool = False

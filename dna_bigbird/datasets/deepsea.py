@@ -6,15 +6,13 @@ readme). How many, the .mat files say; in the published bundle 2,200,000, 4,000 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.deepsea_check import check_rows
+from dna_bigbird.datasets.deepsea_config import BIN_BP, DeepseaConfig
 from dna_bigbird.datasets.deepsea_labels import Label
 from dna_bigbird.datasets.labelled_data import LabelledData
 from dna_bigbird.datasets.mat_files import MatFile
@@ -28,33 +26,9 @@ from dna_bigbird.genome.bed_columns import BedColumns, read_columns
 from dna_bigbird.genome.chromosome_names import usual_name
 from dna_bigbird.genome.coverage import covered_bp, merge_spans, unknown_spans
 from dna_bigbird.genome.second_reader import second_reader
-from dna_bigbird.settings import Positive, Range, Share
 
-BIN_BP = 200
 FILES = {"train": "train", "validation": "valid", "test": "test"}
 """Name of each split in the bundle."""
-
-
-@dataclass(frozen=True)
-class DeepseaConfig:
-    """Which windows are cut around the published bins, and how closely the bundle is checked."""
-
-    window: Annotated[int, Range(BIN_BP)] = 8000
-    """Window in base pairs: what the model reads, centred on the 200-bp bin."""
-    check_every: Positive = 1
-    """Check every n-th row against its source: its 1000 bp with the genome; 1 checks all."""
-    max_n_fraction: Share = 1.0
-    """Windows with a larger share of N are left out; bases past a chromosome's end count as N.
-    1 keeps every published row."""
-    test_chromosomes: list[str] = field(default_factory=lambda: ["chr8", "chr9"])
-    """Chromosomes of the rows in test.mat."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        if self.window % 2:
-            raise ValueError(
-                f"--window {self.window} cannot be centred on a bin of {BIN_BP} bp; expected an even number"
-            )
 
 
 def build_deepsea(

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.negatives import ARTIFICIAL, NEGATIVES, PARTS
 from dna_bigbird.datasets.splits import SplitConfig
-from dna_bigbird.settings import Count, Positive, Share
+from dna_bigbird.settings import Count, Positive
+from dna_bigbird.shared_options import MaxNFraction
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,7 @@ class PromoterConfig:
     background takes such windows of any content.
     Several, joined by commas (random_base,permuted,genomic), give every promoter a negative
     of each; a repeated name gives another negative."""
-    max_n_fraction: Share = 0.0
-    """Windows with a larger share of N are left out."""
+    max_n_fraction: MaxNFraction = 0.0
     training_negatives: str = ""
     """The same for promoters in training; as `negatives` if not given. More of them,
     such as permuted,permuted,permuted, are more examples to learn from; validation and

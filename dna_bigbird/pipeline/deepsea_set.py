@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from dna_bigbird.choices import checked, renamed
-from dna_bigbird.datasets.deepsea import DeepseaConfig
+from dna_bigbird.datasets.deepsea_config import DeepseaConfig
 from dna_bigbird.errors import note
 from dna_bigbird.paths import GenomePath, InputPath, check_paths
 from dna_bigbird.pipeline.set_files import LabelledSetFile, write_set

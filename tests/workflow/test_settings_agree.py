@@ -41,7 +41,7 @@ class Place:
         return f"{self.command} {self.group}"
 
 
-ETC = {"attention": "etc"}
+ETC = {"attention": "etc", "max_tokens": 65536}
 PLACES = [
     Place("documents", "documents", ("documents",)),
     Place("train-tokenizer", "tokenizer", ("tokenizer",)),
