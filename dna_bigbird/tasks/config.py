@@ -72,8 +72,6 @@ class TrainConfig:
     """Minutes after which a checkpoint is due, at any step; 0: never. Saving changes no result."""
     log_every: Positive = 20
     """Steps whose mean makes one row of training figures in history.tsv."""
-    empty_cache_every: Count = 0
-    """Batches after which unused memory goes back to the GPU, for models that share one; 0: never."""
     patience: Count = 0
     """Validations without improvement after which training stops; 0 never stops early."""
     head_learning_rate: NotNegative = 0.0

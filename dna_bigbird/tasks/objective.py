@@ -121,9 +121,6 @@ class Objective(pl.LightningModule):
 
     def training_step(self, batch: Any, batch_idx: int) -> dict:
         """Return the loss; `sums` is picked up by the history callback."""
-        every = self.config.empty_cache_every
-        if every and batch_idx % every == 0 and torch.cuda.is_available():
-            torch.cuda.empty_cache()
         loss, sums = self.loss_and_sums(batch)
         return {"loss": loss, "sums": sums}
 
