@@ -284,7 +284,9 @@ def test_a_cancelled_training_saves_and_ends_with_143(cluster, toy_project, prov
     run = f"{sys.executable} -m dna_bigbird {line}"
     script = toy_project / "job.sh"
     script.write_text(
-        f"#!/bin/sh\nsrun sh -c '{run} 2>task$SLURM_PROCID; echo $? >status$SLURM_PROCID'\n"
+        # The signal goes to the shells of the tasks, too.
+        "#!/bin/sh\n"
+        f"srun sh -c 'trap : TERM; {run} 2>task$SLURM_PROCID; echo $? >status$SLURM_PROCID'\n"
     )
 
     def submit() -> str:
