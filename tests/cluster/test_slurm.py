@@ -66,9 +66,13 @@ def accounted(jobs, fields: str, *options: str) -> list[list[str]]:
 
 def states_of(jobs) -> dict[str, str]:
     """Return the state of each job, once sacct knows that they are over."""
-    wait_for(
-        lambda: not {"RUNNING", "PENDING", "COMPLETING"} & set(_states(jobs).values()), "sacct"
-    )
+
+    def are_over() -> bool:
+        states = _states(jobs)
+        is_known = states.keys() >= set(jobs)
+        return is_known and not {"RUNNING", "PENDING", "COMPLETING"} & set(states.values())
+
+    wait_for(are_over, "sacct")
     return _states(jobs)
 
 
