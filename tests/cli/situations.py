@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from dna_bigbird.choices import without_annotations
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import build_parser
 from dna_bigbird.paths import WRITTEN, Role, _marks_of, roles_of
@@ -81,7 +82,7 @@ def _example(hint: object) -> str:
     """Some text that an option of this type accepts."""
     if typing.get_origin(hint) is typing.Literal:
         return str(typing.get_args(hint)[0])
-    if hint in (int, float):
+    if without_annotations(hint) in (int, float):
         return "1"
     return "[]" if "list" in str(hint) else "{}" if "dict" in str(hint) else "x"
 
