@@ -16,9 +16,9 @@ MACHINE = (
 def cleaned(text: str) -> str:
     """Return a text without the folders of this machine, addresses and times."""
     for path, name in (
-        (str(ROOT), "CHECKOUT"),
-        (sys.executable, "PYTHON"),
+        (sys.executable, "PYTHON"),  # before the checkout, in which it may be
         (sys.prefix, "ENVIRONMENT"),
+        (str(ROOT), "CHECKOUT"),
         (str(Path.home()), "HOME"),
     ):
         if len(path) > 1:

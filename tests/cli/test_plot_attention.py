@@ -232,7 +232,7 @@ def test_pictures_need_no_display_and_text_no_matplotlib():
         ("--heads 12", "--heads 12: the model has heads 0 to 11"),
         ("--layers -1", "--layers -1"),
         ("--window_blocks 4", "--window_blocks 4 must be 0 or odd"),
-        ("--num_heads 0", "--num_heads 0 must be at least 1"),
+        ("--num_heads 0", "--num_heads 0"),
         ("--num_heads 1099511627776", "--num_heads 1099511627776: expected at most"),
         (
             "--random_plan original --window_blocks 5",

@@ -56,7 +56,7 @@ def test_a_correct_config_is_read(folder):
         (
             "chromatin: {}",
             "masking: {fraction: 15}",
-            "12: masking.fraction: found 15; expected a number, at least 0 and at most 1",
+            "12: masking.fraction: found 15; expected a number, above 0 and at most 1",
         ),
         ("[chr7]", "chr7", "7: splits.validation: found 'chr7'; expected a list, such as [chr7]"),
         ("[chr7]", "[7]", "7: splits.validation[0]: found 7; expected text; put it in quotes"),
