@@ -21,6 +21,7 @@ from dna_bigbird.messages import LONGEST_MESSAGE, for_reader, printable, short_e
 PACKAGE = Path(__file__).parents[1] / "dna_bigbird"
 ESCAPE = "\x1b[2J\x1b]0;title\x07"
 OF_OTHER_PROGRAMS = {"as-needed", "discount_fallback", "fai-idx", "gzi-idx", "version", "help"}
+OF_OTHER_PROGRAMS |= {"cpus-per-task", "kill-on-bad-exit", "ntasks-per-node"}  # srun
 
 
 @pytest.mark.parametrize(
