@@ -199,7 +199,7 @@ def test_backends_agree_and_others_are_refused():
             "dilations has 3 numbers: expected one per layer",
         ),
         ({"longformer": {"dilations": [1, 0]}}, "dilations 0"),
-        ({"longformer": {"windows": [1, 2.5]}}, r"windows is \[1, 2.5\], expected a list of whole"),
+        ({"longformer": {"windows": [1, 2.5]}}, "windows is 2.5"),
         ({"longformer": {"window_tokens": 0}}, "window_tokens 0"),
         ({"longformer": {"dilations": [1, 2], "dilated_heads": 3}}, "dilated_heads 3 is more than"),
         (

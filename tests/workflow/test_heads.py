@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import yaml
 
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.models.encoder_changes import EncoderChanges
 
 ROOT = Path(__file__).parents[2]
 STEPS = {"max_steps": 10, "warmup_steps": 1, "validate_every": 5}
@@ -282,12 +280,6 @@ def test_encoders_of_variants_without_pretraining(workflow):
     heads["bases"]["from_scratch"] = True
     refused = plan(workflow, "table6", heads={"heads": heads, "table6": ["bases"]}, check=False)
     assert "does not go with `from_scratch`; keep one of the two" in refused
-
-
-def test_encoder_settings_of_variants_are_those_of_finetune():
-    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
-    keys = schema["$defs"]["encoderChanges"]["properties"]
-    assert set(keys) == {field.name for field in fields(EncoderChanges)}
 
 
 def test_a_variant_with_seeds_is_trained_per_seed_on_one_set(workflow):
