@@ -35,6 +35,7 @@ from dna_bigbird.paths import (
 )
 from dna_bigbird.pipeline.info import Description
 from dna_bigbird.pipeline.results import TrainedModel
+from dna_bigbird.settings import Count, Positive, ShareBelowOne
 from dna_bigbird.shared_options import (
     BothStrands,
     Coordinates,
@@ -94,7 +95,7 @@ class LoadedModel:
         format: VectorFormat | None = None,
         pooling: Pooling = "mean",
         layer: int = -1,
-        window: int | None = None,
+        window: Positive | None = None,
         stride: Stride = None,
         strand: Literal["both", "forward"] | None = None,
         assembly: str = "unknown",
@@ -115,8 +116,8 @@ class LoadedModel:
         ref_mismatch: Literal["error", "skip"] = "error",
         probabilities: bool = False,
         score: Literal["labels", "embedding", "likelihood"] = "labels",
-        shifts: int = 1,
-        shift_step: int = 16,
+        shifts: Positive = 1,
+        shift_step: Positive = 16,
         resume: Resume = False,
         progress: Progress = False,
         **compute: ComputeOptions,
@@ -163,13 +164,13 @@ class LoadedModel:
         seed: int = 0,
         from_scratch: bool = False,
         model: EncoderChanges = EncoderChanges(),
-        dropout: float | None = None,
+        dropout: ShareBelowOne | None = None,
         freeze: Literal["encoder"] | None = None,
         lora: LoraConfig = LoraConfig(),
         head: LabelHeadConfig = LabelHeadConfig(),
         words: WordsConfig = WordsConfig(),
         training: LabelTrainConfig = LabelTrainConfig(),
-        search: int = 0,
+        search: Count = 0,
         threads: ProcessThreads = 0,
         progress: Progress = True,
         scored: ModelOutput | None = None,
