@@ -119,6 +119,8 @@ def checked_settings() -> Iterator[None]:
     """Turn the ValueError of settings that contradict each other into an InputError."""
     try:
         yield
+    except InputError:  # a ChoiceError is a ValueError, too
+        raise
     except ValueError as error:
         raise InputError(str(error)) from error
 
