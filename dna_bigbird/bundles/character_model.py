@@ -28,7 +28,6 @@ from dna_bigbird.bundles.weights import (
     stored_shapes,
     unique_tensors,
 )
-from dna_bigbird.choices import check_fields
 from dna_bigbird.datasets.characters import CharacterSplit, Source
 from dna_bigbird.errors import InputError, shortened
 from dna_bigbird.files import sha256_of
@@ -62,9 +61,6 @@ class CharacterDescription:
     input_sha256: str
     seed: Seed
     training: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 def save_character_model(
