@@ -49,6 +49,10 @@ def annotation_rows(path: Path | str) -> Iterator[tuple[list[str], int]]:
         start, end = (position(fields[i], n, where) for i, n in ((3, "start"), (4, "end")))
         if start > end:
             raise InputError(f"{where}: start {start} is beyond end {end}")
+        fields[3:5] = (
+            str(start),
+            str(end),
+        )  # without what is white space for `strip` and no digit for `int`
         yield fields, number
 
 

@@ -26,7 +26,7 @@ def position(text: str, what: str, where: str) -> int:
     Raises:
         InputError: Starting with `where`, if the text is not a whole number from 1.
     """
-    number = whole_number(text.strip(" "))
+    number = whole_number(text.strip())
     if number is None:
         raise InputError(f"{where}: {what} is {shortened(text)!r}, expected a whole number")
     if number < 1:

@@ -71,6 +71,8 @@ def test_a_separator_before_a_position_is_a_blank(tmp_path):
     text = FPS.replace("1+       100", "1+\x1c      100")
     assert text != FPS
     assert read_sites(written(tmp_path, text))[0].interval == Interval("chr1", 99, 100, "+")
+    usual = read_sites(written(tmp_path, GTF))
+    assert read_sites(written(tmp_path, GTF.replace("\t50\t", "\t\x1e50\t"))) == usual
 
 
 def test_genes_where_there_is_no_transcript(tmp_path):
