@@ -157,7 +157,7 @@ def write(folder: Path) -> None:
         for pattern, name in KEPT.items():
             (source, *_) = sorted(Path().glob(pattern))
             if source.is_dir():
-                shutil.copytree(source, target / name)
+                shutil.copytree(source, target / name, ignore=lambda *_: [RECORD])
             elif name.endswith(".gz"):  # blocks that are mostly empty
                 (target / name).write_bytes(gzip.compress(source.read_bytes(), mtime=0))
             else:

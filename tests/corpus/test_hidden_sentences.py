@@ -61,7 +61,7 @@ def test_tokens_outside_of_sentences_are_not_counted():
     [
         ({"weight": 1.0}, r"--cpc.weight 1.0: expected at least 0 and below 1"),
         ({"sentence_share": -0.1}, r"--cpc.sentence_share -0.1"),
-        ({"sentence_share": 0.0}, r"--cpc.weight 0 is without CPC"),
+        ({"sentence_share": 0.0}, r"--cpc.sentence_share 0.0"),
         ({"fewest_sentences": 0}, r"--cpc.fewest_sentences 0: expected at least 1"),
     ],
 )
