@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dna_bigbird.result_folders import RECORD
+
 MODEL = (
     "--model.hidden_size 8 --model.num_layers 1 --model.num_heads 2 --model.ffn_size 8 "
     "--model.max_tokens 64 --model.block_size 8 --model.num_random 1"
