@@ -123,7 +123,7 @@ def test_wrong_input_is_one_line(dna, tmp_path):
     other.write_text(path.read_text().replace("ACG", "AAG"))
     with pytest.raises(InputError, match=r"other\.fa: not the file that .* was trained on"):
         evaluate_characters(folder, other, output)
-    with pytest.raises(InputError, match=r"stride 65 .*expected a stride of 1 to"):
+    with pytest.raises(InputError, match=r"stride 65"):
         evaluate_characters(folder, path, output, max_tokens=64, stride=65)
     with pytest.raises(InputError, match="no character model"):
         evaluate_characters(tmp_path, path, output)
