@@ -25,7 +25,7 @@ def read_schema() -> dict:
     """Return the schema of the workflow's configs."""
     path: Path = resource_folder("workflow") / "schemas" / "config.schema.yaml"
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where PyYAML has it
-    return yaml.load(path.read_text(encoding="utf-8"), loader)
+    return loader(path.read_text(encoding="utf-8")).get_single_data()
 
 
 def check_schema(config: dict, files: ConfigFiles) -> None:
