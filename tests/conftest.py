@@ -1,6 +1,7 @@
 """Fixtures for all tests."""
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -17,6 +18,15 @@ def temporary_files(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def signals_as_before():
+    """An interrupted command ignores further signals, as it is about to end; processes of later tests would, too."""
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")
