@@ -26,7 +26,8 @@ def signals_as_before():
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
-        signal.signal(number, handler)
+        if handler is not None:  # not set from Python
+            signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")
