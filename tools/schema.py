@@ -17,7 +17,7 @@ import yaml
 
 from dna_bigbird.choices import alternatives, choices_of
 from dna_bigbird.cli.commands import REQUIRED
-from dna_bigbird.cli.signatures import Option, field_texts, options_of
+from dna_bigbird.cli.signatures import Option, fields_of, options_of
 from dna_bigbird.settings import range_of
 
 SCHEMAS = Path(__file__).parents[1] / "workflow" / "schemas"
@@ -67,27 +67,14 @@ def _expanded(part: object, definitions: dict[str, dict]) -> object:
 def _properties(path: str, *names: str, definitions: dict[str, dict]) -> dict[str, dict]:
     """Return the schemas of the fields of a settings class or of the options of a function."""
     module, _, name = path.partition(":")
-    options = {each.name: each for each in _options(getattr(importlib.import_module(module), name))}
+    source = getattr(importlib.import_module(module), name)
+    listed = fields_of(source) if isinstance(source, type) else options_of(source)
+    options = {each.name: each for each in listed}
     if names[:1] == ("without",):
         kept = [each for each in options if each not in names[1:]]
     else:
         kept = list(names or options)
     return {each: _property(options[each], definitions) for each in kept}
-
-
-def _options(source: typing.Any) -> list[Option]:
-    options = options_of(source)
-    texts = field_texts(source) if isinstance(source, type) else {}
-    hints = typing.get_type_hints(source, include_extras=True)
-    return [
-        Option(
-            each.parameter,
-            hints.get(each.parameter, each.hint),
-            each.default,
-            texts.get(each.parameter, each.help),
-        )
-        for each in options
-    ]
 
 
 def _property(option: Option, definitions: dict[str, dict]) -> dict:

@@ -326,13 +326,3 @@ def check_head(head: HeadConfig, encoder: EncoderConfig) -> None:
             f"--head.pooling {BIN} reads global tokens of bins, which a model of attention {encoder.attention} does "
             "not have; pretrain one with --model.attention etc, or choose another pooling"
         )
-
-
-def check_share(option: str, value: float) -> None:
-    """Raise ValueError if a share is outside [0, 1).
-
-    Raises:
-        ValueError: Naming the option.
-    """
-    if not 0 <= value < 1:
-        raise ValueError(f"{option} {value} must be at least 0 and below 1")

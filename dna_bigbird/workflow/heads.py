@@ -5,8 +5,9 @@ for each training of a variant with seeds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
+from dna_bigbird.datasets.deepsea_config import DeepseaConfig
 from dna_bigbird.inputs.configs.head_checks import OWN_SITES, set_keys
 from dna_bigbird.inputs.configs.run_checks import TASKS
 from dna_bigbird.workflow.input_files import Files, InputFiles
@@ -14,7 +15,6 @@ from dna_bigbird.workflow.names import seed_names
 from dna_bigbird.workflow.options import Section, option, options
 
 NETWORKS = ("cnnprom", "deepromoter", "deepsea")
-_DEEPSEA_KEYS = ("window", "check_every", "max_n_fraction")
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Head:
     @property
     def deepsea_options(self) -> str:
         """The options of the command that reads the published bundle, which brings its own splits."""
-        return self.options(*_DEEPSEA_KEYS)
+        return self.options(*(each.name for each in fields(DeepseaConfig)))
 
     @property
     def split_options(self) -> str:

@@ -11,7 +11,8 @@ from dna_bigbird.workflow.input_files import Files
 from dna_bigbird.workflow.options import Section, option, options
 from dna_bigbird.yaml_files import KeyPath
 
-_KEYS = ("data", "chain", "method", "seeds", "seed", "replicates")
+_NOT_AS_WRITTEN = ("tasks", "model", "genome")
+"""Entries that are options of a job in another form."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class SuiteRun:
 
     def options(self, model: str) -> str:
         """Return what the config says about it, as options."""
-        keys = (*_KEYS, "pieces") if self.genomes else _KEYS
+        left_out = _NOT_AS_WRITTEN if self.genomes else (*_NOT_AS_WRITTEN, "pieces")
+        keys = [key for key in self.section if key not in left_out]
         return " ".join(
             [
                 options({**self.section, **self._paths()}, keys=keys),
