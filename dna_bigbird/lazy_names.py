@@ -2,6 +2,13 @@
 
 import importlib
 from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def load(reference: str) -> Any:
+    """Return what 'module:name' refers to: also how a room reaches one to its right."""
+    module, name = reference.split(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def lazy_names(

@@ -8,7 +8,6 @@ A parameter of such a type is not described in the docstring again: `--help` rea
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 from dna_bigbird.paths import (
@@ -60,16 +59,8 @@ def without_doc(hint: object) -> object:
 
 
 if typing.TYPE_CHECKING:
-    from dna_bigbird.bundles.bundle import Bundle
-
-    # Declared: within the cycle of imports through the stub of the package mypy takes them for variables.
-    ModelBundle: TypeAlias = Path | str | Bundle
-    ModelBundles: TypeAlias = Sequence[Path | str | Bundle] | Path | str | Bundle
-    Names = Sequence[str] | str | None
+    Names: TypeAlias = Sequence[str] | str | None
 else:
-    ModelBundle = InputPath
-    """A bundle; Python callers may also give a loaded one."""
-    ModelBundles = list[InputPath] | InputPath
     Names = list[str] | str | None
     """Python callers may give several values in any form that `several` reads."""
 

@@ -4,7 +4,8 @@ from typing import Protocol
 
 import numpy as np
 
-from dna_bigbird.baselines.ngram_table import TOKEN_TYPE
+TOKEN_TYPE = np.uint16
+"""Of the tokens held while they are counted; vocabularies have at most 65,536 entries."""
 
 
 class Store(Protocol):

@@ -10,8 +10,6 @@ import numpy as np
 
 PART_GRAMS = 16_000_000
 """N-grams that are sorted at a time; counting needs at most 0.6 GB in addition to its result."""
-TOKEN_TYPE = np.uint16
-"""Of the tokens held while they are counted; vocabularies have at most 65,536 entries."""
 
 
 class GramTable(NamedTuple):

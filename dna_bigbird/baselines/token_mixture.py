@@ -5,9 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.baselines.counted_documents import MOST_COUNTED_BP, Store, documents_within
+from dna_bigbird.baselines.counted_documents import (
+    MOST_COUNTED_BP,
+    TOKEN_TYPE,
+    Store,
+    documents_within,
+)
 from dna_bigbird.baselines.ngram import TokenUnigram, hold_out_every
-from dna_bigbird.baselines.ngram_table import TOKEN_TYPE
 from dna_bigbird.baselines.rolled_bases import CONTEXT_BP, RolledBases
 from dna_bigbird.baselines.token_contexts import (
     SINGLE_BASES,

@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import importlib
 import inspect
 import itertools
 import re
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 
 from dna_bigbird.cli.commands import Command
+from dna_bigbird.lazy_names import load
 from dna_bigbird.shared_options import doc_of, without_doc
 
 _SECTION = re.compile(r"^(?P<name>[A-Z]\w+):\n(?P<body>(?:[ ]+.*\n?|\n)*)", flags=re.MULTILINE)
@@ -42,8 +42,7 @@ def load_function(command: Command, argv: Sequence[str] = ()) -> Callable:
     Args:
         argv: Its arguments, for a command whose options depend on one of them.
     """
-    module, _, name = (command.function_for or command.function).partition(":")
-    function = getattr(importlib.import_module(module), name)
+    function = load(command.function_for or command.function)
     return function(argv) if command.function_for else function
 
 

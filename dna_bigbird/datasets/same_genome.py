@@ -1,36 +1,11 @@
-"""Is it the genome that a token store or a labelled set was made from?"""
+"""Opening a labelled set with the genome that it was made from."""
 
 from pathlib import Path
 
 from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.checksum import combined_sha256, sequence_sha256
-
-
-def check_store_genome(store: TokenStore, genome: Genome) -> None:
-    """Raise InputError if a token store was made from another genome.
-
-    The same file is recognised by its checksum, another file by that of its sequences. Stores of
-    earlier versions have the checksum of the file only, so another file is refused.
-    """
-    if sha256_of(genome.path) == store.attributes.get("genome_sha256"):
-        return
-    recorded = store.attributes.get("sequences_sha256")
-    if recorded is None:
-        reason = f"{genome.path} is another file (its checksum differs)"
-    else:
-        checksums = {chrom: sequence_sha256(genome, chrom) for chrom in store.chromosomes}
-        if combined_sha256(checksums) == recorded:
-            return
-        reason = f"{genome.path} has other bases on {', '.join(store.chromosomes[:5])}"
-    assembly = f" ({store.assembly})" if store.assembly else ""
-    raise InputError(
-        f"{store.path}: made from another genome{assembly}: {reason}. Use the FASTA that it was made "
-        "from, or make the store again: dna-bigbird tokenize"
-    )
 
 
 def open_labelled_set(

@@ -6,6 +6,7 @@
 import sys
 from typing import Any, Literal
 
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import check_random_access
@@ -18,7 +19,6 @@ from dna_bigbird.shared_options import (
     CoordinatesName,
     FastaFile,
     Labels,
-    ModelBundles,
     ModelWindow,
     Progress,
     Resume,

@@ -7,6 +7,7 @@ Windows come from the same sources as those of `predict`; `embedder.py` computes
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.bundles.model_options import ModelBundle
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.files import check_random_access
@@ -15,7 +16,7 @@ from dna_bigbird.inference.results import Embeddings, Pooling, VectorFormat, Wri
 from dna_bigbird.inference.writers.target import check_same_format
 from dna_bigbird.paths import InputFile, OutputFile
 from dna_bigbird.settings import Positive
-from dna_bigbird.shared_options import FastaFile, ModelBundle, Progress, Resume, Sequences, Stride
+from dna_bigbird.shared_options import FastaFile, Progress, Resume, Sequences, Stride
 from dna_bigbird.suffixes import check_known
 from dna_bigbird.writing import check_can_write
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
@@ -19,7 +20,7 @@ from dna_bigbird.inference.results import LETTERS, Effect, Mutagenesis
 from dna_bigbird.inference.writers.tables import table_line
 from dna_bigbird.messages import listed_words
 from dna_bigbird.paths import STANDARD_STREAM, GenomeFile, OutputFile, StreamFile
-from dna_bigbird.shared_options import BothStrands, Labels, ModelBundles, Progress
+from dna_bigbird.shared_options import BothStrands, Labels, Progress
 from dna_bigbird.writing import atomic_path
 
 SUFFIXES = (".tsv", ".csv", ".npz")

@@ -11,6 +11,7 @@ file: `writers/target.py` makes a table.
 import sys
 from typing import Any, Literal
 
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.files import check_random_access
 from dna_bigbird.inference.compute import Compute, ComputeOptions
@@ -22,7 +23,6 @@ from dna_bigbird.shared_options import (
     CoordinatesName,
     FastaFile,
     Labels,
-    ModelBundles,
     ModelWindow,
     Progress,
     Resume,

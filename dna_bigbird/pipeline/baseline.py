@@ -8,6 +8,7 @@ from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
 from dna_bigbird.choices import checked, renamed
 from dna_bigbird.errors import InputError
+from dna_bigbird.lazy_names import load
 from dna_bigbird.paths import (
     Hdf5Output,
     InputPath,
@@ -107,7 +108,6 @@ def baseline(
             raise InputError("--search is for kmer and the networks; --method gkm has one recipe")
         return fit_gkm_baseline(optional_path(genome), data, output, gkm, seed=seed)
     from dna_bigbird.limits import use_threads
-    from dna_bigbird.pipeline.network_baseline import fit_network_baseline
 
     use_threads(threads)
     configs: dict[str, CnnPromConfig | DeePromoterConfig | DeepSeaConfig] = {
@@ -115,7 +115,8 @@ def baseline(
         "deepromoter": deepromoter,
         "deepsea": deepsea,
     }
-    return fit_network_baseline(
+    fit = load("dna_bigbird.pipeline.network_baseline:fit_network_baseline")
+    return fit(
         optional_path(genome),
         data,
         output,

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.bundles.model_options import ModelBundle
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError
 from dna_bigbird.models.encoder_changes import EncoderChanges
@@ -19,7 +20,6 @@ from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.progress import shows_progress
 from dna_bigbird.settings import Count, ShareBelowOne
 from dna_bigbird.shared_options import (
-    ModelBundle,
     ModelOutput,
     ProcessThreads,
     Progress,

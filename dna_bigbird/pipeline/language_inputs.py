@@ -5,13 +5,12 @@ from pathlib import Path
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.datasets.same_genome import check_store_genome
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.repeats import repeat_classes
 from dna_bigbird.inference.lengths import beyond_training
-from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
+from dna_bigbird.pipeline.store_checks import check_store_genome, check_tokenizer, verify_stores
 from dna_bigbird.tasks.language_strata import ByChromosome, ByRepeatClass, Strata
 
 

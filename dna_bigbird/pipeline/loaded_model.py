@@ -11,6 +11,7 @@ from typing import Any
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.choice import load_models
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.choices import checked
 from dna_bigbird.corpus.tokenizer_files import Tokenizer
 from dna_bigbird.errors import InputError
@@ -22,7 +23,6 @@ from dna_bigbird.inference.predicting import predict
 from dna_bigbird.inference.variants.scoring import score_variants
 from dna_bigbird.pipeline.finetune import finetune
 from dna_bigbird.pipeline.info import Description, describe
-from dna_bigbird.shared_options import ModelBundles
 from dna_bigbird.short_repr import brief, representation
 
 ABOUT = """The function `{name}` with this model.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.corpus.tokenizer_files import Tokenizer
 from dna_bigbird.inference.compute import ComputeOptions
 from dna_bigbird.inference.results import (
@@ -42,7 +43,6 @@ from dna_bigbird.shared_options import (
     CoordinatesName,
     FastaFile,
     Labels,
-    ModelBundles,
     ModelOutput,
     ModelWindow,
     ProcessThreads,

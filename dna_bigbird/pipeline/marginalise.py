@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Annotated
 
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.inference.compute import Compute, ComputeOptions
 from dna_bigbird.paths import GenomeFile, InputFile, OutputFile, TsvOutput
 from dna_bigbird.pipeline.results import Comparison
 from dna_bigbird.settings import Range
-from dna_bigbird.shared_options import Labels, ModelBundles, ModelWindow
+from dna_bigbird.shared_options import Labels, ModelWindow
 
 PICTURES = (".png", ".svg", ".pdf")
 

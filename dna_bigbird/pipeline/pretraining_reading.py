@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.datasets.same_genome import check_store_genome
 from dna_bigbird.datasets.site_windows import SiteWindows
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.errors import InputError, note
@@ -13,6 +12,7 @@ from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import read_bed
 from dna_bigbird.genome.repeats import UNKNOWN, RepeatClasses
+from dna_bigbird.pipeline.store_checks import check_store_genome
 from dna_bigbird.tasks.objective_config import ObjectiveConfig
 from dna_bigbird.tasks.processes import is_first_on_node
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from dna_bigbird.baselines.kmer_config import KmerConfig
+from dna_bigbird.lazy_names import load
 from dna_bigbird.paths import next_to
-from dna_bigbird.pipeline.evaluate import evaluate
 from dna_bigbird.pipeline.results import TrainedModel
 from dna_bigbird.pipeline.word_baseline import fit_word_baseline
 
@@ -26,5 +26,6 @@ def score_trained(
     paths = {name: next_to(scored, f"{name}.h5") for name in BASELINES}
     for name, path in paths.items():
         fit_word_baseline(genome, data, path, KmerConfig(), only_gc=name == "gc", seed=seed)
+    evaluate = load("dna_bigbird.pipeline.evaluate:evaluate")
     evaluation = evaluate(genome, trained.output, data, scored, baselines=paths)
     return replace(trained, evaluation=evaluation)

@@ -90,12 +90,11 @@ def token_statistics(
 
     from dna_bigbird.baselines.counted_documents import covering_documents
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
-    from dna_bigbird.datasets.same_genome import check_store_genome
     from dna_bigbird.datasets.token_statistics import describe_tokens
     from dna_bigbird.datasets.token_store import TokenStore
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.repeats import repeat_classes
-    from dna_bigbird.pipeline.store_checks import check_tokenizer, verify_stores
+    from dna_bigbird.pipeline.store_checks import check_store_genome, check_tokenizer, verify_stores
     from dna_bigbird.writing import atomic_path
 
     tokens, bpe, reference = TokenStore(store), DnaTokenizer.from_file(tokenizer), Genome(genome)

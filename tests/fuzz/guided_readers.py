@@ -25,7 +25,6 @@ from dna_bigbird.datasets.characters import CharacterSplit
 from dna_bigbird.datasets.peak_sheet import read_sheet
 from dna_bigbird.datasets.sequence_files import SequenceColumns, SequenceFile
 from dna_bigbird.datasets.text import registry
-from dna_bigbird.datasets.text.description import load
 from dna_bigbird.datasets.text.documents import read_documents
 from dna_bigbird.datasets.text.hotpotqa_questions import read_hotpotqa
 from dna_bigbird.datasets.text.natural_questions_pages import read_natural_questions
@@ -44,6 +43,7 @@ from dna_bigbird.genome.sites import FORMATS, read_sites
 from dna_bigbird.genome.variants import allele_kind, open_vcf
 from dna_bigbird.inputs.configs.run_config import read_config
 from dna_bigbird.inputs.specs import read_spec
+from dna_bigbird.lazy_names import load
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
 from dna_bigbird.suites.tables import read_table

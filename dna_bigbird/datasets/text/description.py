@@ -3,12 +3,12 @@
 `registry` reads them; command line, workflow, report and demo know a task only through this.
 """
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from dna_bigbird.datasets.text.published import PublishedTable
+from dna_bigbird.lazy_names import load
 
 WriteSynthetic = Callable[[int, int], dict[str, bytes]]
 """(seed, training examples) to file contents by their path below the folder of all synthetic text."""
@@ -85,9 +85,3 @@ class TaskDescription:
             seed: Of the weights.
         """
         return load(self.model)(config=encoder, head=head, num_labels=num_labels, seed=seed)
-
-
-def load(reference: str) -> Any:
-    """Return what 'module:name' refers to."""
-    module, name = reference.split(":")
-    return getattr(importlib.import_module(module), name)

@@ -1,4 +1,4 @@
-"""All text tasks: the modules of this folder that define a `TASK`."""
+"""All text tasks: the modules of one folder that define a `TASK`."""
 
 import functools
 import importlib
@@ -6,17 +6,17 @@ import pkgutil
 import re
 from pathlib import Path
 
-from dna_bigbird.datasets import text
 from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.datasets.text.published import PublishedTable, joined
 from dna_bigbird.errors import InputError
 
+FOLDER = "dna_bigbird.datasets.text"
 DEFINES_TASK = re.compile(r"^TASK\b.*=", re.MULTILINE)
 
 
 def tasks() -> dict[str, TaskDescription]:
     """Return all text tasks by name."""
-    return {task.name: task for task in _by_module(tuple(text.__path__)).values()}
+    return {task.name: task for task in _by_module(FOLDER).values()}
 
 
 def describe(name: str) -> TaskDescription:
@@ -54,18 +54,18 @@ def task_of_library_class(name: str) -> TaskDescription:
 def module_of(name: str) -> str:
     """Return the module of a task, which `tasks.text` has under the same name."""
     describe(name)
-    modules = _by_module(tuple(text.__path__))
+    modules = _by_module(FOLDER)
     return next(module for module, task in modules.items() if task.name == name)
 
 
 @functools.cache
-def _by_module(folders: tuple[str, ...]) -> dict[str, TaskDescription]:
+def _by_module(folder: str) -> dict[str, TaskDescription]:
     # Reading the source first leaves out the modules that no task needs.
     names = [
         module.name
-        for module in pkgutil.iter_modules(folders)
+        for module in pkgutil.iter_modules(importlib.import_module(folder).__path__)
         if DEFINES_TASK.search(
             Path(module.module_finder.path, f"{module.name}.py").read_text(encoding="utf-8")
         )
     ]
-    return {name: importlib.import_module(f"{text.__name__}.{name}").TASK for name in names}
+    return {name: importlib.import_module(f"{folder}.{name}").TASK for name in names}

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from dna_bigbird.datasets.text.description import load
 from dna_bigbird.datasets.text.registry import synthetic_text
 from dna_bigbird.demo.text import classes, questions, summaries
 from dna_bigbird.demo.text.words import TOPICS, drawing, json_lines, prose
+from dna_bigbird.lazy_names import load
 from dna_bigbird.result_folders import MADE_TEXT, atomic_directory
 
 

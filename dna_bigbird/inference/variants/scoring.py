@@ -8,13 +8,14 @@ reference, `run.py` keeps the scores in order (in memory, on disk, or straight t
 
 from typing import Literal
 
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.choices import checked
 from dna_bigbird.errors import InputError, note
 from dna_bigbird.inference.compute import Compute, ComputeOptions, exact
 from dna_bigbird.inference.results import VariantScores, VariantSummary, ZeroShotScores
 from dna_bigbird.paths import GenomeFile, InputFile, OutputFile, StreamFile
 from dna_bigbird.settings import Positive
-from dna_bigbird.shared_options import BothStrands, Labels, ModelBundles, Progress, Resume
+from dna_bigbird.shared_options import BothStrands, Labels, Progress, Resume
 
 
 @checked(rest=Compute)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.datasets.text import registry
-from dna_bigbird.datasets.text.description import load
 from dna_bigbird.datasets.text.published import NONE, Column, PublishedTable, joined
 from dna_bigbird.errors import InputError
+from dna_bigbird.lazy_names import load
 from dna_bigbird.tasks.text.lookup import task_class
 
 ROOT = Path(__file__).parents[3]
