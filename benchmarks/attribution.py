@@ -21,10 +21,10 @@ import numpy as np
 from scipy.stats import pearsonr
 from sklearn.metrics import roc_auc_score
 
+from dna_bigbird import attribute
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.inference import attribute
 from dna_bigbird.inference.attribution.attributor import Attributor
 from dna_bigbird.inference.compute import Compute, exact
 from dna_bigbird.inference.predictor import Predictor

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from dna_bigbird import load_bundle
 from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.datasets.hidden_sentence_examples import (
     HiddenSentenceExamples,
@@ -24,7 +25,6 @@ from dna_bigbird.datasets.hidden_sentence_examples import (
 from dna_bigbird.datasets.pretraining_examples import PretrainExamples
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
-from dna_bigbird.inference import load_bundle
 from dna_bigbird.models.cpc import HiddenSentences
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.tasks.objective_config import CpcConfig

@@ -20,6 +20,7 @@ import torch
 from etc_hidden_sentences import REPLICATES, right
 from numpy.typing import NDArray
 
+from dna_bigbird import load_bundle
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.corpus.hidden_sentences import ends_of_sentences, sentences_of_text
 from dna_bigbird.corpus.whole_words import TextMaskingConfig
@@ -27,7 +28,6 @@ from dna_bigbird.datasets.batches import pad_right, padding_of
 from dna_bigbird.datasets.text.masked import MaskedTextExamples
 from dna_bigbird.datasets.text.store import text_store
 from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
-from dna_bigbird.inference import load_bundle
 from dna_bigbird.models.cpc import HiddenSentences
 from dna_bigbird.models.pretraining_model import PretrainingModel
 

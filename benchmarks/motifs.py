@@ -22,11 +22,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from dna_bigbird import attribute
 from dna_bigbird.cli.main import main as main_of_commands
 from dna_bigbird.datasets.checked_hdf5 import DATASETS, HEADER, TEXTS, Digests, write_checksums
 from dna_bigbird.demo.motifs import load_motifs
 from dna_bigbird.genome.fasta import Genome
-from dna_bigbird.inference import attribute
 from dna_bigbird.pipeline.motif_discovery.naming import Database, match_all, read_database
 from dna_bigbird.pipeline.motifs import motifs
 

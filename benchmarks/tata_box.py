@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from timing import header
 
-from dna_bigbird.inference import mutagenesis
+from dna_bigbird import mutagenesis
 from dna_bigbird.pipeline.long_attention.scores import wilson
 
 LENGTH, START_SITE = 300, 249

@@ -33,8 +33,8 @@ class Command:
     argument."""
 
 
-def _command(name: str, about: str, **rest: object) -> Command:
-    return Command(f"dna_bigbird.pipeline.{name}:{name}", about, **rest)
+def _command(module: str, about: str, **rest: object) -> Command:
+    return Command(f"{module}:{module.rpartition('.')[2]}", about, **rest)
 
 
 def _text(name: str, about: str, **rest: object) -> Command:
@@ -49,73 +49,73 @@ _GENOME = {"genome": "fasta"}
 
 COMMANDS = {
     "init": _command(
-        "init", "write a folder in which the workflow runs with the installed package", positional=("folder",)
+        "dna_bigbird.pipeline.init", "write a folder in which the workflow runs with the installed package", positional=("folder",)
     ),
-    "demo-data": _command("demo_data", "write the semi-synthetic demo: real hg19 background, planted truth"),
-    "fetch": _command("fetch", "download one input named in data_specs/, or take a local copy, and verify it"),
-    "genome": _command("genome", "check and join FASTA files into one indexed reference"),
-    "documents": _command("draw_documents", "draw documents from a genome as coordinates"),
-    "train-tokenizer": _command("train_tokenizer", "learn a DNA BPE vocabulary from documents"),
-    "tokenize": _command("tokenize", "turn documents into a token store"),
+    "demo-data": _command("dna_bigbird.pipeline.demo_data", "write the semi-synthetic demo: real hg19 background, planted truth"),
+    "fetch": _command("dna_bigbird.pipeline.fetch", "download one input named in data_specs/, or take a local copy, and verify it"),
+    "genome": _command("dna_bigbird.pipeline.genome", "check and join FASTA files into one indexed reference"),
+    "documents": _command("dna_bigbird.pipeline.draw_documents", "draw documents from a genome as coordinates"),
+    "train-tokenizer": _command("dna_bigbird.pipeline.train_tokenizer", "learn a DNA BPE vocabulary from documents"),
+    "tokenize": _command("dna_bigbird.pipeline.tokenize", "turn documents into a token store"),
     "token-statistics": _command(
-        "token_statistics",
+        "dna_bigbird.pipeline.token_statistics",
         "measure base pairs per token, per chromosome and repeat class",
         aliases={"documents": "max_documents"},
     ),
-    "pretrain": _command("pretrain", "pretrain BigBird with masked tokens and next-sentence prediction", **_WITH_PROGRESS),
-    "train-characters": _command("train_characters", "train Longformer's character model on text or single bases, in phases"),
-    "evaluate-characters": _command("evaluate_characters", "score a character model by overlapping windows, next to counts", **_WITH_PROGRESS),
-    "evaluate-lm": _command("evaluate_lm", "score a pretrained model on held-out documents, next to n-gram baselines", **_WITH_PROGRESS),
-    "compare-lm": _command("compare_lm", "compare pretrained models, as the paper's tables do"),
+    "pretrain": _command("dna_bigbird.pipeline.pretrain", "pretrain BigBird with masked tokens and next-sentence prediction", **_WITH_PROGRESS),
+    "train-characters": _command("dna_bigbird.pipeline.train_characters", "train Longformer's character model on text or single bases, in phases"),
+    "evaluate-characters": _command("dna_bigbird.pipeline.evaluate_characters", "score a character model by overlapping windows, next to counts", **_WITH_PROGRESS),
+    "evaluate-lm": _command("dna_bigbird.pipeline.evaluate_lm", "score a pretrained model on held-out documents, next to n-gram baselines", **_WITH_PROGRESS),
+    "compare-lm": _command("dna_bigbird.pipeline.compare_lm", "compare pretrained models, as the paper's tables do"),
     "lift-over": _command(
-        "lift_over",
+        "dna_bigbird.pipeline.lift_over",
         "move start sites to another assembly with a chain file",
         aliases={"format": "site_format"},
     ),
     "promoter-sequences": _command(
-        "promoter_sequences",
+        "dna_bigbird.pipeline.promoter_sequences",
         "make small chromosomes of promoters that come without coordinates",
         aliases={"fasta": "output", "sites": "output_sites"},
     ),
     "promoter-set": _command(
-        "promoter_set",
+        "dna_bigbird.pipeline.promoter_set",
         "build promoters and negatives with their splits",
         aliases={"format": "site_format"},
     ),
-    "chromatin-set": _command("chromatin_set", "build 200-bp bins with one label per peak file"),
+    "chromatin-set": _command("dna_bigbird.pipeline.chromatin_set", "build 200-bp bins with one label per peak file"),
     "deepsea-set": _command(
-        "deepsea_set",
+        "dna_bigbird.pipeline.deepsea_set",
         "build windows of any length from the published DeepSEA bundle",
         aliases={"coordinates": "row_coordinates", "labels": "label_names"},
     ),
-    "sequence-set": _command("sequence_set", "make a labelled set of sequences and labels in tables, FASTA or BED files"),
+    "sequence-set": _command("dna_bigbird.pipeline.sequence_set", "make a labelled set of sequences and labels in tables, FASTA or BED files"),
     "leakage": _command(
-        "leakage",
+        "dna_bigbird.pipeline.leakage",
         "list bases and near-identical sequences that the splits of a set share",
         defaults={"data": REQUIRED, "output": REQUIRED},
     ),
     "baseline": _command(
-        "baseline",
+        "dna_bigbird.pipeline.baseline",
         "fit a baseline (word counts, GC or a published network) on a labelled set",
         aliases={"kind": "method"},
         defaults={"data": REQUIRED, "output": REQUIRED},
         **_WITH_PROGRESS,
     ),
     "finetune": _command(
-        "finetune",
+        "dna_bigbird.pipeline.finetune",
         "fine-tune a pretrained model on a labelled set",
         defaults={"data": REQUIRED, "output": REQUIRED},
         **_WITH_PROGRESS,
     ),
-    "ensemble": _command("ensemble", "join independently trained models into one that gives their mean"),
+    "ensemble": _command("dna_bigbird.pipeline.ensemble", "join independently trained models into one that gives their mean"),
     "evaluate": _command(
-        "evaluate",
+        "dna_bigbird.pipeline.evaluate",
         "score a fine-tuned model on the held-out rows, next to its baselines",
         defaults={"model": REQUIRED, "data": REQUIRED, "output": REQUIRED},
         **_WITH_PROGRESS,
     ),
-    "compare-seeds": _command("compare_seeds", "average the scores of trainings with several seeds, next to baselines"),
-    "compare-heads": _command("compare_heads", "compare promoter or chromatin models with each other and with published ones"),
+    "compare-seeds": _command("dna_bigbird.pipeline.compare_seeds", "average the scores of trainings with several seeds, next to baselines"),
+    "compare-heads": _command("dna_bigbird.pipeline.compare_heads", "compare promoter or chromatin models with each other and with published ones"),
     "predict": Command(
         "dna_bigbird.inference.predicting:predict",
         "probabilities for every window of a FASTA file",
@@ -156,41 +156,41 @@ COMMANDS = {
         second_names=_GENOME,
     ),
     "motifs": _command(
-        "motifs", "search the files of attribute for motifs, and name them by known matrices", **_WITH_PROGRESS
+        "dna_bigbird.pipeline.motifs", "search the files of attribute for motifs, and name them by known matrices", **_WITH_PROGRESS
     ),
     "marginalise": _command(
-        "marginalise", "insert motifs into shuffled sequences: what they change, alone and by distance"
+        "dna_bigbird.pipeline.marginalise", "insert motifs into shuffled sequences: what they change, alone and by distance"
     ),
-    "view": _command("view", "write a page with a genome browser: regions with their tracks, without a network"),
-    "rank-variants": _command("rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
+    "view": _command("dna_bigbird.pipeline.view", "write a page with a genome browser: regions with their tracks, without a network"),
+    "rank-variants": _command("dna_bigbird.pipeline.rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(
-        "info",
+        "dna_bigbird.pipeline.info",
         "describe a model bundle, a token store or a labelled set",
         positional=("path",),
         defaults={"path": None},
     ),
     "plot-attention": _command(
-        "plot_attention",
+        "dna_bigbird.pipeline.plot_attention",
         "draw which blocks attend to which, as text or as a picture",
         aliases={
             "bundle": "model", "training": "in_training", "layer": "layers", "head": "heads",
         },
     ),
     "compare-attention": _command(
-        "compare_attention",
+        "dna_bigbird.pipeline.compare_attention",
         "compare full attention, BigBird, BigBird-ETC, Longformer and Performer: what they read, cost and learn",
         **_WITH_PROGRESS,
     ),
-    "convert": _command("convert", "read and write models of the Hugging Face library; lengthen a model's context"),
-    "plan": _command("plan", "print what a run of the workflow would make: rows, expected minutes and memory"),
-    "report": _command("report", "write the HTML report of a workflow run"),
-    "clear-lock": _command("clear_lock", "remove a stale Snakemake lock after proof that its process is dead"),
+    "convert": _command("dna_bigbird.pipeline.convert", "read and write models of the Hugging Face library; lengthen a model's context"),
+    "plan": _command("dna_bigbird.pipeline.plan", "print what a run of the workflow would make: rows, expected minutes and memory"),
+    "report": _command("dna_bigbird.pipeline.report", "write the HTML report of a workflow run"),
+    "clear-lock": _command("dna_bigbird.pipeline.clear_lock", "remove a stale Snakemake lock after proof that its process is dead"),
     "completion": Command(
         "dna_bigbird.cli.completion:completion",
         "let bash, zsh or tcsh complete commands, options and files",
         positional=("shell",),
     ),
-    "doctor": _command("doctor", "report what works on this machine and what is slow; build the native CPU kernel"),
+    "doctor": _command("dna_bigbird.pipeline.doctor", "report what works on this machine and what is slow; build the native CPU kernel"),
 }  # fmt: skip
 """In the order in which the workflow runs them."""
 
@@ -261,7 +261,7 @@ BENCH = {
 
 
 def _theory(name: str, about: str, **rest: object) -> Command:
-    return Command(f"dna_bigbird.pipeline.theory.{name}:{name}", about, **rest)
+    return _command(f"dna_bigbird.pipeline.theory.{name}", about, **rest)
 
 
 THEORY = {

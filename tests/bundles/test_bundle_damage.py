@@ -10,10 +10,10 @@ import pytest
 import safetensors.torch
 import torch
 
+from dna_bigbird import load_bundle
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.corpus.tokenizer import TokenizerConfig, train_tokenizer
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference import load_bundle
 
 
 @pytest.fixture

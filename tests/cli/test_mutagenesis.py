@@ -5,8 +5,8 @@ import csv
 import numpy as np
 import pytest
 
+from dna_bigbird import mutagenesis, predict, score_variants
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import mutagenesis, predict, score_variants
 from tests.tiny_bundle import draw_dna, write_tiny_bundle
 
 

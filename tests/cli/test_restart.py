@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import load_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import load_bundle
 from dna_bigbird.tasks.checkpoint_files import read_checkpoint
 from dna_bigbird.tasks.history import WINDOWS
 from dna_bigbird.tasks.run_folder import list_checkpoints

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dna_bigbird.inference import load_bundle
+from dna_bigbird import load_bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 from tests.fuzz.harness import EXACT, bounded, many, run, run_to_file

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from dna_bigbird import load_bundle
 from dna_bigbird.corpus.dna_json import tokenizer_json
-from dna_bigbird.inference import load_bundle
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
+from dna_bigbird import embed
 from dna_bigbird.errors import MissingExtraError
-from dna_bigbird.inference import embed
 
 
 @pytest.fixture(scope="module")

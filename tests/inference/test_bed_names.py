@@ -7,8 +7,9 @@ import h5py
 import numpy as np
 import pytest
 
+from dna_bigbird import embed, predict
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import embed, predict, prediction_run
+from dna_bigbird.inference import prediction_run
 from dna_bigbird.inference.spool import spool_path
 
 NAMES = ["peak 1", 'say "hi", twice', ".", "peak 1", "γ"]

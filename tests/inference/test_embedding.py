@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import embed, load_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError, Interrupted
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference import embed, embedding_run, load_bundle
+from dna_bigbird.inference import embedding_run
 from dna_bigbird.inference.embedder import Embedder, layer_number
 
 CLOSE = {"rtol": 0, "atol": 2e-5}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import embed, load_bundle, predict, score_variants
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import embed, load_bundle, predict, score_variants
 from tests.tiny_bundle import OWN_ENCODER, draw_dna, write_rotary_bundle
 
 FLOAT32 = {"precision": "32-true"}

@@ -8,9 +8,10 @@ import numpy as np
 import pyBigWig
 import pytest
 
+from dna_bigbird import load_bundle, predict
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.errors import InputError, Interrupted, OutputError
-from dna_bigbird.inference import load_bundle, predict, prediction_run
+from dna_bigbird.inference import prediction_run
 from dna_bigbird.inference.spool import spool_path
 
 LABELS = ["CTCF", "DNase"]

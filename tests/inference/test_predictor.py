@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import load_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference import load_bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 

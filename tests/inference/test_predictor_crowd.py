@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
+from dna_bigbird import load_bundle
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.network import build_model
 from dna_bigbird.errors import InputError
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference import load_bundle
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.inference.windows.tiling import Window

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird import limits
+from dna_bigbird import limits, load_bundle
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference import load_bundle, predictor
+from dna_bigbird.inference import predictor
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.engine import batches_of, choose_device, set_backend, token_budget
 from dna_bigbird.inference.predictor import Predictor

@@ -2,8 +2,8 @@
 
 import pytest
 
+from dna_bigbird import embed, mutagenesis, predict, score_variants
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference import embed, mutagenesis, predict, score_variants
 
 pd = pytest.importorskip("pandas")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import embed, load_bundle
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference import embed, load_bundle
 from dna_bigbird.inference.predicting import predict
 from dna_bigbird.inference.variants.scoring import score_variants
 from tests.tiny_bundle import write_tiny_bundle

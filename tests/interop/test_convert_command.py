@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import load_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import load_bundle
 from dna_bigbird.result_folders import RECORD
 from tests.tiny_bundle import write_rotary_bundle
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import embed, load_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import embed, load_bundle
 
 
 @pytest.fixture(scope="module")

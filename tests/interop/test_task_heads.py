@@ -5,9 +5,9 @@ import json
 import pytest
 import torch
 
+from dna_bigbird import load_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference import load_bundle
 from dna_bigbird.interop import read_huggingface
 from tests.interop.edited import edited
 from tests.text_vocabulary import tiny_text_tokenizer

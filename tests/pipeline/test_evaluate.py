@@ -10,6 +10,7 @@ import pytest
 import torch
 from sklearn import metrics as sk
 
+from dna_bigbird import load_bundle
 from dna_bigbird.bundles.ensemble import join_bundles
 from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
@@ -18,7 +19,6 @@ from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_label
 from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
 from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.inference import load_bundle
 
 ROWS, STEP_BP = 90, 1000
 

@@ -6,11 +6,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from dna_bigbird import predict
 from dna_bigbird.errors import InputError, OutputError
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.meme_text import meme_text
 from dna_bigbird.genome.motif_files import MotifMatrix
-from dna_bigbird.inference import predict
 from dna_bigbird.pipeline.marginalise import marginalise, site_of
 from dna_bigbird.pipeline.motif_discovery.insertion import (
     draw_backgrounds,

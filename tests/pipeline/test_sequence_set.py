@@ -7,11 +7,11 @@ import h5py
 import numpy as np
 import pytest
 
+from dna_bigbird import load_bundle
 from dna_bigbird.bundles.ensemble import join_bundles
 from dna_bigbird.cli.main import main
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
-from dna_bigbird.inference import load_bundle
 
 MOTIFS = {"tata": "TATAAATAAG", "gc": "GGGCGGGGCC", "ebox": "CACGTGACCA"}
 SHORT = (

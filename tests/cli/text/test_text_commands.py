@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import load_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import load_bundle
 from dna_bigbird.inference.engine import Engine
 from dna_bigbird.tasks.text.module import TextModule
 from tests.text_bundle import write_text_bundle

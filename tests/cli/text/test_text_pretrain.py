@@ -8,9 +8,9 @@ import pytest
 import sentencepiece
 import torch
 
+from dna_bigbird import load_bundle
 from dna_bigbird.cli.main import build_parser, main
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.inference import load_bundle
 
 WORDS = [
     "sun",

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from dna_bigbird import load_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import load_bundle
 from tests.text_bundle import write_text_bundle
 from tests.text_starts import STARTS, write_starts
 

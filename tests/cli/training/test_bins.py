@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import embed, load_bundle, predict
 from dna_bigbird.datasets.bin_groups import BinGroups
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.inference import embed, load_bundle, predict, predictor
+from dna_bigbird.inference import predictor
 from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.pipeline import label_training
 from tests.tasks.test_fit import KillAt

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dna_bigbird import load_bundle
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.inference import load_bundle
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.etc_encoder import EtcEncoder

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import load_bundle
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
-from dna_bigbird.inference import load_bundle
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.pipeline.encoder_source import open_source
 from tests.toy_project import FINETUNE, PRETRAIN, refused, run

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird import load_bundle
 from dna_bigbird.attention.favor_projection import draw_projection
-from dna_bigbird.inference import load_bundle
 from dna_bigbird.models.longformer_config import LongformerConfig
 from dna_bigbird.models.performer_config import PerformerConfig
 from tests.toy_project import FINETUNE, PRETRAIN, bytes_of, refused, run

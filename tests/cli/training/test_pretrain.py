@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dna_bigbird import load_bundle
 from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.errors import InputError
-from dna_bigbird.inference import load_bundle
 from tests.toy_project import FINETUNE, PRETRAIN, bytes_of, refused, run
 from tests.unprivileged import permissions_count
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dna_bigbird.inference import load_bundle
+from dna_bigbird import load_bundle
 from dna_bigbird.models.lifting import lifted
 from dna_bigbird.pipeline.descriptions import describe_bundle
 from tests.text_bundle import write_text_bundle

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.inference import load_bundle
+from dna_bigbird import load_bundle
 from tests.toy_project import FINETUNE, PRETRAIN, refused, run
 
 OWN = (

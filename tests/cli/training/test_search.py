@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
+from dna_bigbird import load_bundle
 from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.evaluation.binary import auroc
-from dna_bigbird.inference import load_bundle
 from tests.toy_project import FINETUNE, refused, run
 
 FEW = FINETUNE.replace(

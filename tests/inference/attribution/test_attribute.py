@@ -8,10 +8,10 @@ import numpy as np
 import pyBigWig
 import pytest
 
+from dna_bigbird import attribute, predict
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.errors import InputError, Interrupted
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.inference import attribute, predict
 from dna_bigbird.inference.attribution import run
 from dna_bigbird.inference.attribution.attributor import Attributor
 from dna_bigbird.inference.compute import Compute

@@ -5,8 +5,9 @@ import io
 import numpy as np
 import pytest
 
+from dna_bigbird import embed, predict
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import embed, predict, prediction_run
+from dna_bigbird.inference import prediction_run
 from dna_bigbird.inference.windows.record_notes import RecordNotes
 from dna_bigbird.inference.windows.tiling import window_starts
 

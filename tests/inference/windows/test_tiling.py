@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dna_bigbird.inference import embed, mutagenesis, predict, score_variants
+from dna_bigbird import embed, mutagenesis, predict, score_variants
 from dna_bigbird.inference.windows.tiling import num_windows, tile, window_starts, windows_of
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from dna_bigbird import embed
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.evaluation.task_results import TaskResult
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference import embed
 from dna_bigbird.inference.compute import Compute
 from dna_bigbird.inference.embedder import Embedder
 from dna_bigbird.inference.variants.scoring import score_variants
