@@ -66,7 +66,7 @@ def test_a_stub_has_the_public_names(stub):
 
 def test_the_package_has_types():
     assert (PACKAGE / "py.typed").is_file()
-    assert len(STUBS) == 3
+    assert len(STUBS) == 2
 
 
 def test_text_has_the_functions_of_its_commands():
