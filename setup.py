@@ -9,7 +9,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 FOLDERS = ("workflow", "config", "data_specs")
-"""dna_bigbird/resources.py finds them, in a checkout and in an installed package."""
+"""dna_bigbird/core/resources.py finds them, in a checkout and in an installed package."""
 FILES = ("environment.yml",)
 """What the rules of the workflow read above their folder."""
 PICTURE = re.compile(r"!\[[^\]]*\]\((?!https?:)[^)]*\)\n+\*[^*]*\*\n+")

@@ -25,10 +25,10 @@ from dna_bigbird import attribute
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.inference.attribution.attributor import Attributor
-from dna_bigbird.inference.compute import Compute, exact
-from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.substitutions import substitute
+from dna_bigbird.prediction.attribution.attributor import Attributor
+from dna_bigbird.prediction.compute import Compute, exact
+from dna_bigbird.prediction.predictor import Predictor
+from dna_bigbird.prediction.substitutions import substitute
 
 FACTORS = ("SP1", "NRF1", "NFYA", "GABPA", "YY1", "TBP", "CTCF", "REST", "JUN", "CEBPB", "TEAD1")
 """Labels that follow from the sites of one matrix."""

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from dna_bigbird.baselines.kmer_baseline import fitted_words
 from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.cli.main import main as dna_bigbird
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.evaluation.binary import auroc
 from dna_bigbird.genome import Genome
-from dna_bigbird.pipeline.word_baseline import fitted_words
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.metrics.binary import auroc
 
 CELLS = ("GM12878", "HeLa-S3", "K562")
 SPLIT = ("--split.test=[chr22:19500001-20000000]", "--split.validation=[chr22:20000001-20500000]")

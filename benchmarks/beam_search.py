@@ -20,7 +20,7 @@ from options import add_common, add_cpu_time, lengths, names, start
 from timing import Case, header, interleaved, load, ratio, spread
 from torch import nn
 
-from dna_bigbird.interop.summarizers import summarizer_folder
+from dna_bigbird.bundles.huggingface.summarizers import summarizer_folder
 from dna_bigbird.models.beam_search import beam_search
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer

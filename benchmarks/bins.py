@@ -17,12 +17,12 @@ import itertools
 
 from timed_heads import TimedHeads, parse, with_interval
 
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import read_scores
-from dna_bigbird.evaluation.label_areas import label_areas
-from dna_bigbird.evaluation.label_summary import compare
-from dna_bigbird.pipeline.held_out import HeldOut
-from dna_bigbird.tasks.label_config import LabelHeadConfig
+from dna_bigbird.evaluation.test_scores import HeldOut
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import read_scores
+from dna_bigbird.metrics.label_areas import label_areas
+from dna_bigbird.metrics.label_summary import compare
+from dna_bigbird.training.label_config import LabelHeadConfig
 
 RECIPE = {
     "batch_size": 16,

@@ -23,18 +23,18 @@ from bundled_scores import PromoterRows, Scorer, mean_of, named, scan
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import BUNDLED, ENCODER
-from dna_bigbird.bundles.sequences_read import SEQUENCES
+from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.cli.main import main as dna_bigbird
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.splits import SPLITS
-from dna_bigbird.evaluation.label_areas import choose_thresholds
-from dna_bigbird.evaluation.label_summary import compare
-from dna_bigbird.evaluation.rounding import rounded
+from dna_bigbird.core.result_folders import MODEL, atomic_directory
+from dna_bigbird.core.rounding import rounded
+from dna_bigbird.core.writing import json_text
 from dna_bigbird.genome import Genome
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.result_folders import MODEL, atomic_directory
-from dna_bigbird.writing import json_text
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.splits import SPLITS
+from dna_bigbird.metrics.label_areas import choose_thresholds
+from dna_bigbird.metrics.label_summary import compare
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.predictor import Predictor
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 RECIPE = CHECKOUT / "config" / "bundled-promoter.yaml"

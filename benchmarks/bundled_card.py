@@ -1,7 +1,7 @@
 """The card of the bundled promoter model; its numbers are those of metrics.json."""
 
 from dna_bigbird.bundles.card import model_card
-from dna_bigbird.datasets.splits import SPLITS
+from dna_bigbird.labelled.splits import SPLITS
 
 PARTS = {
     "random_base": ("random_base", False),

@@ -23,11 +23,11 @@ from dna_bigbird.bundles.bundle import WEIGHTS, Bundle, load_bundle
 from dna_bigbird.bundles.bundled import BUNDLED
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.save import save_bundle
-from dna_bigbird.bundles.sequences_read import SEQUENCES
-from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.bundles.seen_sequences import SEQUENCES
+from dna_bigbird.core.result_folders import MODEL, atomic_directory
 from dna_bigbird.genome import Genome
-from dna_bigbird.pipeline.read_regions import hashes_read, read_in_fine_tuning
-from dna_bigbird.result_folders import MODEL, atomic_directory
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.training.seen_regions import hashes_read, read_in_fine_tuning
 
 
 def with_hashes(config: BundleConfig, labelled: LabelledSet, count: int) -> BundleConfig:

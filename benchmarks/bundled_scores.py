@@ -13,16 +13,16 @@ from bundled_card import PARTS
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig
-from dna_bigbird.datasets.blocks import block_units
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.leakage import find_leaks, rows_of_set
-from dna_bigbird.datasets.scores import read_scores
-from dna_bigbird.datasets.splits import SPLITS
-from dna_bigbird.evaluation.bootstrap import draw_units
-from dna_bigbird.evaluation.sources import Source, score_source
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.genome.sites import read_sites
-from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.genome.sites.reading import read_sites
+from dna_bigbird.labelled.blocks import block_units
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import read_scores
+from dna_bigbird.labelled.shared_rows import find_leaks, rows_of_set
+from dna_bigbird.labelled.splits import SPLITS
+from dna_bigbird.metrics.bootstrap import draw_units
+from dna_bigbird.metrics.sources import Source, score_source
+from dna_bigbird.prediction.predictor import Predictor
 
 KEPT = ("auroc", "auroc_low", "auroc_high", "f1", "f1_low", "f1_high", "mcc", "threshold")
 Scorer = Callable[[np.ndarray], np.ndarray]

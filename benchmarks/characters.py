@@ -24,15 +24,15 @@ import torch
 import yaml
 
 from dna_bigbird.bundles.character_model import load_character_model
-from dna_bigbird.datasets.characters import CharacterSplit
+from dna_bigbird.corpus.characters import CharacterSplit
+from dna_bigbird.evaluation.character_scores import score_characters
+from dna_bigbird.evaluation.evaluate_characters import evaluate_characters
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.models.character_config import CharacterConfig
-from dna_bigbird.pipeline.character_files import read_parts
-from dna_bigbird.pipeline.character_results import predictor_rows
-from dna_bigbird.pipeline.evaluate_characters import evaluate_characters
-from dna_bigbird.pipeline.train_characters import train_characters
-from dna_bigbird.tasks.character_config import StagedTraining
-from dna_bigbird.tasks.character_scores import score_characters
+from dna_bigbird.training.character_config import StagedTraining
+from dna_bigbird.training.character_files import read_parts
+from dna_bigbird.training.character_results import predictor_rows
+from dna_bigbird.training.train_characters import train_characters
 
 ROOT = Path(__file__).parents[1]
 RECIPE = ROOT / "config/text/characters-tiny.yaml"

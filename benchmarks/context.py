@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import yaml
 
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import read_scores
-from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
-from dna_bigbird.evaluation.label_areas import LabelAreas, label_areas
+from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome import Genome
-from dna_bigbird.writing import atomic_path
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import read_scores
+from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
+from dna_bigbird.metrics.label_areas import LabelAreas, label_areas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,7 +177,7 @@ def table(steps: Steps, windows: list[int]) -> list[dict]:
 
 def draw(rows: list[dict], path: Path) -> None:
     """Draw AUROC over context length, one line per label; distant labels solid, controls dashed."""
-    from dna_bigbird.figures import style as house
+    from dna_bigbird.core.figures import style as house
 
     labels = list(dict.fromkeys(row["label"] for row in rows))
     colours = [house.MODEL, house.KMER, house.GREY, house.GREEN, house.PURPLE, house.SKY]

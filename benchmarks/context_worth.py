@@ -19,16 +19,16 @@ import numpy as np
 from paired import parser_of, report, stratified_rows
 
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.masking import PAPER
-from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline import language_inputs
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.language_baselines import MaskedBaselines
-from dna_bigbird.tasks.language_scores import score_examples
-from dna_bigbird.tasks.language_strata import spread_costs
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.evaluation import language_inputs
+from dna_bigbird.evaluation.language_baselines import MaskedBaselines
+from dna_bigbird.evaluation.language_scores import score_examples
+from dna_bigbird.evaluation.language_strata import spread_costs
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.pretraining_task import PretrainingTask
 
 SPECIAL = 3
 """Special tokens of an example: [CLS] A [SEP] B [SEP]."""

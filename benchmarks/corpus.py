@@ -20,16 +20,16 @@ import targets
 import torch
 from timing import MIN_ROUNDS, Case, Spread, header, interleaved, ratio, spread
 
+from dna_bigbird.corpus import token_parts, token_store_writer
 from dna_bigbird.corpus.document_file import read_documents, write_documents
 from dna_bigbird.corpus.document_genome import genome_lines
 from dna_bigbird.corpus.documents import DocumentConfig, draw_documents, find_stretches
 from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.datasets import token_parts, token_store_writer
-from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.datasets.streams import pretraining_data
-from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.genome import Genome
+from dna_bigbird.training.data_modules import pretraining_data
 
 LINE_BP, BATCH, TOKENS = 60, 4, 4096
 WARM_PARTS = 4

@@ -16,9 +16,9 @@ import numpy as np
 from dna_bigbird.baselines.base_mixture import BaseMixtureCausal
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
 from dna_bigbird.baselines.base_two_sided import APART_BP, BaseMixtureTwoSided
-from dna_bigbird.evaluation.language import interval
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.interval import parse_region
+from dna_bigbird.metrics.language import interval
 
 PIECE_BP, DOCUMENT_BP = 10_000, 20_000
 COLUMNS = "predictor\tbits_per_base\tlow\thigh\tn_bases\tprocessor_s"

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from dna_bigbird.pipeline.long_attention.batches import source_of
-from dna_bigbird.pipeline.long_attention.scores import score
-from dna_bigbird.pipeline.long_attention.small_models import SmallModel
-from dna_bigbird.pipeline.long_attention.training import Training
+from dna_bigbird.evaluation.long_attention.batches import source_of
+from dna_bigbird.evaluation.long_attention.scores import score
+from dna_bigbird.evaluation.long_attention.small_models import SmallModel
+from dna_bigbird.evaluation.long_attention.training import Training
 
 TOKENS, TEST_SEQUENCES = 3072, 150
 ARMS: dict[str, tuple[str, dict[str, Any]]] = {

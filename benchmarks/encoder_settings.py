@@ -14,7 +14,7 @@ import time
 import torch
 from timing import MIN_ROUNDS, header, spread
 
-from dna_bigbird.limits import use_threads
+from dna_bigbird.core.limits import use_threads
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.precision import has_bf16_products

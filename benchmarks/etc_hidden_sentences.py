@@ -17,17 +17,17 @@ import numpy as np
 import torch
 
 from dna_bigbird import load_bundle
-from dna_bigbird.corpus.masking import PAPER
-from dna_bigbird.datasets.hidden_sentence_examples import (
+from dna_bigbird.corpus.hidden_sentence_examples import (
     HiddenSentenceExamples,
     collate_hidden_sentences,
 )
-from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
+from dna_bigbird.corpus.masking import PAPER
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
 from dna_bigbird.models.cpc import HiddenSentences
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.objective_config import CpcConfig
+from dna_bigbird.training.objective_config import CpcConfig
 
 WORDS = [w for k in range(1, 5) for w in map("".join, product("ACGT", repeat=k))]
 REPLICATES = 2000

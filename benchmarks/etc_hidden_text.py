@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.corpus.batches import pad_right, padding_of
 from dna_bigbird.corpus.hidden_sentences import ends_of_sentences, sentences_of_text
-from dna_bigbird.corpus.whole_words import TextMaskingConfig
-from dna_bigbird.datasets.batches import pad_right, padding_of
-from dna_bigbird.datasets.text.masked import MaskedTextExamples
-from dna_bigbird.datasets.text.store import text_store
-from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
+from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
 from dna_bigbird.models.cpc import HiddenSentences
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.text.data.masked import MaskedTextExamples
+from dna_bigbird.text.data.store import text_store
+from dna_bigbird.text.whole_words import TextMaskingConfig
 
 # n gaps, N of a group, E hidden size
 LENGTHS = range(5, 65)

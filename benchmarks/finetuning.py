@@ -26,11 +26,11 @@ from options import add_common, add_cpu_time, lengths, names, start
 from timing import Case, Times, header, interleaved, load, ratio, spread
 from torch import Tensor, nn
 
-from dna_bigbird.interop.tensor_names import to_library
+from dna_bigbird.bundles.huggingface.tensor_names import to_library
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.optimisation import build_optimizer
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.optimisation import build_optimizer
 
 STEP, EVALUATION = "step", "evaluation"
 SIZES = {

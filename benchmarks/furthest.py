@@ -22,9 +22,9 @@ import torch
 from torch import Tensor, nn
 
 from dna_bigbird.attention.packing import Packing
+from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import EncoderLayer
-from dna_bigbird.writing import atomic_path
 
 # B batch, N vectors, D dimensions, E hidden size
 
@@ -109,7 +109,7 @@ def score(model: Finder, arm: str, vectors: int, steps: int, seed: int) -> dict:
 
 def picture(rows: Sequence[dict], path: Path) -> None:
     """Draw accuracy by the number of vectors, one line per arm."""
-    from dna_bigbird.figures import style as house
+    from dna_bigbird.core.figures import style as house
 
     looks = [(house.MODEL, "-"), (house.KMER, ":"), (house.KMER, "--"), (house.KMER, "-")]
     with house.style():

@@ -29,7 +29,7 @@ from gpu_rows import Part, Row, run_rows  # noqa: E402
 from gpu_settings import SIZES, Settings  # noqa: E402
 from gpu_table import page  # noqa: E402
 
-from dna_bigbird.writing import atomic_path  # noqa: E402
+from dna_bigbird.core.writing import atomic_path  # noqa: E402
 
 PARTS = {
     "a": ("Exactness: error over the allowed error, at most 1 is good", "gpu_exactness"),

@@ -12,8 +12,8 @@ from gpu_settings import Settings
 from gpu_steps import deterministic, fresh, random_batch
 
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.pretraining_task import PretrainingTask
 
 SHORTER = 0.7
 """Length of the last sequence of a batch, as a share of the others': a second group, with padding."""

@@ -23,15 +23,15 @@ from gpu_steps import (
     step_seconds,
 )
 
-from dna_bigbird.datasets.batches import PretrainingBatch
+from dna_bigbird.corpus.batches import PretrainingBatch
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.flops import training_flops
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks import backend_choice
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.optimisation import build_optimizer
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
-from dna_bigbird.tasks.speed import measured_peak
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training import backend_choice
+from dna_bigbird.training.optimisation import build_optimizer
+from dna_bigbird.training.pretraining_task import PretrainingTask
+from dna_bigbird.training.speed import measured_peak
 
 CONFIG = Path(__file__).resolve().parents[1] / "config/grch37.yaml"
 GPUS, DAY_S = 8, 86400

@@ -18,9 +18,9 @@ from dna_bigbird.bundles.card import model_card
 from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.bundles.metrics import read_metrics
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.result_folders import MODEL, RECORD, ResultFolder, atomic_directory
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.errors import InputError
-from dna_bigbird.result_folders import MODEL, RECORD, ResultFolder, atomic_directory
 
 PIECE_BYTES, MOST_PIECES = 15 * 2**20, 4
 LOG, CARD = "log.tsv", "README.md"

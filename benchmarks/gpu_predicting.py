@@ -15,10 +15,10 @@ from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.predictor import Predictor
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import HeadConfig
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.predictor import Predictor
 
 BASE, BUNDLED = "base model, random weights", "bundled promoter model"
 ROUNDS = 3

@@ -24,7 +24,7 @@ import torch  # noqa: E402
 from gpu_machine import machine  # noqa: E402
 from gpu_pretrain_run import COLUMNS, SAVING_S, STORE_MIB, Run  # noqa: E402
 
-from dna_bigbird.errors import InputError  # noqa: E402
+from dna_bigbird.core.errors import InputError  # noqa: E402
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:

@@ -16,22 +16,22 @@ import torch
 import yaml
 
 from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.datasets.streams import pretraining_data
-from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.pipeline import dna_pretraining as steps
-from dna_bigbird.pipeline.pretraining_reading import PretrainingReading
-from dna_bigbird.pipeline.pretraining_start import DnaStart
-from dna_bigbird.pipeline.trained_bundle import validation_metrics
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.objective import Sums, add_sums, ratios
-from dna_bigbird.tasks.objective_config import ObjectiveConfig
-from dna_bigbird.tasks.optimisation import build_optimizer
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training import dna_pretraining as steps
+from dna_bigbird.training.data_modules import pretraining_data
+from dna_bigbird.training.objective import Sums, add_sums, ratios
+from dna_bigbird.training.objective_config import ObjectiveConfig
+from dna_bigbird.training.optimisation import build_optimizer
+from dna_bigbird.training.pretraining_reading import PretrainingReading
+from dna_bigbird.training.pretraining_start import DnaStart
+from dna_bigbird.training.pretraining_task import PretrainingTask
+from dna_bigbird.training.trained_bundle import validation_metrics
 
 RECIPE = Path(__file__).resolve().parents[1] / "config/grch37-fast.yaml"
 STORE_MIB = 45

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from timing import reason
 
-from dna_bigbird.writing import atomic_path, json_text
+from dna_bigbird.core.writing import atomic_path, json_text
 
 OUT_OF_TIME = "out of time"
 TRIES = 2

@@ -88,7 +88,7 @@ class Settings:
         On a CPU without `native` if its kernel is not built: a row must not build it.
         """
         from dna_bigbird.attention.attend import BACKENDS
-        from dna_bigbird.attention.native.library import is_there
+        from dna_bigbird.attention.kernels.native.library import is_there
 
         if self.device == "cpu":
             return ("native", "gather", "merged") if is_there() else ("gather", "merged")

@@ -13,7 +13,7 @@ from gpu_settings import Settings
 from timing import seconds
 from torch import nn
 
-from dna_bigbird.datasets.batches import PretrainingBatch, collate_pretraining
+from dna_bigbird.corpus.batches import PretrainingBatch, collate_pretraining
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.memory import pretraining_memory
 

@@ -14,7 +14,7 @@ from torch import nn
 
 from dna_bigbird.models.flops import training_flops
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.speed import measured_peak
+from dna_bigbird.training.speed import measured_peak
 
 LIBRARY = ("hf", "hf-strip")
 FULL_BLOCK = 64

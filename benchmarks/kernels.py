@@ -2,7 +2,7 @@
 
     git worktree add /tmp/before HEAD~1
     python benchmarks/kernels.py --threads 1 \
-        /tmp/before/dna_bigbird/attention/native/kernel.cpp dna_bigbird/attention/native/kernel.cpp
+        /tmp/before/dna_bigbird/attention/kernels/native/kernel.cpp dna_bigbird/attention/kernels/native/kernel.cpp
 
 A ratio is the time of the first one divided by that of the line. Batch 1, 12 heads of 64, blocks of
 64, three random. Versions with another interface.h than this checkout's cannot be compared.
@@ -17,10 +17,10 @@ from options import add_common, lengths, names, start
 from table import print_cases
 from timing import MODES, Case, header, interleaved
 
-from dna_bigbird.attention.native import operator
-from dna_bigbird.attention.native.build import build
-from dna_bigbird.attention.native.isa import best_isa
-from dna_bigbird.attention.native.library import Library
+from dna_bigbird.attention.kernels.native import operator
+from dna_bigbird.attention.kernels.native.build import build
+from dna_bigbird.attention.kernels.native.isa import best_isa
+from dna_bigbird.attention.kernels.native.library import Library
 
 
 def prepare(options: argparse.Namespace, case: Case, kernel: Library) -> Callable[[], object]:

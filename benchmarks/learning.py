@@ -25,10 +25,10 @@ from pathlib import Path
 import learning_arms as arms_of
 from learning_arms import Arm, Training
 
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.configs.run_config import read_config
-from dna_bigbird.writing import atomic_path, json_text
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.writing import atomic_path, json_text
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.workflow.config.run_config import read_config
 
 HERE = Path(__file__).parent
 ARMS = HERE / "learning_arms.yaml"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 
 OURS = "ours"
 SECTIONS = ("model", "masking", "objective", "training")

@@ -19,22 +19,22 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 
-from dna_bigbird import child_start
 from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.core import child_start
+from dna_bigbird.core.limits import use_threads
+from dna_bigbird.core.writing import atomic_path, json_text
 from dna_bigbird.corpus.masking import PAPER, MaskingConfig
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.evaluation.language import bits_per_base
-from dna_bigbird.limits import use_threads
+from dna_bigbird.evaluation.language_scores import ExampleScores, score_examples
+from dna_bigbird.metrics.language import bits_per_base
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.pipeline import pretraining_run
-from dna_bigbird.pipeline.pretrain import pretrain
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.language_scores import ExampleScores, score_examples
-from dna_bigbird.tasks.objective_config import CpcConfig
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
-from dna_bigbird.writing import atomic_path, json_text
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training import pretraining_run
+from dna_bigbird.training.objective_config import CpcConfig
+from dna_bigbird.training.pretrain import pretrain
+from dna_bigbird.training.pretraining_task import PretrainingTask
 
 MEASURED, SKIPPED = 30, 10
 """Steps whose processor time is measured, after some that are not."""

@@ -11,14 +11,14 @@ from learning_arms import OURS, Arm, Training
 from learning_run import validation_examples
 
 from dna_bigbird.bundles.card import is_semi_synthetic
+from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.writing import atomic_path, json_text
 from dna_bigbird.corpus.masking import PAPER
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.evaluation.language import interval
-from dna_bigbird.evaluation.tables import to_tsv
-from dna_bigbird.report.compare.markdown import markdown_table
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.language_baselines import MaskedBaselines
-from dna_bigbird.writing import atomic_path, json_text
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.evaluation.compare.markdown import markdown_table
+from dna_bigbird.evaluation.language_baselines import MaskedBaselines
+from dna_bigbird.metrics.language import interval
+from dna_bigbird.models.train_config import TrainConfig
 
 if TYPE_CHECKING:
     from learning import Plan
@@ -169,7 +169,7 @@ def write_results(
 
 def draw(scores: Scores, curves: Sequence[dict], path: Path) -> None:
     """Draw bits per base over processor seconds: a line per training, baselines as level lines."""
-    from dna_bigbird.figures import style as house
+    from dna_bigbird.core.figures import style as house
 
     colours = [house.MODEL, house.KMER, house.GREEN, house.PURPLE, house.SKY, house.DARK]
     arms = list(dict.fromkeys(row["arm"] for row in curves))

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.cli.main import main as dna_bigbird
-from dna_bigbird.writing import atomic_path
+from dna_bigbird.core.writing import atomic_path
 
 _WORDS = """the of and river castle bridge winter garden stone paper light night harbour letter music
 travel people under over while many quiet old road wall"""

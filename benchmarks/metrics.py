@@ -19,9 +19,9 @@ import numpy as np
 from timing import header
 from tqdm import tqdm
 
-from dna_bigbird.evaluation.bootstrap import draw_units
-from dna_bigbird.evaluation.calibration import calibrate
-from dna_bigbird.evaluation.sources import Source, per_label, score_source
+from dna_bigbird.metrics.bootstrap import draw_units
+from dna_bigbird.metrics.calibration import calibrate
+from dna_bigbird.metrics.sources import Source, per_label, score_source
 
 GROUPS = (("DHS", 125), ("TF", 690), ("HM", 104))
 TEST_MB = 288

@@ -24,11 +24,11 @@ import numpy as np
 
 from dna_bigbird import attribute
 from dna_bigbird.cli.main import main as main_of_commands
-from dna_bigbird.datasets.checked_hdf5 import DATASETS, HEADER, TEXTS, Digests, write_checksums
-from dna_bigbird.demo.motifs import load_motifs
+from dna_bigbird.core.checked_hdf5 import DATASETS, HEADER, TEXTS, Digests, write_checksums
 from dna_bigbird.genome.fasta import Genome
-from dna_bigbird.pipeline.motif_discovery.naming import Database, match_all, read_database
-from dna_bigbird.pipeline.motifs import motifs
+from dna_bigbird.genome.motifs import load_motifs
+from dna_bigbird.prediction.motif_discovery.naming import Database, match_all, read_database
+from dna_bigbird.prediction.motifs import motifs
 
 LABELS = {
     **{name: (name,) for name in ("SP1", "NRF1", "NFYA", "GABPA", "YY1", "TBP", "CTCF", "REST", "JUN", "CEBPB", "TEAD1")},

@@ -26,9 +26,9 @@ from targets import native_targets, print_targets
 from timing import FORWARD, TRAINING, Case, header, interleaved, load
 
 from dna_bigbird.attention import patterns
-from dna_bigbird.attention.native.build import build
-from dna_bigbird.attention.native.isa import best_isa
-from dna_bigbird.attention.native.operator import block_lists
+from dna_bigbird.attention.kernels.native.build import build
+from dna_bigbird.attention.kernels.native.isa import best_isa
+from dna_bigbird.attention.kernels.native.operator import block_lists
 
 PEAK = Case(0, FORWARD, "fma-peak")
 CASES = (

@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from no_tata_rows import FOLDS, OWN, POSITIVE, TEST_FOLD, TYPES, FoldRows, build_sets
 
-from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
-from dna_bigbird.evaluation.ranking import RankedLabel
-from dna_bigbird.tasks.label_objectives import IndependentLabels
-from dna_bigbird.tasks.word_part import weights_of_sum
+from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
+from dna_bigbird.metrics.label_objectives import IndependentLabels
+from dna_bigbird.metrics.ranking import RankedLabel
+from dna_bigbird.training.kmer_head import weights_of_sum
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 REPLICATES = 2000

@@ -12,8 +12,8 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import HeadConfig
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.optimisation import build_optimizer
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.optimisation import build_optimizer
 
 STEPS, EVERY = 150, 50
 HEAD = HeadConfig(pooling="parts", parts=60, dropout=0.2)

@@ -25,9 +25,9 @@ from timing import MIN_ROUNDS, TRAINING, Case, Times, header, interleaved, ratio
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import BFLOAT16, has_bf16_products, resolve_precision
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks import muon
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.optimisation import build_optimizer
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training import muon
+from dna_bigbird.training.optimisation import build_optimizer
 
 BLOCKS = {"dropout": 0.0, "norm_first": True, "positions": "rotary", "init_std": 0.05}
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.evaluation.language import interval
-from dna_bigbird.evaluation.tables import to_tsv
-from dna_bigbird.limits import use_threads
-from dna_bigbird.report.compare.markdown import markdown_table
-from dna_bigbird.writing import atomic_path, json_text
+from dna_bigbird.core.limits import use_threads
+from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.writing import atomic_path, json_text
+from dna_bigbird.evaluation.compare.markdown import markdown_table
+from dna_bigbird.metrics.language import interval
 
 # N blocks that are drawn together, K predictors, S strata
 

@@ -5,7 +5,7 @@
     python benchmarks/predicting.py --streaming                  # memory of the command instead
 
 From text to probabilities, the mean over both strands: tokenizing, batches, model. `ours` is
-`inference.predictor.Predictor` as `dna-bigbird predict` uses it, `hf` the library as its
+`prediction.predictor.Predictor` as `dna-bigbird predict` uses it, `hf` the library as its
 documentation drives it: its tokenizer, batches in the order of the input, padded to the longest,
 `torch.inference_mode`. `hf-strip` lacks the library's probability tensors, which nothing reads (see
 peers.py). The token ids must be equal and the logits of single windows agree before anything is
@@ -40,11 +40,11 @@ from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.demo.background_sequence import GAP, load_background
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.genome.embedded_sequence import GAP, load_background
 from dna_bigbird.models.config import HeadConfig
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.predictor import Predictor
 
 MODE = "predict"
 VOCABULARY = {"small": 512, "base": 8192}

@@ -15,7 +15,7 @@ from timed_heads import TimedHeads, parse, with_interval
 
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.etc_config import EtcChanges
-from dna_bigbird.tasks.label_config import LabelHeadConfig
+from dna_bigbird.training.label_config import LabelHeadConfig
 
 ARMS = {
     "cls": {"pooling": "cls"},

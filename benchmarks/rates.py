@@ -26,9 +26,9 @@ import numpy as np
 from learning_arms import OURS, Settings, Training
 from scipy import stats
 
-from dna_bigbird.evaluation.tables import to_tsv
-from dna_bigbird.inputs.configs.run_config import read_config
-from dna_bigbird.writing import atomic_path, json_text
+from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.writing import atomic_path, json_text
+from dna_bigbird.workflow.config.run_config import read_config
 
 MUON, REST = "muon_learning_rate", "learning_rate"
 HEAD_SIZE, INIT_STD, WIDTH = 32, 0.05, 128

@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird import load_bundle, predict
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
-from dna_bigbird.evaluation.label_areas import label_areas
+from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome import Genome
-from dna_bigbird.writing import atomic_path
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
+from dna_bigbird.metrics.label_areas import label_areas
 
 PARTNERS = {"POLR2A": "JUN", "H3K27me3": "REST"}
 """The cluster that decides each label."""

@@ -21,20 +21,20 @@ from context_worth import SPECIAL, example_of
 from paired import parser_of, report, stratified_rows
 
 from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
-from dna_bigbird.baselines.counted_documents import covering_documents
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus.counted_documents import covering_documents
 from dna_bigbird.corpus.masking import PAPER, mask_tokens
 from dna_bigbird.corpus.regions import select
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.errors import InputError
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.evaluation import language_inputs
+from dna_bigbird.evaluation.language_baselines import MaskedBaselines
+from dna_bigbird.evaluation.language_scores import score_examples
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.repeats import RepeatClasses, repeat_classes
-from dna_bigbird.pipeline import language_inputs
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.language_baselines import MaskedBaselines
-from dna_bigbird.tasks.language_scores import score_examples
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.pretraining_task import PretrainingTask
 
 BATCH_BASES = 16384
 FORWARD, BOTH = "model, forward strand", "model, both strands"

@@ -17,7 +17,7 @@ from dna_bigbird.models import encoder
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.pipeline.encoder_source import open_source
+from dna_bigbird.training.encoder_source import open_source
 
 WINDOWS, TOKENS = 64, 302
 

@@ -24,8 +24,8 @@ from torch import nn
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.memory import pretraining_memory
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.optimisation import build_optimizer
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.optimisation import build_optimizer
 
 SMALL = EncoderConfig(
     vocab_size=4000, hidden_size=256, num_layers=4, num_heads=4, ffn_size=1024, max_tokens=1024

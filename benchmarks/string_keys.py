@@ -30,11 +30,11 @@ CONVERTERS = (
     "bundles/metrics.py",
 )
 OTHER_MAPPINGS = {
-    "interop/settings.py": "config.json of the Hugging Face library",
-    "interop/longformer.py": "config.json of the Hugging Face library",
-    "interop/short_encoders.py": "config.json of the Hugging Face library",
-    "interop/summarizers.py": "config.json of the Hugging Face library",
-    "interop/huggingface_reading.py": "config.json of the Hugging Face library",
+    "bundles/huggingface/settings.py": "config.json of the Hugging Face library",
+    "bundles/huggingface/longformer.py": "config.json of the Hugging Face library",
+    "bundles/huggingface/short_encoders.py": "config.json of the Hugging Face library",
+    "bundles/huggingface/summarizers.py": "config.json of the Hugging Face library",
+    "bundles/huggingface/huggingface_reading.py": "config.json of the Hugging Face library",
     "report/sections/track_section.py": "configuration of the workflow",
 }
 

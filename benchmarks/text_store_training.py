@@ -27,7 +27,7 @@ import memory_tree
 import text_store
 from timing import header
 
-from dna_bigbird.demo.text.writing import made_files
+from dna_bigbird.text.made.writing import made_files
 
 SAMPLE_S = 0.2
 TRAINING = {"batch_size": 2, "max_steps": 16, "warmup_steps": 1, "precision": "32-true"}

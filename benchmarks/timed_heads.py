@@ -11,11 +11,11 @@ from typing import Any
 
 from learning_run import ProcessorClock
 
-from dna_bigbird.pipeline import label_training
-from dna_bigbird.pipeline.evaluate import evaluate
-from dna_bigbird.pipeline.finetune import finetune
-from dna_bigbird.tasks.label_config import LabelTrainConfig
-from dna_bigbird.writing import atomic_path, json_text
+from dna_bigbird.core.writing import atomic_path, json_text
+from dna_bigbird.evaluation.evaluate import evaluate
+from dna_bigbird.training import label_training
+from dna_bigbird.training.finetune import finetune
+from dna_bigbird.training.label_config import LabelTrainConfig
 
 MEASURED, SKIPPED, ROUNDS = 10, 3, 2
 """Steps of a measurement of speed, those before it, and how often it is done; the fastest counts."""

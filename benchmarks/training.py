@@ -5,7 +5,7 @@
     bfloat16
 
 The corpus is random and made here, so a fresh clone can run it. Figures are those of the run's own
-speed.tsv (dna_bigbird/tasks/speed.py), one row per window of steps; the first window, in which the
+speed.tsv (dna_bigbird/training/speed.py), one row per window of steps; the first window, in which the
 worker is still starting, is separate.
 """
 
@@ -24,15 +24,15 @@ from timing import Spread, header, spread
 
 from dna_bigbird.cli.main import main as command
 from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.datasets.streams import pretraining_data
-from dna_bigbird.datasets.token_store import TokenStore
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.data_modules import pretraining_data
+from dna_bigbird.training.fit import fit
+from dna_bigbird.training.pretraining_task import PretrainingTask
 
 GENOME_BP = 1_000_000
 DEMO = EncoderConfig(  # config/config.yaml

@@ -27,11 +27,11 @@ from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.variants.effects import allele_windows
-from dna_bigbird.inference.variants.scoring import score_variants
-from dna_bigbird.inference.variants.sites import VariantSites
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.predictor import Predictor
+from dna_bigbird.prediction.score_variants import score_variants
+from dna_bigbird.prediction.variants.effects import allele_windows
+from dna_bigbird.prediction.variants.sites import VariantSites
 
 GENOME_MBP = 10
 HEADER = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"

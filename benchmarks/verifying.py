@@ -17,17 +17,17 @@ import torch
 from targets import Target, print_targets
 from timing import MIN_ROUNDS, Case, Spread, header, interleaved, ratio, spread
 
-from dna_bigbird.datasets.checked_hdf5 import _blocks, open_hdf5, write_checksums
-from dna_bigbird.datasets.hdf5 import new_hdf5
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.labelled_data import LabelledData, write_labelled_set
-from dna_bigbird.datasets.packed_labels import PackedLabels
-from dna_bigbird.datasets.token_parts import Part
-from dna_bigbird.datasets.token_store import DATASETS, TokenStore
-from dna_bigbird.datasets.token_store_writer import Appender
-from dna_bigbird.datasets.windows import Windows
+from dna_bigbird.core.checked_hdf5 import _blocks, open_hdf5, write_checksums
+from dna_bigbird.core.hdf5 import new_hdf5
+from dna_bigbird.corpus.token_parts import Part
+from dna_bigbird.corpus.token_store import DATASETS, TokenStore
+from dna_bigbird.corpus.token_store_writer import Appender
 from dna_bigbird.genome import Genome
-from dna_bigbird.tasks.checkpoint_files import read_checkpoint, save_checkpoint
+from dna_bigbird.genome.windows import Windows
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_data import LabelledData, write_labelled_set
+from dna_bigbird.labelled.packed_labels import PackedLabels
+from dna_bigbird.training.checkpoint_files import read_checkpoint, save_checkpoint
 
 WHOLE_GENOME_GB = 7.4
 """A store of GRCh37, ten passes: docs/corpus.md."""

@@ -9,29 +9,29 @@ Each function has the name and options of its command. Nothing is imported befor
 takes seconds.
 """
 
-from dna_bigbird.lazy_names import lazy_names
+from dna_bigbird.core.lazy_names import lazy_names
 
 __version__ = "0.1.0"
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "attribute": "dna_bigbird.inference.attributing",
-        "baseline": "dna_bigbird.pipeline.baseline",
-        "chromatin_set": "dna_bigbird.pipeline.chromatin_set",
-        "demo_data": "dna_bigbird.pipeline.demo_data",
-        "embed": "dna_bigbird.inference.embedding",
-        "evaluate": "dna_bigbird.pipeline.evaluate",
-        "finetune": "dna_bigbird.pipeline.finetune",
-        "load": "dna_bigbird.pipeline.loaded_model",
+        "attribute": "dna_bigbird.prediction.attribute",
+        "baseline": "dna_bigbird.baselines.baseline",
+        "chromatin_set": "dna_bigbird.labelled.chromatin.chromatin_set",
+        "demo_data": "dna_bigbird.demo.demo_data",
+        "embed": "dna_bigbird.prediction.embed",
+        "evaluate": "dna_bigbird.evaluation.evaluate",
+        "finetune": "dna_bigbird.training.finetune",
+        "load": "dna_bigbird.prediction.loaded_model",
         "load_bundle": "dna_bigbird.bundles.bundle",
-        "mutagenesis": "dna_bigbird.inference.mutating",
-        "predict": "dna_bigbird.inference.predicting",
-        "pretrain": "dna_bigbird.pipeline.pretrain",
-        "promoter_set": "dna_bigbird.pipeline.promoter_set",
-        "score_variants": "dna_bigbird.inference.variants.scoring",
-        "sequence_set": "dna_bigbird.pipeline.sequence_set",
-        "text": "dna_bigbird.pipeline.text:",
+        "mutagenesis": "dna_bigbird.prediction.mutagenesis",
+        "predict": "dna_bigbird.prediction.predict",
+        "pretrain": "dna_bigbird.training.pretrain",
+        "promoter_set": "dna_bigbird.labelled.promoter.promoter_set",
+        "score_variants": "dna_bigbird.prediction.score_variants",
+        "sequence_set": "dna_bigbird.labelled.sequences.sequence_set",
+        "text": "dna_bigbird.text:",
     },
 )
 __all__ += ["__version__"]

@@ -1,6 +1,6 @@
 """`dna-bigbird` that sends itself a signal when a function is called: no clock tells the moment.
 
-    SIGNALLED="SIGTERM dna_bigbird.tasks.fit:load_best 1 1" python tests/signalled.py pretrain …
+    SIGNALLED="SIGTERM dna_bigbird.training.fit:load_best 1 1" python tests/signalled.py pretrain …
 
 sends it once at the first call, before the function does anything; of several processes the first does.
 """

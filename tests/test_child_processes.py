@@ -11,8 +11,8 @@ from multiprocessing import spawn
 
 import pytest
 
-from dna_bigbird import child_start
-from dna_bigbird.child_processes import EndingContext, ending_worker
+from dna_bigbird.core import child_start
+from dna_bigbird.core.child_processes import EndingContext, ending_worker
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no pidfd on this system")
 
@@ -22,7 +22,7 @@ STUCK = "import threading\nthreading.Event().wait()\n"
 SCORERS = """
 import sys, threading
 import late
-from dna_bigbird.child_processes import Workers
+from dna_bigbird.core.child_processes import Workers
 
 def start(say):
     pool = Workers(late.make, 3)
@@ -32,7 +32,7 @@ TOKENIZERS = """
 import sys, threading
 import late
 from concurrent.futures import ProcessPoolExecutor
-from dna_bigbird.datasets import token_parts
+from dna_bigbird.corpus import token_parts
 
 def start(say):
     context = getattr(token_parts, "EndingContext", None)
@@ -168,8 +168,8 @@ def test_without_a_descriptor_of_the_parent_it_asks_again_and_again(monkeypatch)
 DATA_WORKERS = """
 import os, sys, threading
 import torch
-from dna_bigbird.datasets.packed_batches import WorkerLoader
-from dna_bigbird.datasets.streams import StreamData
+from dna_bigbird.corpus.packed_batches import WorkerLoader
+from dna_bigbird.training.data_modules import StreamData
 
 class Forever(torch.utils.data.Dataset):
     def __getitem__(self, number):

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import dna_bigbird
-from dna_bigbird.choices import (
+from dna_bigbird.core.choices import (
     ChoiceError,
     check_argument,
     check_fields,
     checked,
     choices_of,
 )
-from dna_bigbird.errors import InputError, command_line
-from dna_bigbird.paths import InputPath, InputText
+from dna_bigbird.core.errors import InputError, command_line
+from dna_bigbird.core.paths import InputPath, InputText
 
 NO_CHOICE = "no such choice"
 
@@ -79,9 +79,9 @@ def refusal(target, name: str) -> str:
 def test_every_listed_value_is_checked():
     found = {label: refusal(target, name) for label, target, name in literal_parameters()}
     assert {
-        "dna_bigbird.inference.predicting.predict:strand",
-        "dna_bigbird.inference.compute.Compute:precision",
-        "dna_bigbird.inference.predictor.Predictor:strand",
+        "dna_bigbird.prediction.predict.predict:strand",
+        "dna_bigbird.prediction.compute.Compute:precision",
+        "dna_bigbird.prediction.predictor.Predictor:strand",
         "dna_bigbird.models.config.EncoderConfig:attention",
     } <= set(found)
     del found["dna_bigbird.bundles.character_model.CharacterDescription:source"]  # as it is read

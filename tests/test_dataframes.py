@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from dna_bigbird.dataframes import dataframe, dataframe_of_rows, read_table
+from dna_bigbird.core.dataframes import dataframe, dataframe_of_rows, read_table
 
 
 def test_without_pandas_the_message_says_what_to_install(monkeypatch):
@@ -18,8 +18,8 @@ def test_without_pandas_the_message_says_what_to_install(monkeypatch):
 
 def test_results_load_no_pandas():
     code = (
-        "import sys, dna_bigbird.inference.results, dna_bigbird.pipeline.evaluate, "
-        "dna_bigbird.pipeline.results, dna_bigbird.datasets.labelled; print('pandas' in sys.modules)"
+        "import sys, dna_bigbird.prediction.results, dna_bigbird.evaluation.evaluate, "
+        "dna_bigbird.core.results, dna_bigbird.labelled.labelled; print('pandas' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

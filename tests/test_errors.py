@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from dna_bigbird.errors import note, notes_hidden
+from dna_bigbird.core.errors import note, notes_hidden
 
 PREFIX = "dna-bigbird: note: "
 

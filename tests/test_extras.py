@@ -10,8 +10,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from dna_bigbird.errors import InputError, MissingExtraError, errors_for_reader
-from dna_bigbird.extras import EXTRAS, install_command
+from dna_bigbird.core.errors import InputError, MissingExtraError, errors_for_reader
+from dna_bigbird.core.extras import EXTRAS, install_command
 from tests.core_packages import closure, project
 
 PACKAGE = Path(__file__).parents[1] / "dna_bigbird"

@@ -6,10 +6,10 @@ import shutil
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import open_text
-from dna_bigbird.locks import kernel_lock
-from dna_bigbird.writing import atomic_path
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import open_text
+from dna_bigbird.core.locks import kernel_lock
+from dna_bigbird.core.writing import atomic_path
 
 
 def test_atomic_path_keeps_the_old_file_when_the_block_fails(tmp_path):

@@ -9,19 +9,25 @@ import numpy as np
 import pytest
 
 import dna_bigbird
-from dna_bigbird import dataframes
 from dna_bigbird.bundles.metrics import Metrics
-from dna_bigbird.errors import TRACEBACK, InputError, Interrupted, MissingExtraError, OutputError
-from dna_bigbird.html_repr import FIRST_COLUMNS, FIRST_ROWS, html_facts
-from dna_bigbird.inference.results import (
+from dna_bigbird.core import dataframes
+from dna_bigbird.core.errors import (
+    TRACEBACK,
+    InputError,
+    Interrupted,
+    MissingExtraError,
+    OutputError,
+)
+from dna_bigbird.core.html_repr import FIRST_COLUMNS, FIRST_ROWS, html_facts
+from dna_bigbird.core.results import TrainedModel
+from dna_bigbird.evaluation.evaluate import Evaluation
+from dna_bigbird.prediction.results import (
     Embeddings,
     Mutagenesis,
     Predictions,
     VariantScores,
     ZeroShotScores,
 )
-from dna_bigbird.pipeline.evaluate import Evaluation
-from dna_bigbird.pipeline.results import TrainedModel
 
 VOID = {"br", "hr", "img"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dna_bigbird.errors import TRACEBACK
+from dna_bigbird.core.errors import TRACEBACK
 
 ROOT = Path(__file__).parents[1]
 TEMPLATES = ROOT / ".github" / "ISSUE_TEMPLATE"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from dna_bigbird import limits
-from dna_bigbird.errors import InputError
-from dna_bigbird.evaluation.bootstrap import draw_units
+from dna_bigbird.core import limits
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.metrics.bootstrap import draw_units
 
 PACKAGE = Path(limits.__file__).parent
 

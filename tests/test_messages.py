@@ -10,13 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.choices import ChoiceError
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import parsers_of
 from dna_bigbird.cli.streams import PrintableStream
-from dna_bigbird.errors import InputError, OutputError, command_line, note
-from dna_bigbird.messages import LONGEST_MESSAGE, for_reader, printable, short_enough, with_options
+from dna_bigbird.core.choices import ChoiceError
+from dna_bigbird.core.errors import InputError, OutputError, command_line, note
+from dna_bigbird.core.messages import (
+    LONGEST_MESSAGE,
+    for_reader,
+    printable,
+    short_enough,
+    with_options,
+)
 
 PACKAGE = Path(__file__).parents[1] / "dna_bigbird"
 ESCAPE = "\x1b[2J\x1b]0;title\x07"

@@ -17,19 +17,19 @@ import h5py
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets import token_parts
-from dna_bigbird.datasets.scores import LabelScores, write_scores
-from dna_bigbird.datasets.text.store import text_store
-from dna_bigbird.datasets.token_store_writer import write_token_store
-from dna_bigbird.demo.text.writing import write_made_text
-from dna_bigbird.errors import InputError
-from dna_bigbird.inference.spool import open_spool
-from dna_bigbird.pipeline.bench.array_parts import ArrayParts
-from dna_bigbird.pipeline.bench.trainings import TaskTraining
-from dna_bigbird.pipeline.long_attention.jobs import read_result, run_jobs
-from dna_bigbird.pipeline.recipe_search import search
-from dna_bigbird.pipeline.text.stored_sets import stored_set
-from dna_bigbird.tasks.text import row_parts
+from dna_bigbird.baselines.recipe_search import search
+from dna_bigbird.bench.array_parts import ArrayParts
+from dna_bigbird.bench.trainings import TaskTraining
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus import token_parts
+from dna_bigbird.corpus.token_store_writer import write_token_store
+from dna_bigbird.evaluation.long_attention.jobs import read_result, run_jobs
+from dna_bigbird.labelled.scores import LabelScores, write_scores
+from dna_bigbird.prediction.partial_results import open_spool
+from dna_bigbird.text.data.store import text_store
+from dna_bigbird.text.made.writing import write_made_text
+from dna_bigbird.text.stored_sets import stored_set
+from dna_bigbird.text.tasks import row_parts
 from tests.pipeline.text.test_stored_sets import NQ, source_of
 from tests.text_vocabulary import tiny_text_tokenizer
 from tests.toy_corpus import make_corpus

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dna_bigbird.progress import in_notebook, progress_bar, progress_shown, shows_progress
+from dna_bigbird.core.progress import in_notebook, progress_bar, progress_shown, shows_progress
 
 
 def on_a_terminal(monkeypatch) -> io.StringIO:

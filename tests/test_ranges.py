@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from dna_bigbird.choices import ChoiceError
+from dna_bigbird.core.choices import ChoiceError
 
 LEAST = {
     "pipeline.evaluate_lm:evaluate_lm": {

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.resources import import_folder, resource_folder
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.resources import import_folder, resource_folder
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("workflow", "config", "data_specs")

@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from dna_bigbird import result_folders
-from dna_bigbird.errors import InputError
-from dna_bigbird.result_folders import (
+from dna_bigbird.core import result_folders
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.result_folders import (
     BENCH_PAGE,
     DEMO,
     FILE_PER_LABEL,

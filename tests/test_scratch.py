@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird import scratch
-from dna_bigbird.errors import InputError
-from dna_bigbird.result_folders import RECORD, ResultFolder, atomic_directory
-from dna_bigbird.writing import atomic_path, claimed
+from dna_bigbird.core import scratch
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.result_folders import RECORD, ResultFolder, atomic_directory
+from dna_bigbird.core.writing import atomic_path, claimed
 
 KIND = ResultFolder("a folder of a test", others=("old",))
 
@@ -31,7 +31,7 @@ def child(code: str, *arguments: object) -> subprocess.Popen:
 WRITE = """
     import sys
     from pathlib import Path
-    from dna_bigbird.writing import atomic_path
+    from dna_bigbird.core.writing import atomic_path
     with atomic_path(Path(sys.argv[1])) as path:
         path.write_text("first")
         print("ready", flush=True)
@@ -91,8 +91,8 @@ def test_without_locks_no_two_processes_write_to_one_temporary_name(writing, mon
 RACE = """
     import sys
     from pathlib import Path
-    from dna_bigbird.errors import InputError
-    from dna_bigbird.writing import atomic_path
+    from dna_bigbird.core.errors import InputError
+    from dna_bigbird.core.writing import atomic_path
     print("ready", flush=True)
     sys.stdin.readline()
     try:
@@ -195,7 +195,7 @@ def test_a_fork_that_outlives_its_parent_holds_nothing(tmp_path):
     code = """
         import os, sys
         from pathlib import Path
-        from dna_bigbird.writing import claimed
+        from dna_bigbird.core.writing import claimed
         with claimed(Path(sys.argv[1])):
             if os.fork() == 0:
                 print("ready", flush=True)

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 
-from dna_bigbird.choices import check_argument, checked
-from dna_bigbird.errors import InputError
-from dna_bigbird.inference.windows.inputs import named_sequences
-from dna_bigbird.paths import InputPath, InputText
+from dna_bigbird.core.choices import check_argument, checked
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.paths import InputPath, InputText
+from dna_bigbird.prediction.windows.inputs import named_sequences
 
 pandas = pytest.importorskip("pandas")
 A, B = "ACGT" * 3, "GGCC" * 3

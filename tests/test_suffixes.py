@@ -8,9 +8,9 @@ import pytest
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import build_parser
-from dna_bigbird.errors import InputError
-from dna_bigbird.paths import WRITTEN, check_paths, roles_of
-from dna_bigbird.suffixes import FORMATS, Form, check_known
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.paths import WRITTEN, check_paths, roles_of
+from dna_bigbird.core.suffixes import FORMATS, Form, check_known
 
 OWN_CHECK = {
     "attribute output", "embed output", "marginalise curves", "mutagenesis output", "mutagenesis picture", "plot-attention output",
@@ -109,7 +109,7 @@ def test_names_that_are_accepted():
 
 
 def test_suffixes_of_a_form_are_those_of_its_format():
-    from dna_bigbird import paths
+    from dna_bigbird.core import paths
 
     forms = [
         part

@@ -11,15 +11,18 @@ from typing import NamedTuple
 import pysam
 import pytest
 
+from dna_bigbird.bench.suites.bend import window_of
+from dna_bigbird.bench.suites.class_rows import class_row
+from dna_bigbird.bench.suites.genomic_benchmarks import read_intervals
+from dna_bigbird.bench.suites.labelled_fasta import read_labelled_fasta
+from dna_bigbird.bench.suites.tables import read_table
+from dna_bigbird.bench.suites.variant_tables import position
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import LONGEST_ROW, numbered_lines
+from dna_bigbird.core.unpacking import unpacked_limit
 from dna_bigbird.corpus import document_genome
 from dna_bigbird.corpus.document_file import read_documents
-from dna_bigbird.datasets.peak_files import peak_rows
-from dna_bigbird.datasets.peak_sheet import read_sheet
-from dna_bigbird.datasets.sequence_files import SequenceColumns, SequenceFile
-from dna_bigbird.datasets.sequence_labels import encode_labels
-from dna_bigbird.datasets.text.reading import read_json_lines
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import LONGEST_ROW, numbered_lines
+from dna_bigbird.evaluation.known_variants import read_score_table
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.bed import read_bed, start_site
 from dna_bigbird.genome.bed_columns import read_columns
@@ -27,18 +30,15 @@ from dna_bigbird.genome.fasta_pieces import read_pieces
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.liftover import read_chain
 from dna_bigbird.genome.motif_files import read_motifs
-from dna_bigbird.genome.sites import read_sites
-from dna_bigbird.genome.sites_sequences import read_promoter_sequences
+from dna_bigbird.genome.sites.reading import read_sites
+from dna_bigbird.genome.sites.sequences import read_promoter_sequences
 from dna_bigbird.genome.variants import read_vcf
-from dna_bigbird.pipeline.known_variants import read_score_table
+from dna_bigbird.labelled.chromatin.peak_files import peak_rows
+from dna_bigbird.labelled.chromatin.peak_sheet import read_sheet
+from dna_bigbird.labelled.sequences.files import SequenceColumns, SequenceFile
+from dna_bigbird.labelled.sequences.labels import encode_labels
 from dna_bigbird.report.prediction_tables import covered, read_scores
-from dna_bigbird.suites.bend import window_of
-from dna_bigbird.suites.class_rows import class_row
-from dna_bigbird.suites.genomic_benchmarks import read_intervals
-from dna_bigbird.suites.labelled_fasta import read_labelled_fasta
-from dna_bigbird.suites.tables import read_table
-from dna_bigbird.suites.variant_tables import position
-from dna_bigbird.unpacking import unpacked_limit
+from dna_bigbird.text.data.reading import read_json_lines
 from tests.bgzip_blocks import bgzip, cuts_of
 
 

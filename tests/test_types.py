@@ -44,10 +44,10 @@ def test_mypy_shows_results_and_refuses_wrong_arguments(tmp_path):
     lines = [line.partition(": ")[2] for line in done.stdout.splitlines()]
     assert lines[0] == 'note: Revealed type is "dna_bigbird.bundles.bundle.Bundle"'
     assert lines[1].endswith(
-        'results.Predictions | dna_bigbird.inference.results.WrittenPredictions"'
+        'results.Predictions | dna_bigbird.prediction.results.WrittenPredictions"'
     )
-    assert lines[2] == 'note: Revealed type is "dna_bigbird.pipeline.results.TrainedModel"'
-    assert lines[3].endswith('results.Embeddings | dna_bigbird.inference.results.WrittenVectors"')
+    assert lines[2] == 'note: Revealed type is "dna_bigbird.core.results.TrainedModel"'
+    assert lines[3].endswith('results.Embeddings | dna_bigbird.prediction.results.WrittenVectors"')
     assert 'Argument "sequences" to "predict" has incompatible type "int"' in lines[4]
     assert 'Argument "strand" to "predict" has incompatible type' in lines[5]
     assert 'Argument "strand" to "predict" of "LoadedModel" has incompatible type' in lines[6]

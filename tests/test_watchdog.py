@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird import watchdog
-from dna_bigbird.watchdog import Process, announce, start, state_of, this_process
+from dna_bigbird.core import watchdog
+from dna_bigbird.core.watchdog import Process, announce, start, state_of, this_process
 
 STAND_IN = """
 import os, subprocess, sys
 from pathlib import Path
-from dna_bigbird.watchdog import announce
+from dna_bigbird.core.watchdog import announce
 announce(Path(sys.argv[1]))
 job = subprocess.Popen([sys.executable, "-c", sys.argv[2]])
 print(job.pid, flush=True)
@@ -23,7 +23,7 @@ sys.stdin.read()
 """
 JOB = """
 import subprocess, sys
-from dna_bigbird import watchdog
+from dna_bigbird.core import watchdog
 watchdog.start()
 helper = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
 print(helper.pid, flush=True)

@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from dna_bigbird.child_processes import Workers
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.child_processes import Workers
+from dna_bigbird.core.errors import InputError
 
 
 def square(number):
@@ -86,7 +86,7 @@ def test_results_that_nobody_takes_end_the_processes(workers):
 
 SCRIPT = """
 import sys, time
-from dna_bigbird.child_processes import Workers
+from dna_bigbird.core.child_processes import Workers
 
 def make(number):
     return forever

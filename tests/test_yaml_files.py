@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dna_bigbird import yaml_files
-from dna_bigbird.errors import InputError
-from dna_bigbird.yaml_files import load_yaml, read_yaml
+from dna_bigbird.core import yaml_files
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.yaml_files import load_yaml, read_yaml
 
 LETTERS = st.characters(
     exclude_categories=["Cc", "Cs", "Zl", "Zp"], exclude_characters="\ufeff\ufffe\uffff"

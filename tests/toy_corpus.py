@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from dna_bigbird.corpus.documents import DocumentConfig, build_documents
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.datasets.token_store_writer import write_token_store
 from dna_bigbird.genome import Genome
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.result_folders import RECORD
+from dna_bigbird.core.result_folders import RECORD
 
 MODEL = (
     "--model.hidden_size 8 --model.num_layers 1 --model.num_heads 2 --model.ffn_size 8 "

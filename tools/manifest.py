@@ -51,8 +51,8 @@ def commands() -> dict[str, object]:
 
 def configs(names: list[str]) -> dict[str, object]:
     """Return what every config file is read as, or the line that refuses it."""
-    from dna_bigbird.inputs.configs.run_config import read_config
-    from dna_bigbird.yaml_files import read_yaml
+    from dna_bigbird.core.yaml_files import read_yaml
+    from dna_bigbird.workflow.config.run_config import read_config
 
     entries: dict[str, typing.Any] = {}
     with planned.working_folder():

@@ -16,7 +16,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import Parser, build_parser
 from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.cli.text_train import task_of
-from dna_bigbird.errors import InputError, command_line
+from dna_bigbird.core.errors import InputError, command_line
 from tools.texts import ROOT, cleaned, lines_of
 
 LISTED = Path(__file__).with_name("wrong_inputs.yaml")
@@ -34,7 +34,7 @@ def parsers(name: str) -> Iterator[tuple[str, typing.Any, Callable]]:
     """Yield (label, parser, function) of a command; of `text train` for every task."""
     yield (name, *build_parser(name))
     if find_command(name).function_for:
-        from dna_bigbird.datasets.text.registry import tasks
+        from dna_bigbird.bundles.text_tasks import tasks
 
         for task in tasks():
             argv = ["--task", task]
@@ -131,9 +131,9 @@ def _option_files(rows: list) -> Iterator[tuple[str, str]]:
 
 def _configs(listed: dict) -> Iterator[tuple[str, str]]:
     """Yield what a config with one mistake reports."""
-    from dna_bigbird.inputs.configs.config_files import read_config_files
-    from dna_bigbird.inputs.configs.run_config import check_config
-    from dna_bigbird.pipeline.run_settings import check_settings
+    from dna_bigbird.workflow.config.config_files import read_config_files
+    from dna_bigbird.workflow.config.run_config import check_config
+    from dna_bigbird.workflow.config.run_settings import check_settings
 
     for name, text in listed["inputs"].items():
         Path(name).write_text(text)

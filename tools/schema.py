@@ -15,10 +15,10 @@ from types import NoneType
 
 import yaml
 
-from dna_bigbird.choices import alternatives, choices_of
 from dna_bigbird.cli.commands import REQUIRED
 from dna_bigbird.cli.signatures import Option, fields_of, options_of
-from dna_bigbird.settings import range_of
+from dna_bigbird.core.choices import alternatives, choices_of
+from dna_bigbird.core.settings import range_of
 
 SCHEMAS = Path(__file__).parents[1] / "workflow" / "schemas"
 PARTS, SCHEMA = SCHEMAS / "config.parts.yaml", SCHEMAS / "config.schema.yaml"

@@ -3,16 +3,16 @@
 import torch
 from torch import Tensor
 
+from dna_bigbird.attention.autotune import ShapeClass, kept
+from dna_bigbird.attention.backends.cpu_chunks import DTYPES as MERGED_DTYPES
+from dna_bigbird.attention.backends.cpu_chunks import merged
 from dna_bigbird.attention.backends.dense import dense
 from dna_bigbird.attention.backends.flex import flex
 from dna_bigbird.attention.backends.gather import gather
-from dna_bigbird.attention.backends.merged import DTYPES as MERGED_DTYPES
-from dna_bigbird.attention.backends.merged import merged
 from dna_bigbird.attention.backends.native import native, obstacle
 from dna_bigbird.attention.backends.triton import obstacle as triton_obstacle
 from dna_bigbird.attention.backends.triton import triton
-from dna_bigbird.attention.choosing import ShapeClass, kept
-from dna_bigbird.attention.native.library import is_there
+from dna_bigbird.attention.kernels.native.library import is_there
 from dna_bigbird.attention.patterns import BlockPattern
 
 BACKENDS = {
@@ -48,7 +48,7 @@ def attend(
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
         backend: A name in `BACKENDS`, or 'auto': on a CPU 'native' if its kernel is built and takes
             the problem; else 'merged' from 1,024 tokens on, 'gather' below; on a GPU what was
-            measured to be the fastest there (`attention.choosing`), or 'gather' if nothing was;
+            measured to be the fastest there (`attention.autotune`), or 'gather' if nothing was;
             'gather' with dropout and for float16. The choice never changes the function; a named
             backend that cannot do what is asked is an error.
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from dna_bigbird.choices import check_fields
+from dna_bigbird.core.choices import check_fields
 
 Kernel = Literal["softmax", "relu"]
 Stabilizer = Literal["exponent", "projection"]

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dna_bigbird.choices import checked
+from dna_bigbird.core.choices import checked
 
 Rows = Literal["orthogonal", "independent", "identity"]
 Norms = Literal["gaussian", "sqrt_dim"]

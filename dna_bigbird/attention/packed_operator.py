@@ -13,13 +13,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.native import operator as native
+from dna_bigbird.attention.kernels.native import operator as native
+from dna_bigbird.attention.kernels.triton import operator as triton
+from dna_bigbird.attention.kernels.triton.lists import two_way_lists
 from dna_bigbird.attention.packing import Group, Packing, groups_of
 from dna_bigbird.attention.patterns import BlockPattern
 from dna_bigbird.attention.patterns.rule import PatternRule
 from dna_bigbird.attention.sequences import Sequences
-from dna_bigbird.attention.triton import operator as triton
-from dna_bigbird.attention.triton.lists import two_way_lists
 
 _GROUPS = "Tensor sizes, Tensor? hidden, str rule, str kernel"
 torch.library.define(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dna_bigbird.baselines.base_counts import SoFar
-from dna_bigbird.baselines.base_words import UNKNOWN
+from dna_bigbird.baselines.base_kmers import UNKNOWN
 
 REACH_BP = 200
 """A copy goes on for so many bases after the last occurrence of a whole context, right or wrong."""

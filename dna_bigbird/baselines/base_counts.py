@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.baselines.base_words import Words, shifted
+from dna_bigbird.baselines.base_kmers import Words, shifted
 
 # T bases of the sequence that is read, U different contexts, E events
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from dna_bigbird.baselines.base_words import UNKNOWN
+from dna_bigbird.baselines.base_kmers import UNKNOWN
 from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.baselines.online_mixture import BUCKETS
 

@@ -15,11 +15,11 @@ from dna_bigbird.baselines.base_inputs import (
     spread,
     true_nats,
 )
+from dna_bigbird.baselines.base_kmers import UNKNOWN, Words, base_codes
 from dna_bigbird.baselines.base_ngram import Decoder
-from dna_bigbird.baselines.base_words import UNKNOWN, Words, base_codes
-from dna_bigbird.baselines.counted_documents import MOST_COUNTED_BP, Store, documents_within
 from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.baselines.online_mixture import OnlineMixture
+from dna_bigbird.corpus.counted_documents import MOST_COUNTED_BP, Store, documents_within
 
 # T bases that are read, K experts
 

@@ -5,8 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dna_bigbird.baselines.base_words import base_codes
-from dna_bigbird.baselines.counted_documents import Store, covering_documents
+from dna_bigbird.baselines.base_kmers import base_codes
 from dna_bigbird.baselines.ngram import (
     HOLD_OUT_EVERY,
     Score,
@@ -14,6 +13,7 @@ from dna_bigbird.baselines.ngram import (
     hold_out_every,
     smooth,
 )
+from dna_bigbird.corpus.counted_documents import Store, covering_documents
 
 
 class Decoder(Protocol):

@@ -14,16 +14,16 @@ from dna_bigbird.baselines.base_inputs import (
     spread,
     true_nats,
 )
+from dna_bigbird.baselines.base_kmers import LONGEST, UNKNOWN, Words, base_codes, shifted
 from dna_bigbird.baselines.base_ngram import Decoder
-from dna_bigbird.baselines.base_words import LONGEST, UNKNOWN, Words, base_codes, shifted
-from dna_bigbird.baselines.counted_documents import (
+from dna_bigbird.baselines.ngram import Score
+from dna_bigbird.baselines.online_mixture import OnlineMixture
+from dna_bigbird.corpus.counted_documents import (
     MOST_COUNTED_BP,
     Store,
     covering_documents,
     documents_within,
 )
-from dna_bigbird.baselines.ngram import Score
-from dna_bigbird.baselines.online_mixture import OnlineMixture
 
 # Q hidden bases, K contexts
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.special import expit
 
-from dna_bigbird.baselines.gapped_words import ROWS_AT_ONCE, GappedKernel, word_matrix
+from dna_bigbird.baselines.gapped_kmers import ROWS_AT_ONCE, GappedKernel, word_matrix
 from dna_bigbird.baselines.gkm_config import GkmConfig
 from dna_bigbird.baselines.logistic import log_loss
 from dna_bigbird.baselines.platt import fit_sigmoid

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from dna_bigbird.baselines.kmer_config import MaxRows
-from dna_bigbird.choices import check_fields
-from dna_bigbird.settings import Range
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Range
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.linear import fit_linear
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
-from dna_bigbird.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
-from dna_bigbird.word_numbers import canonical_words
+from dna_bigbird.genome.kmer_numbers import canonical_words
+from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
 
 # N rows, D features, L labels
 

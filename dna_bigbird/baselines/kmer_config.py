@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from dna_bigbird.choices import check_fields
-from dna_bigbird.settings import Range
-from dna_bigbird.shared_options import Doc
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Range
+from dna_bigbird.core.shared_options import Doc
 
 MaxRows = Annotated[int, Range(2), Doc("Training rows, drawn by the seed if there are more.")]
 

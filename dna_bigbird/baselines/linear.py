@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from dna_bigbird.label_types import MULTI_CLASS
+from dna_bigbird.models.label_types import MULTI_CLASS
 
 # N rows, D features, K classes, L targets
 

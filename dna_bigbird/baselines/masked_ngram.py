@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from dna_bigbird.baselines.counted_documents import Store, covering_tokens
 from dna_bigbird.baselines.ngram import TokenNgramCausal, TokenUnigram
 from dna_bigbird.baselines.ngram_table import GramTable
+from dna_bigbird.corpus.counted_documents import Store, covering_tokens
 
 
 class TokenBigramMasked:

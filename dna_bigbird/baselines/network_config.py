@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from dna_bigbird.choices import check_fields
-from dna_bigbird.settings import Range
-from dna_bigbird.shared_options import Doc
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Range
+from dna_bigbird.core.shared_options import Doc
 
 PublishedShare = Annotated[float, Range(above=0, most=4)]
 Width = Annotated[

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.baselines.counted_documents import Store, covering_documents, covering_tokens
 from dna_bigbird.baselines.ngram_table import GramTable, gram_keys
+from dna_bigbird.corpus.counted_documents import Store, covering_documents, covering_tokens
 
 
 class Score(NamedTuple):
@@ -35,7 +35,7 @@ class Score(NamedTuple):
 
     @property
     def bits_per_base(self) -> float:
-        """The definition of `evaluation.language.bits_per_base`, over all documents."""
+        """The definition of `metrics.language.bits_per_base`, over all documents."""
         return float(self.nll_nats.sum() / (math.log(2) * self.base_pairs.sum()))
 
 

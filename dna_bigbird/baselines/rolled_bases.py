@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dna_bigbird.baselines.base_kmers import UNKNOWN, Words, base_codes
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
-from dna_bigbird.baselines.base_words import UNKNOWN, Words, base_codes
 from dna_bigbird.baselines.ngram import smooth
 from dna_bigbird.genome.alphabet import reverse_complement
 

@@ -5,12 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.baselines.counted_documents import (
-    MOST_COUNTED_BP,
-    TOKEN_TYPE,
-    Store,
-    documents_within,
-)
 from dna_bigbird.baselines.ngram import TokenUnigram, hold_out_every
 from dna_bigbird.baselines.rolled_bases import CONTEXT_BP, RolledBases
 from dna_bigbird.baselines.token_contexts import (
@@ -18,6 +12,12 @@ from dna_bigbird.baselines.token_contexts import (
     TokenContexts,
     joined_tokens,
     shapes,
+)
+from dna_bigbird.corpus.counted_documents import (
+    MOST_COUNTED_BP,
+    TOKEN_TYPE,
+    Store,
+    documents_within,
 )
 
 # M hidden tokens, V entries of the vocabulary, K contexts, E counted tokens of all contexts

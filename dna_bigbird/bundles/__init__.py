@@ -5,7 +5,7 @@
 Nothing is imported before it is used: torch takes seconds.
 """
 
-from dna_bigbird.lazy_names import lazy_names
+from dna_bigbird.core.lazy_names import lazy_names
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
@@ -16,7 +16,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "build_model": "dna_bigbird.bundles.network",
         "bundled_encoder": "dna_bigbird.bundles.bundled",
         "bundled_model": "dna_bigbird.bundles.bundled",
-        "join_bundles": "dna_bigbird.bundles.ensemble",
+        "join_bundles": "dna_bigbird.bundles.ensemble_bundle",
         "load_bundle": "dna_bigbird.bundles.bundle",
         "model_card": "dna_bigbird.bundles.card",
         "save_bundle": "dna_bigbird.bundles.save",

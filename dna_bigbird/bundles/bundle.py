@@ -27,11 +27,11 @@ from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.bundles.json_values import read_bundle_json
 from dna_bigbird.bundles.metrics import Metrics, read_metrics
-from dna_bigbird.bundles.sequences_read import SEQUENCES, no_sequences, read_sequences
+from dna_bigbird.bundles.seen_sequences import SEQUENCES, no_sequences, read_sequences
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.short_repr import brief, representation
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import sha256_of
-from dna_bigbird.short_repr import brief, representation
 
 if TYPE_CHECKING:
     import numpy as np

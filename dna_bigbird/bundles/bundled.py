@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 
 _DATA = Path(__file__).parent / "data"
 BUNDLED = _DATA / "promoter"

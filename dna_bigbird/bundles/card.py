@@ -7,8 +7,8 @@ from dna_bigbird.bundles.card_encoder import describe_encoder
 from dna_bigbird.bundles.card_scores import dna_scores, text_scores
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
-from dna_bigbird.label_types import MULTI_CLASS, RECORDED, REGRESSION
 from dna_bigbird.models.config import CPC
+from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION
 
 SEMI_SYNTHETIC = (
     "> **Semi-synthetic.** Real hg19 background with planted sequence features and labels derived "

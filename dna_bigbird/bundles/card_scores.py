@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import HIGH, LOW, Estimate, Metrics
-from dna_bigbird.label_types import HEADLINES as TYPE_HEADLINES
-from dna_bigbird.label_types import RECORDED, gain_key
+from dna_bigbird.models.label_types import HEADLINES as TYPE_HEADLINES
+from dna_bigbird.models.label_types import RECORDED, gain_key
 
 ONE_LABEL = ("auroc", "auprc", "f1", "mcc", "precision", "recall")
 HEADLINES = {"promoter": ONE_LABEL, "sequence": (*ONE_LABEL, "macro_auroc", "macro_auprc")}

@@ -28,15 +28,15 @@ from dna_bigbird.bundles.weights import (
     stored_shapes,
     unique_tensors,
 )
-from dna_bigbird.datasets.characters import CharacterSplit, Source
-from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import sha256_of
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.result_folders import MODEL, atomic_directory
+from dna_bigbird.core.settings import Count, Range, Seed
+from dna_bigbird.core.writing import json_text
+from dna_bigbird.corpus.characters import CharacterSplit, Source
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
 from dna_bigbird.models.stored_settings import settings_from, typed_value
-from dna_bigbird.result_folders import MODEL, atomic_directory
-from dna_bigbird.settings import Count, Range, Seed
-from dna_bigbird.writing import json_text
 
 FORMAT_VERSION = 1
 

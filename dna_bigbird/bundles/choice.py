@@ -8,9 +8,9 @@ from typing import Annotated
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
-from dna_bigbird.errors import InputError
-from dna_bigbird.messages import for_reader
-from dna_bigbird.paths import Role
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.messages import for_reader
+from dna_bigbird.core.paths import Role
 
 NEAR = 3
 MAX_PATTERN = 1000

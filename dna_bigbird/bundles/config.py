@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Annotated, Any
 
-from dna_bigbird.bundles.read_regions import PRETRAINING, ReadRegions
-from dna_bigbird.datasets.text import registry
-from dna_bigbird.label_types import RECORDED, label_type_of
+from dna_bigbird.bundles import text_tasks
+from dna_bigbird.bundles.seen_regions import PRETRAINING, ReadRegions
+from dna_bigbird.core.settings import Count, Range, Seed
+from dna_bigbird.core.short_repr import representation
+from dna_bigbird.core.writing import json_text
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig
+from dna_bigbird.models.kmer_config import CountedWords
+from dna_bigbird.models.label_types import RECORDED, label_type_of
 from dna_bigbird.models.stored_settings import typed_value
-from dna_bigbird.models.words_config import CountedWords
-from dna_bigbird.settings import Count, Range, Seed
-from dna_bigbird.short_repr import representation
-from dna_bigbird.writing import json_text
 
 FORMAT_VERSION = 1
 LABEL_TYPES_VERSION = 2
@@ -98,7 +98,7 @@ class BundleConfig(Mapping[str, Any]):
     masking: dict[str, Any] = field(default_factory=dict)
     """Settings of `corpus.masking.MaskingConfig`."""
     objective: dict[str, Any] = field(default_factory=dict)
-    """Settings of `tasks.objective_config.ObjectiveConfig`; empty in bundles of older versions."""
+    """Settings of `training.objective_config.ObjectiveConfig`; empty in bundles of older versions."""
     members: Annotated[int, Range(2)] | None = None
     """Number of models in an ensemble; None of a single model."""
     member_models: list[MemberModel] = field(default_factory=list)
@@ -163,7 +163,7 @@ class BundleConfig(Mapping[str, Any]):
     @property
     def is_text_task(self) -> bool:
         """True if the model was fine-tuned on a text task."""
-        return self.task in registry.tasks()
+        return self.task in text_tasks.tasks()
 
     def __repr__(self) -> str:
         facts = ("task", "label_names", "window_bp", "bin_bp", "assembly", "members", "set_name")
@@ -198,8 +198,8 @@ def _plain(value: Any) -> Any:
 
 def _settings_types(task: str) -> dict[str, type]:
     """Return the types of the settings that a model of a task is built from."""
-    if task in registry.tasks():
-        described = registry.describe(task)
+    if task in text_tasks.tasks():
+        described = text_tasks.describe(task)
         own = {"head": described.head_type(), "options": described.options}
     else:
         own = {} if task == PRETRAINING else {"head": HeadConfig, "words": CountedWords}

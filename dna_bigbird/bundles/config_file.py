@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.config import FORMAT_VERSION, LABEL_TYPES_VERSION, BundleConfig
 from dna_bigbird.bundles.json_values import read_bundle_json
-from dna_bigbird.datasets.text import registry
-from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.label_types import LABEL_TYPES, REGRESSION
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.models.label_types import LABEL_TYPES, REGRESSION
 from dna_bigbird.models.stored_settings import wrong_value
 
 NEEDED = (
@@ -47,7 +47,7 @@ def _check_text(config: BundleConfig) -> None:
     _check_present(config, "label_names", "head", "options")
     if config.reads != "text":
         raise wrong_value("reads", config.stored.get("reads"), "'text'")
-    if registry.describe(config.task).needs_labels and not config.label_names:
+    if text_tasks.describe(config.task).needs_labels and not config.label_names:
         raise ValueError("label_names must have at least one name")
 
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import read_json
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import read_json
 
 MAX_JSON_BYTES = 16 * 2**20
 """A thousand labels take a hundred kilobytes."""

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dna_bigbird.bundles.json_values import is_number, read_bundle_json
-from dna_bigbird.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.html_repr import html_rows
-from dna_bigbird.short_repr import representation
-from dna_bigbird.writing import json_text
+from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
+from dna_bigbird.core.html_repr import html_rows
+from dna_bigbird.core.short_repr import representation
+from dna_bigbird.core.writing import json_text
 
 LOW, HIGH = "_low", "_high"
 FACTS = (

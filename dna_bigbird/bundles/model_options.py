@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from dna_bigbird.paths import InputPath
+from dna_bigbird.core.paths import InputPath
 
 if typing.TYPE_CHECKING:
     from dna_bigbird.bundles.bundle import Bundle

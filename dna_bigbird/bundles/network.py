@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.weights import check_counts, check_shapes, stored_shapes
-from dna_bigbird.datasets.text import registry
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.ensemble import EnsembleClassifier
 from dna_bigbird.models.pretraining_model import PretrainingModel
@@ -27,7 +27,7 @@ def build_model(config: BundleConfig | Mapping[str, Any]) -> nn.Module:
     if config.is_pretrained_only:
         return PretrainingModel(config.encoder, heads=config.heads)
     if config.is_text_task:
-        task = registry.describe(config.task)
+        task = text_tasks.describe(config.task)
         return task.build_model(config.encoder, config.head, len(config.label_names))
     if config.members is not None:
         single = replace(config, members=None)

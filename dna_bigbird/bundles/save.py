@@ -16,10 +16,10 @@ from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import FILES, WEIGHTS
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
-from dna_bigbird.bundles.sequences_read import SEQUENCES, no_sequences, to_bytes
+from dna_bigbird.bundles.seen_sequences import SEQUENCES, no_sequences, to_bytes
 from dna_bigbird.bundles.weights import unique_tensors
+from dna_bigbird.core.result_folders import MODEL, atomic_directory
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer
-from dna_bigbird.result_folders import MODEL, atomic_directory
 
 
 def save_bundle(

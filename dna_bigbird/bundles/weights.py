@@ -9,8 +9,8 @@ import safetensors.torch
 import torch
 from torch import nn
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import check_readable
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import check_readable
 
 EXTRA_STATE = "_extra_state"
 """Name that torch gives to what a module's `get_extra_state` returns."""

@@ -38,7 +38,7 @@ def _command(module: str, about: str, **rest: object) -> Command:
 
 
 def _text(name: str, about: str, **rest: object) -> Command:
-    return Command(f"dna_bigbird.pipeline.text:{name}", about, **rest)
+    return Command(f"dna_bigbird.text:{name}", about, **rest)
 
 
 _WITH_PROGRESS: Mapping = {"python_only": ("progress",), "values": {"progress": True}}
@@ -49,75 +49,75 @@ _GENOME = {"genome": "fasta"}
 
 COMMANDS = {
     "init": _command(
-        "dna_bigbird.pipeline.init", "write a folder in which the workflow runs with the installed package", positional=("folder",)
+        "dna_bigbird.workflow.init", "write a folder in which the workflow runs with the installed package", positional=("folder",)
     ),
-    "demo-data": _command("dna_bigbird.pipeline.demo_data", "write the semi-synthetic demo: real hg19 background, planted truth"),
-    "fetch": _command("dna_bigbird.pipeline.fetch", "download one input named in data_specs/, or take a local copy, and verify it"),
-    "genome": _command("dna_bigbird.pipeline.genome", "check and join FASTA files into one indexed reference"),
-    "documents": _command("dna_bigbird.pipeline.draw_documents", "draw documents from a genome as coordinates"),
-    "train-tokenizer": _command("dna_bigbird.pipeline.train_tokenizer", "learn a DNA BPE vocabulary from documents"),
-    "tokenize": _command("dna_bigbird.pipeline.tokenize", "turn documents into a token store"),
+    "demo-data": _command("dna_bigbird.demo.demo_data", "write the semi-synthetic demo: real hg19 background, planted truth"),
+    "fetch": _command("dna_bigbird.genome.fetch", "download one input named in data_specs/, or take a local copy, and verify it"),
+    "genome": _command("dna_bigbird.genome.genome", "check and join FASTA files into one indexed reference"),
+    "documents": _command("dna_bigbird.corpus.draw_documents", "draw documents from a genome as coordinates"),
+    "train-tokenizer": _command("dna_bigbird.corpus.train_tokenizer", "learn a DNA BPE vocabulary from documents"),
+    "tokenize": _command("dna_bigbird.corpus.tokenize", "turn documents into a token store"),
     "token-statistics": _command(
-        "dna_bigbird.pipeline.token_statistics",
+        "dna_bigbird.corpus.token_statistics",
         "measure base pairs per token, per chromosome and repeat class",
         aliases={"documents": "max_documents"},
     ),
-    "pretrain": _command("dna_bigbird.pipeline.pretrain", "pretrain BigBird with masked tokens and next-sentence prediction", **_WITH_PROGRESS),
-    "train-characters": _command("dna_bigbird.pipeline.train_characters", "train Longformer's character model on text or single bases, in phases"),
-    "evaluate-characters": _command("dna_bigbird.pipeline.evaluate_characters", "score a character model by overlapping windows, next to counts", **_WITH_PROGRESS),
-    "evaluate-lm": _command("dna_bigbird.pipeline.evaluate_lm", "score a pretrained model on held-out documents, next to n-gram baselines", **_WITH_PROGRESS),
-    "compare-lm": _command("dna_bigbird.pipeline.compare_lm", "compare pretrained models, as the paper's tables do"),
+    "pretrain": _command("dna_bigbird.training.pretrain", "pretrain BigBird with masked tokens and next-sentence prediction", **_WITH_PROGRESS),
+    "train-characters": _command("dna_bigbird.training.train_characters", "train Longformer's character model on text or single bases, in phases"),
+    "evaluate-characters": _command("dna_bigbird.evaluation.evaluate_characters", "score a character model by overlapping windows, next to counts", **_WITH_PROGRESS),
+    "evaluate-lm": _command("dna_bigbird.evaluation.evaluate_lm", "score a pretrained model on held-out documents, next to n-gram baselines", **_WITH_PROGRESS),
+    "compare-lm": _command("dna_bigbird.evaluation.compare_lm", "compare pretrained models, as the paper's tables do"),
     "lift-over": _command(
-        "dna_bigbird.pipeline.lift_over",
+        "dna_bigbird.genome.lift_over",
         "move start sites to another assembly with a chain file",
         aliases={"format": "site_format"},
     ),
     "promoter-sequences": _command(
-        "dna_bigbird.pipeline.promoter_sequences",
+        "dna_bigbird.labelled.promoter.promoter_sequences",
         "make small chromosomes of promoters that come without coordinates",
         aliases={"fasta": "output", "sites": "output_sites"},
     ),
     "promoter-set": _command(
-        "dna_bigbird.pipeline.promoter_set",
+        "dna_bigbird.labelled.promoter.promoter_set",
         "build promoters and negatives with their splits",
         aliases={"format": "site_format"},
     ),
-    "chromatin-set": _command("dna_bigbird.pipeline.chromatin_set", "build 200-bp bins with one label per peak file"),
+    "chromatin-set": _command("dna_bigbird.labelled.chromatin.chromatin_set", "build 200-bp bins with one label per peak file"),
     "deepsea-set": _command(
-        "dna_bigbird.pipeline.deepsea_set",
+        "dna_bigbird.labelled.deepsea.deepsea_set",
         "build windows of any length from the published DeepSEA bundle",
         aliases={"coordinates": "row_coordinates", "labels": "label_names"},
     ),
-    "sequence-set": _command("dna_bigbird.pipeline.sequence_set", "make a labelled set of sequences and labels in tables, FASTA or BED files"),
+    "sequence-set": _command("dna_bigbird.labelled.sequences.sequence_set", "make a labelled set of sequences and labels in tables, FASTA or BED files"),
     "leakage": _command(
-        "dna_bigbird.pipeline.leakage",
+        "dna_bigbird.labelled.leakage",
         "list bases and near-identical sequences that the splits of a set share",
         defaults={"data": REQUIRED, "output": REQUIRED},
     ),
     "baseline": _command(
-        "dna_bigbird.pipeline.baseline",
+        "dna_bigbird.baselines.baseline",
         "fit a baseline (word counts, GC or a published network) on a labelled set",
         aliases={"kind": "method"},
         defaults={"data": REQUIRED, "output": REQUIRED},
         **_WITH_PROGRESS,
     ),
     "finetune": _command(
-        "dna_bigbird.pipeline.finetune",
+        "dna_bigbird.training.finetune",
         "fine-tune a pretrained model on a labelled set",
         defaults={"data": REQUIRED, "output": REQUIRED},
         **_WITH_PROGRESS,
     ),
-    "ensemble": _command("dna_bigbird.pipeline.ensemble", "join independently trained models into one that gives their mean"),
+    "ensemble": _command("dna_bigbird.bundles.ensemble", "join independently trained models into one that gives their mean"),
     "evaluate": _command(
-        "dna_bigbird.pipeline.evaluate",
+        "dna_bigbird.evaluation.evaluate",
         "score a fine-tuned model on the held-out rows, next to its baselines",
         defaults={"model": REQUIRED, "data": REQUIRED, "output": REQUIRED},
         **_WITH_PROGRESS,
     ),
-    "compare-seeds": _command("dna_bigbird.pipeline.compare_seeds", "average the scores of trainings with several seeds, next to baselines"),
-    "compare-heads": _command("dna_bigbird.pipeline.compare_heads", "compare promoter or chromatin models with each other and with published ones"),
+    "compare-seeds": _command("dna_bigbird.evaluation.compare_seeds", "average the scores of trainings with several seeds, next to baselines"),
+    "compare-heads": _command("dna_bigbird.evaluation.compare_heads", "compare promoter or chromatin models with each other and with published ones"),
     "predict": Command(
-        "dna_bigbird.inference.predicting:predict",
+        "dna_bigbird.prediction.predict:predict",
         "probabilities for every window of a FASTA file",
         python_only=("sequences", "progress"),
         values={"progress": True},
@@ -126,7 +126,7 @@ COMMANDS = {
         second_names=_GENOME,
     ),
     "embed": Command(
-        "dna_bigbird.inference.embedding:embed",
+        "dna_bigbird.prediction.embed:embed",
         "vectors (hidden states of a model) for every window of a FASTA file",
         python_only=("sequences", "progress"),
         values={"progress": True},
@@ -134,21 +134,21 @@ COMMANDS = {
         second_names=_GENOME,
     ),
     "score-variants": Command(
-        "dna_bigbird.inference.variants.scoring:score_variants",
+        "dna_bigbird.prediction.score_variants:score_variants",
         "what each allele of a VCF file changes in a model's predictions",
         **_WITH_PROGRESS,
         defaults={"output": "-"},
         second_names=_GENOME,
     ),
     "mutagenesis": Command(
-        "dna_bigbird.inference.mutating:mutagenesis",
+        "dna_bigbird.prediction.mutagenesis:mutagenesis",
         "the effect of every substitution in a region, as a matrix and a picture",
         **_WITH_PROGRESS,
         defaults={"output": "-"},
         second_names=_GENOME,
     ),
     "attribute": Command(
-        "dna_bigbird.inference.attributing:attribute",
+        "dna_bigbird.prediction.attribute:attribute",
         "what each base adds to a label: bigWig, a table, or HDF5 for motif discovery",
         python_only=("sequences", "progress"),
         values={"progress": True},
@@ -156,41 +156,41 @@ COMMANDS = {
         second_names=_GENOME,
     ),
     "motifs": _command(
-        "dna_bigbird.pipeline.motifs", "search the files of attribute for motifs, and name them by known matrices", **_WITH_PROGRESS
+        "dna_bigbird.prediction.motifs", "search the files of attribute for motifs, and name them by known matrices", **_WITH_PROGRESS
     ),
     "marginalise": _command(
-        "dna_bigbird.pipeline.marginalise", "insert motifs into shuffled sequences: what they change, alone and by distance"
+        "dna_bigbird.prediction.marginalise", "insert motifs into shuffled sequences: what they change, alone and by distance"
     ),
-    "view": _command("dna_bigbird.pipeline.view", "write a page with a genome browser: regions with their tracks, without a network"),
-    "rank-variants": _command("dna_bigbird.pipeline.rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
+    "view": _command("dna_bigbird.report.view", "write a page with a genome browser: regions with their tracks, without a network"),
+    "rank-variants": _command("dna_bigbird.evaluation.rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(
-        "dna_bigbird.pipeline.info",
+        "dna_bigbird.bundles.info",
         "describe a model bundle, a token store or a labelled set",
         positional=("path",),
         defaults={"path": None},
     ),
     "plot-attention": _command(
-        "dna_bigbird.pipeline.plot_attention",
+        "dna_bigbird.report.plot_attention",
         "draw which blocks attend to which, as text or as a picture",
         aliases={
             "bundle": "model", "training": "in_training", "layer": "layers", "head": "heads",
         },
     ),
     "compare-attention": _command(
-        "dna_bigbird.pipeline.compare_attention",
+        "dna_bigbird.evaluation.compare_attention",
         "compare full attention, BigBird, BigBird-ETC, Longformer and Performer: what they read, cost and learn",
         **_WITH_PROGRESS,
     ),
-    "convert": _command("dna_bigbird.pipeline.convert", "read and write models of the Hugging Face library; lengthen a model's context"),
-    "plan": _command("dna_bigbird.pipeline.plan", "print what a run of the workflow would make: rows, expected minutes and memory"),
-    "report": _command("dna_bigbird.pipeline.report", "write the HTML report of a workflow run"),
-    "clear-lock": _command("dna_bigbird.pipeline.clear_lock", "remove a stale Snakemake lock after proof that its process is dead"),
+    "convert": _command("dna_bigbird.bundles.convert", "read and write models of the Hugging Face library; lengthen a model's context"),
+    "plan": _command("dna_bigbird.workflow.plan", "print what a run of the workflow would make: rows, expected minutes and memory"),
+    "report": _command("dna_bigbird.report.report", "write the HTML report of a workflow run"),
+    "clear-lock": _command("dna_bigbird.workflow.clear_lock", "remove a stale Snakemake lock after proof that its process is dead"),
     "completion": Command(
         "dna_bigbird.cli.completion:completion",
         "let bash, zsh or tcsh complete commands, options and files",
         positional=("shell",),
     ),
-    "doctor": _command("dna_bigbird.pipeline.doctor", "report what works on this machine and what is slow; build the native CPU kernel"),
+    "doctor": _command("dna_bigbird.workflow.doctor", "report what works on this machine and what is slow; build the native CPU kernel"),
 }  # fmt: skip
 """In the order in which the workflow runs them."""
 
@@ -224,7 +224,7 @@ TEXT = {
 def _suite(name: str, about: str) -> Command:
     needed = ("output",) if name in GENERATED else ("data", "output")
     return Command(
-        "dna_bigbird.pipeline.bench.bench:bench",
+        "dna_bigbird.bench.bench:bench",
         about,
         python_only=("suite", "progress"),
         values={"suite": name, "progress": True},
@@ -249,19 +249,19 @@ SUITES = {
 }
 """Each suite is a command with the same options."""
 BENCH = {
-    "list": Command("dna_bigbird.pipeline.bench.listing:bench_list", "list the suites: what they ask, where to get them"),
+    "list": Command("dna_bigbird.bench.bench_list:bench_list", "list the suites: what they ask, where to get them"),
     "leakage": Command(
-        "dna_bigbird.pipeline.bench.leakage:bench_leakage",
+        "dna_bigbird.bench.bench_leakage:bench_leakage",
         "count the test rows that a suite's own training rows give away",
         positional=("suite",),
     ),
-    "page": Command("dna_bigbird.pipeline.bench.page:bench_page", "join results into one table and page"),
+    "page": Command("dna_bigbird.bench.bench_page:bench_page", "join results into one table and page"),
     **{name: _suite(name, about) for name, about in SUITES.items()},
 }  # fmt: skip
 
 
 def _theory(name: str, about: str, **rest: object) -> Command:
-    return _command(f"dna_bigbird.pipeline.theory.{name}", about, **rest)
+    return Command(f"dna_bigbird.theory.theory_{name}:{name}", about, **rest)
 
 
 THEORY = {
@@ -321,7 +321,7 @@ def find_command(name: str) -> Command:
 
     Example:
         >>> find_command("text evaluate").function
-        'dna_bigbird.pipeline.text:evaluate'
+        'dna_bigbird.text:evaluate'
     """
     group, _, member = name.rpartition(" ")
     return GROUPS[group][member] if group else COMMANDS[name]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from dna_bigbird.cli.nearest import like_option
 from dna_bigbird.cli.option_types import CommandOption, OptionError
 from dna_bigbird.cli.parser import Parser
-from dna_bigbird.errors import shortened
-from dna_bigbird.yaml_files import YamlFile, parse_yaml, read_yaml
+from dna_bigbird.core.errors import shortened
+from dna_bigbird.core.yaml_files import YamlFile, parse_yaml, read_yaml
 
 
 class Setting(NamedTuple):

@@ -5,8 +5,8 @@ import traceback
 from typing import NoReturn
 
 from dna_bigbird.cli.streams import error_stream
-from dna_bigbird.errors import TRACEBACK
-from dna_bigbird.messages import printable, short_enough
+from dna_bigbird.core.errors import TRACEBACK
+from dna_bigbird.core.messages import printable, short_enough
 
 _ADVICE = {
     errno.ENOENT: "no such file or folder; check the name",

@@ -7,9 +7,9 @@ import typing
 from collections.abc import Iterator
 from pathlib import Path
 
-from dna_bigbird.choices import alternatives
 from dna_bigbird.cli.option_types import GENERAL, CommandOption, choices_in, is_list, types_in
 from dna_bigbird.cli.parser import Parser
+from dna_bigbird.core.choices import alternatives
 
 PLACEHOLDERS = {int: "N", float: "X", Path: "PATH", str: "TEXT", dict: "TEXT"}
 STREAMS = {"fasta", "bed", "vcf"}

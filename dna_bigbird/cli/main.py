@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from dna_bigbird import __version__, signals, watchdog
+from dna_bigbird import __version__
 from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
 from dna_bigbird.cli.commands import COMMANDS, GROUPS, find_command
 from dna_bigbird.cli.failures import explain, fail
@@ -25,10 +25,11 @@ from dna_bigbird.cli.streams import (
 from dna_bigbird.cli.text_train import current_name
 from dna_bigbird.cli.verbosity import applied, take_verbosity
 from dna_bigbird.cli.waiting import let_waiting_threads_sleep
-from dna_bigbird.errors import TRACEBACK, InputError, OutputError, command_line, note
-from dna_bigbird.messages import printable, with_arguments, with_short_words
-from dna_bigbird.paths import WRITTEN, Role, check_paths, paths_of, roles_of
-from dna_bigbird.writing import claimed
+from dna_bigbird.core import signals, watchdog
+from dna_bigbird.core.errors import TRACEBACK, InputError, OutputError, command_line, note
+from dna_bigbird.core.messages import printable, with_arguments, with_short_words
+from dna_bigbird.core.paths import WRITTEN, Role, check_paths, paths_of, roles_of
+from dna_bigbird.core.writing import claimed
 
 HELP = ("-h", "--help", "help")
 

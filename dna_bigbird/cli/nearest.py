@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable
 
-from dna_bigbird.choices import near, nearest
 from dna_bigbird.cli.commands import COMMANDS, GROUPS, every_command
+from dna_bigbird.core.choices import near, nearest
 
 MOST = 3
 

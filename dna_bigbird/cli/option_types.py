@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.choices import alternatives
 from dna_bigbird.cli.commands import REQUIRED
 from dna_bigbird.cli.verbosity import SWITCHES
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.choices import alternatives
+from dna_bigbird.core.errors import InputError
 
 _WORDS = {
     bool: "true or false",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dna_bigbird.cli.nearest import like_option
 from dna_bigbird.cli.option_types import CommandOption, OptionError, expected
 from dna_bigbird.cli.several_values import TRUTH
-from dna_bigbird.errors import shortened
+from dna_bigbird.core.errors import shortened
 
 _OPTION = re.compile(r"-[A-Za-z]|--\S")
 

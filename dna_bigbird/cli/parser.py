@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, is_dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from dna_bigbird.choices import without_annotations
 from dna_bigbird.cli.commands import REQUIRED, Command, find_command
 from dna_bigbird.cli.option_types import GENERAL, CommandOption
 from dna_bigbird.cli.signatures import Option, fields_of, load_function, options_of, sections_of
+from dna_bigbird.core.choices import without_annotations
 
 
 class Settings(NamedTuple):
@@ -107,7 +107,7 @@ def parsers_of(name: str) -> list[Parser]:
     """Return parsers that together have all options of a command; the first has the shared options."""
     if not find_command(name).function_for:
         return [build_parser(name)[0]]
-    from dna_bigbird.datasets.text.registry import tasks
+    from dna_bigbird.bundles.text_tasks import tasks
 
     return [build_parser(name, argv)[0] for argv in ([], *(["--task", task] for task in tasks()))]
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import yaml
 
-from dna_bigbird.choices import near
 from dna_bigbird.cli.config_files import Setting, settings_in, settings_of_group
 from dna_bigbird.cli.failures import fail
 from dna_bigbird.cli.help import help_of
@@ -17,10 +16,11 @@ from dna_bigbird.cli.option_types import OptionError, choices_in, expected
 from dna_bigbird.cli.option_words import Use, options_used, renamed
 from dna_bigbird.cli.parser import Parser
 from dna_bigbird.cli.several_values import typed, value_of
-from dna_bigbird.errors import checked_settings, shortened
-from dna_bigbird.messages import listed_words
-from dna_bigbird.paths import as_streams
-from dna_bigbird.yaml_files import read_yaml
+from dna_bigbird.core.choices import near
+from dna_bigbird.core.errors import checked_settings, shortened
+from dna_bigbird.core.messages import listed_words
+from dna_bigbird.core.paths import as_streams
+from dna_bigbird.core.yaml_files import read_yaml
 
 UNSET = {"skip_null", "skip_unset"}
 """Flags of --print_config that leave out what is not set."""

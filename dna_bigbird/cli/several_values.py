@@ -11,9 +11,9 @@ from typing import Any
 import yaml
 
 from dna_bigbird.cli.option_types import CommandOption, is_list, parts_of
-from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.plain_numbers import whole_number
-from dna_bigbird.yaml_files import load_yaml, yaml_decimal
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.plain_numbers import whole_number
+from dna_bigbird.core.yaml_files import load_yaml, yaml_decimal
 
 _NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)"
 _ITEM = re.compile(rf"[^,:]+:{_NUMBER}-{_NUMBER}(?=,|$)|[^,]+")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 
 from dna_bigbird.cli.commands import Command
-from dna_bigbird.lazy_names import load
-from dna_bigbird.shared_options import doc_of, without_doc
+from dna_bigbird.core.lazy_names import load
+from dna_bigbird.core.shared_options import doc_of, without_doc
 
 _SECTION = re.compile(r"^(?P<name>[A-Z]\w+):\n(?P<body>(?:[ ]+.*\n?|\n)*)", flags=re.MULTILINE)
 _ARGUMENT = re.compile(

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from typing import TextIO
 
-from dna_bigbird.errors import OutputError
-from dna_bigbird.messages import printable
+from dna_bigbird.core.errors import OutputError
+from dna_bigbird.core.messages import printable
 
 CLOSED = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_RDWR}
 """How a closed descriptor is opened again: reading from input and writing to output fail, and no other

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from dna_bigbird.errors import note
-from dna_bigbird.yaml_files import read_yaml
+from dna_bigbird.core.errors import note
+from dna_bigbird.core.yaml_files import read_yaml
 
 TRAIN = "text train"
 END_OF_OLD_NAMES = "0.2"
@@ -17,7 +17,7 @@ def current_name(command: str, rest: list[str]) -> tuple[str, list[str]]:
     """
     if not command.startswith(f"{TRAIN}-"):
         return command, rest
-    from dna_bigbird.datasets.text.registry import tasks
+    from dna_bigbird.bundles.text_tasks import tasks
 
     for task in tasks().values():
         if task.old_command and command == f"text {task.old_command}":
@@ -37,8 +37,8 @@ def train_function(argv: list[str]) -> Callable:
     Raises:
         InputError: If there is no such task, none is named, or a --config file cannot be read.
     """
-    from dna_bigbird.pipeline.text.task_options import check_task
-    from dna_bigbird.pipeline.text.task_signature import typed_train
+    from dna_bigbird.text.task_options import check_task
+    from dna_bigbird.text.task_signature import typed_train
 
     help_only = not argv or not {"-h", "--help"}.isdisjoint(argv)
     name = task_of(argv)

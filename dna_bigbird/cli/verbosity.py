@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.cli.streams import errors_only
-from dna_bigbird.errors import InputError
-from dna_bigbird.progress import progress_shown
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.progress import progress_shown
 
 QUIET = ("-q", "--quiet")
 VERBOSE = ("-v", "--verbose")

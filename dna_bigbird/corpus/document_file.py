@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import LONGEST_LINE, numbered_lines
+from dna_bigbird.core.plain_numbers import whole_number
+from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.corpus.documents import Document
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import LONGEST_LINE, numbered_lines
 from dna_bigbird.genome import Interval
-from dna_bigbird.plain_numbers import whole_number
-from dna_bigbird.writing import atomic_path
 
 _NUMBERS = re.compile(r"[0-9]{1,18}(,[0-9]{1,18})*,?")
 

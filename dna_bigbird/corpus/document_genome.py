@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from dna_bigbird.errors import InputError, note, shortened
-from dna_bigbird.files import LONGEST_LINE, numbered_lines
+from dna_bigbird.core.errors import InputError, note, shortened
+from dna_bigbird.core.files import LONGEST_LINE, numbered_lines
+from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.checksum import sequence_sha256
-from dna_bigbird.plain_numbers import whole_number
 
 _MARK = "#genome sequence "
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dna_bigbird.choices import check_fields
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.settings import Count, Positive
 from dna_bigbird.corpus.regions import contiguous_stretches, select
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.settings import Count, Positive
 
 
 @dataclass(frozen=True)

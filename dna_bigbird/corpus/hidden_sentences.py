@@ -7,7 +7,7 @@ import numpy as np
 
 
 class SentenceHiding(Protocol):
-    """What choosing sentences needs of a `tasks.objective_config.CpcConfig`."""
+    """What choosing sentences needs of a `training.objective_config.CpcConfig`."""
 
     @property
     def sentence_share(self) -> float: ...

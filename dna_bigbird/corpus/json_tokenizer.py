@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import tokenizers
 
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.short_repr import representation
 from dna_bigbird.corpus.special_tokens import find_special, names_file
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import BASES, IUPAC_AMBIGUOUS
-from dna_bigbird.short_repr import representation
 
 FILE = "tokenizer.json"
 _LETTERS = frozenset(BASES + IUPAC_AMBIGUOUS)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import tokenizers
 
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import read_json
 from dna_bigbird.corpus.special_tokens import read_names
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import read_json
 
 WORD_PIECES, BYTE_PIECES, MERGES = "vocab.txt", "vocab.json", "merges.txt"
 ROBERTA_NAMES = {

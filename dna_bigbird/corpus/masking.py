@@ -5,8 +5,8 @@ from typing import Annotated, Protocol
 
 import numpy as np
 
-from dna_bigbird.choices import check_fields
-from dna_bigbird.settings import Count, Range, Share
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Count, Range, Share
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.tokenizer import FIRST_PIECE_ID, DnaTokenizer
-from dna_bigbird.errors import InputError
 
 Occurrences = tuple[bytes, int]
 """A byte for each start and length from 2 on, 1 if that occurrence is left out; and the lengths."""

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.document_file import iter_document_file
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
 
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import read_json
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import read_json
 
 ROLES = ("pad", "unk", "cls", "sep", "mask")
 USUAL_NAMES = {

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 import numpy as np
 from tokenizers.models import WordPiece
 
+from dna_bigbird.core.short_repr import representation
 from dna_bigbird.corpus.json_tokenizer import parse
 from dna_bigbird.corpus.markers import MARKERS
 from dna_bigbird.corpus.special_tokens import find_special, names_file
 from dna_bigbird.corpus.tokenizer import load_sentencepiece
-from dna_bigbird.short_repr import representation
 
 WORD_MARKS = ("▁", "Ġ")
 """How SentencePiece and byte-level BPE write the space in front of a word."""

@@ -12,9 +12,9 @@ from typing import Annotated
 
 import sentencepiece
 
-from dna_bigbird.choices import check_fields
-from dna_bigbird.errors import InputError
-from dna_bigbird.settings import Positive, Range
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.settings import Positive, Range
 
 PAD_ID, END_ID, START_ID, CLS_ID, SEP_ID, MASK_ID, UNK_ID = 0, 1, 2, 65, 66, 67, 100
 FIRST_PIECE_ID = 101

@@ -15,7 +15,10 @@ from typing import Annotated, Literal
 import numpy as np
 import sentencepiece
 
-from dna_bigbird.choices import check_fields
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.settings import Positive, Range
+from dna_bigbird.core.short_repr import representation
 from dna_bigbird.corpus.symmetric_vocabulary import (
     alternate_strands,
     closed_pieces,
@@ -31,10 +34,7 @@ from dna_bigbird.corpus.vocabulary_file import (
     UNK_ID,
     vocabulary_file,
 )
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome.alphabet import BASES
-from dna_bigbird.settings import Positive, Range
-from dna_bigbird.short_repr import representation
 
 _MAX_LINE_BP = 4096
 """SentencePiece counts positions in 16 bits; longer training sequences are cut."""

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.json_tokenizer import JsonDnaTokenizer, is_dna_vocabulary, parse
 from dna_bigbird.corpus.special_tokens import read_names
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.errors import InputError
 
 OWN, JSON, SENTENCEPIECE = "tokenizer.model", "tokenizer.json", "spiece.model"
 TOKENIZER_FILES = (OWN, JSON, SENTENCEPIECE)

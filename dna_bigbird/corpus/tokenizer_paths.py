@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.json_tokenizer import is_dna_vocabulary
 from dna_bigbird.corpus.special_tokens import read_names
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE
-from dna_bigbird.errors import InputError
 
 
 def read_text_tokenizer(path: Path) -> TextTokenizer:

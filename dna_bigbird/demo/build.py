@@ -5,15 +5,16 @@ from typing import Annotated
 
 import numpy as np
 
-from dna_bigbird.choices import check_fields
-from dna_bigbird.demo import background_sequence, grammar
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Range
+from dna_bigbird.demo import grammar
 from dna_bigbird.demo.distal import plant_distal
 from dna_bigbird.demo.elements import Canvas, Element
 from dna_bigbird.demo.label_rules import Peak, derive_peaks
-from dna_bigbird.demo.motifs import load_motifs
 from dna_bigbird.demo.planted_promoters import plant_promoter, start_sites
 from dna_bigbird.demo.planted_variants import Variant, draw_variants
-from dna_bigbird.settings import Range
+from dna_bigbird.genome import embedded_sequence
+from dna_bigbird.genome.motifs import load_motifs
 
 EDGE_BP = 1000
 """Nothing is planted this close to an end of the sequence or to the gap."""
@@ -27,8 +28,8 @@ MOST_VARIANTS = 10_000
 
 def segments() -> list[tuple[int, int]]:
     """Return the parts of the sequence that may be planted into."""
-    left, right = background_sequence.GAP
-    return [(EDGE_BP, left - EDGE_BP), (right + EDGE_BP, background_sequence.LENGTH - EDGE_BP)]
+    left, right = embedded_sequence.GAP
+    return [(EDGE_BP, left - EDGE_BP), (right + EDGE_BP, embedded_sequence.LENGTH - EDGE_BP)]
 
 
 MOST_PROMOTERS = sum(end - start for start, end in segments()) // MIN_SPACING_BP
@@ -62,7 +63,7 @@ class Demo:
 def build_demo(config: DemoConfig) -> Demo:
     """Plant promoters, fill the space between them, derive labels, draw variants."""
     motifs = load_motifs()
-    canvas = Canvas(background_sequence.load_background())
+    canvas = Canvas(embedded_sequence.load_background())
     rng = np.random.default_rng([config.seed, 1])
     promoters = [
         plant_promoter(f"P{index:04d}", tss, strand, canvas, motifs, rng)

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from dna_bigbird.demo import background_sequence, grammar
+from dna_bigbird.core.result_folders import DEMO, atomic_directory
+from dna_bigbird.demo import grammar
 from dna_bigbird.demo.build import Demo
 from dna_bigbird.demo.label_rules import Peak
 from dna_bigbird.demo.long_range import LongRange
-from dna_bigbird.demo.motifs import load_motifs
-from dna_bigbird.result_folders import DEMO, atomic_directory
+from dna_bigbird.genome import embedded_sequence
+from dna_bigbird.genome.motifs import load_motifs
 
 LINE_BP = 100
 TRUTH_COLUMNS = ("kind", "name", "start", "end", "strand", "belongs_to", "note")
@@ -15,7 +16,7 @@ VCF_HEADER = f"""\
 ##fileformat=VCFv4.2
 ##source=dna-bigbird demo-data (semi-synthetic)
 ##reference=demo.fa
-##contig=<ID={background_sequence.CHROM},length={background_sequence.LENGTH}>
+##contig=<ID={embedded_sequence.CHROM},length={embedded_sequence.LENGTH}>
 ##INFO=<ID=EFFECT,Number=1,Type=String,Description="break: lowers a planted site; create: repairs a planted decoy; none: neutral">
 ##INFO=<ID=LABEL,Number=.,Type=String,Description="Labels that depend on the site; for EFFECT=none, labels of the element around it">
 ##INFO=<ID=FACTOR,Number=1,Type=String,Description="Factor whose site is changed">
@@ -37,7 +38,7 @@ def write_demo(demo: Demo, folder: Path) -> None:
     """
     with atomic_directory(Path(folder), DEMO) as out:
         labels = [(label.name, label.group) for label in grammar.LABELS]
-        write_genome_and_peaks(out, background_sequence.CHROM, demo, labels)
+        write_genome_and_peaks(out, embedded_sequence.CHROM, demo, labels)
         write_text(out / "promoters.bed", promoters_bed(demo))
         write_text(out / "variants.vcf", variants_vcf(demo))
         write_text(out / "README.md", readme(demo))
@@ -66,7 +67,7 @@ def promoters_bed(demo: Demo) -> str:
     """Return the start sites as BED6, one base each."""
     promoters = [element for element in demo.elements if element.tss is not None]
     rows = [
-        (background_sequence.CHROM, p.tss, p.tss + 1, p.name, 0, p.strand)
+        (embedded_sequence.CHROM, p.tss, p.tss + 1, p.name, 0, p.strand)
         for p in sorted(promoters, key=lambda p: p.tss)
     ]
     return table_text(rows)
@@ -93,7 +94,7 @@ def variants_vcf(demo: Demo) -> str:
         position = variant.position + 1
         name = f"V{number:04d}"
         row = (
-            background_sequence.CHROM,
+            embedded_sequence.CHROM,
             position,
             name,
             variant.ref,
@@ -146,7 +147,7 @@ Made by `{command}`.
 
 | file | content |
 |---|---|
-| `demo.fa` | the genome: one record, `{background_sequence.CHROM}`, {background_sequence.LENGTH:,} bp; planted bases replace real ones, so position p here is hg19 chr22 position p + 20,000,000 |
+| `demo.fa` | the genome: one record, `{embedded_sequence.CHROM}`, {embedded_sequence.LENGTH:,} bp; planted bases replace real ones, so position p here is hg19 chr22 position p + 20,000,000 |
 | `promoters.bed` | planted start sites, BED6, one base each |
 | `peaks/LABEL.bed` | peaks of a label, BED4; the name lists the elements that cause a peak |
 | `peaks.tsv` | sample sheet: label, group, cell, path relative to this file |
@@ -154,8 +155,8 @@ Made by `{command}`.
 | `truth.tsv` | every planted thing: kind, name, start, end, strand, belongs_to, note |
 
 Intervals are 0-based and half-open; the VCF counts from 1. Bases outside the `flank`, `site` and
-`decoy` rows of `truth.tsv` are the real ones. The {background_sequence.GAP[1] - background_sequence.GAP[0]:,} bp
-from {background_sequence.GAP[0]:,} to {background_sequence.GAP[1]:,} are N, as in hg19.
+`decoy` rows of `truth.tsv` are the real ones. The {embedded_sequence.GAP[1] - embedded_sequence.GAP[0]:,} bp
+from {embedded_sequence.GAP[0]:,} to {embedded_sequence.GAP[1]:,} are N, as in hg19.
 
 | label | group | rule |
 |---|---|---|

@@ -7,7 +7,7 @@ import numpy as np
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.elements import Canvas, Element, Site
 from dna_bigbird.demo.grammar import Unit
-from dna_bigbird.demo.motifs import Motif
+from dna_bigbird.genome.motifs import Motif
 
 Placed = tuple[str, int]
 """A factor and the offset of its site from the unit's first base."""

@@ -14,14 +14,15 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from dna_bigbird.choices import check_fields
-from dna_bigbird.demo import background_sequence, grammar
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Positive, Range
+from dna_bigbird.demo import grammar
 from dna_bigbird.demo.elements import Canvas, Element, Site
 from dna_bigbird.demo.label_rules import Peak, derive_peaks
 from dna_bigbird.demo.markov import draw_sequences, fit_chain
-from dna_bigbird.demo.motifs import Motif, load_motifs
 from dna_bigbird.demo.planted_promoters import plant_promoter
-from dna_bigbird.settings import Positive, Range
+from dna_bigbird.genome import embedded_sequence
+from dna_bigbird.genome.motifs import Motif, load_motifs
 
 CHROM = "demolong"
 """Record name of the long-range genome, and the name of its assembly."""
@@ -88,7 +89,7 @@ class LongRange:
 def build_long_range(config: LongRangeConfig) -> LongRange:
     """Draw the background, plant one promoter and its partners per unit, derive the labels."""
     motifs = load_motifs()
-    chain = fit_chain(background_sequence.load_background())
+    chain = fit_chain(embedded_sequence.load_background())
     texts = draw_sequences(
         chain, config.units, config.unit_bp, np.random.default_rng([config.seed, 11])
     )

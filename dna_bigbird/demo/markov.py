@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.demo.motifs import LETTERS
+from dna_bigbird.genome.motifs import LETTERS
 
 ORDER = 5
 """Bases that decide the next one."""

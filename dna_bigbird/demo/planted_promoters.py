@@ -4,7 +4,7 @@ import numpy as np
 
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.elements import Canvas, Element, Site
-from dna_bigbird.demo.motifs import LETTERS, Motif
+from dna_bigbird.genome.motifs import LETTERS, Motif
 
 # First-order Markov chain of human CpG islands: Durbin, Eddy, Krogh, Mitchison (1998),
 # Biological Sequence Analysis, section 3.1. Rows: previous base, columns: next base, A C G T.

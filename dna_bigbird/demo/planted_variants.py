@@ -7,8 +7,8 @@ import numpy as np
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.elements import Element, Site
 from dna_bigbird.demo.label_rules import Peak, Rules
-from dna_bigbird.demo.motifs import LETTERS, Motif
 from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.genome.motifs import LETTERS, Motif
 
 NEUTRAL_SHARE = 0.7
 """No window over a neutral variant scores this share of a matrix's best, with either allele."""

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from dna_bigbird.errors import InputError, note, shortened
-from dna_bigbird.files import numbered_lines, shown_name
-from dna_bigbird.formats import text_format
+from dna_bigbird.core.errors import InputError, note, shortened
+from dna_bigbird.core.files import numbered_lines, shown_name
+from dna_bigbird.core.formats import text_format
+from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.genome.chromosome_names import counted_names
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.genome.start_site import StartSite
-from dna_bigbird.plain_numbers import whole_number
+from dna_bigbird.genome.sites.start_site import StartSite
 
 PIECES = "If the FASTA holds only the first part of the chromosome, say so: --pieces true"
 EPD_SPAN_BP = 60

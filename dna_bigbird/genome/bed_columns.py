@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.files import open_binary
-from dna_bigbird.formats import text_format
+from dna_bigbird.core.files import open_binary
+from dna_bigbird.core.formats import text_format
 from dna_bigbird.genome.bed import read_bed
 
 _TAB, _LF = b"\t\n"

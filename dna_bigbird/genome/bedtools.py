@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 
 HOW_TO_INSTALL = "apt-get install bedtools, or conda install -c bioconda bedtools"
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from dna_bigbird.errors import shortened
+from dna_bigbird.core.errors import shortened
 
 _REFSEQ = re.compile(r"NC_0000(0[1-9]|1\d|2[0-4])(\.\d+)?")
 _GENBANK = re.compile(r"CM000(66[3-9]|67\d|68[0-6])(\.\d+)?")

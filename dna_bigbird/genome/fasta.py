@@ -4,8 +4,8 @@ import os
 import threading
 from pathlib import Path
 
-from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import check_random_access, is_bgzip, is_gzip, looks_like, open_binary
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import check_random_access, is_bgzip, is_gzip, looks_like, open_binary
 from dna_bigbird.genome.alphabet import (
     IS_UNKNOWN,
     NOT_DNA,

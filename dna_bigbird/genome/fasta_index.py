@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import open_binary
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import open_binary
 from dna_bigbird.genome.fasta_pieces import read_pieces
 from dna_bigbird.genome.index_check import IndexEntry, fits_packed, fits_plain
 

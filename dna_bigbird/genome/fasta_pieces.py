@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import open_binary, shown_name
-from dna_bigbird.formats import text_format
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import open_binary, shown_name
+from dna_bigbird.core.formats import text_format
 from dna_bigbird.genome.record_names import SeenNames
 
 BLOCK = 1 << 20

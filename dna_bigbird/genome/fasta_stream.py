@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import shown_name
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import shown_name
 from dna_bigbird.genome.alphabet import IUPAC_AMBIGUOUS, normalise, normalise_bytes
 from dna_bigbird.genome.fasta_pieces import FastaPiece, read_pieces
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dna_bigbird.plain_numbers import whole_number
+from dna_bigbird.core.plain_numbers import whole_number
 
 
 @dataclass(frozen=True, order=True)

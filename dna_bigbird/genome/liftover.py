@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pyliftover
 
-from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import numbered_lines
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.genome.chromosome_names import ChromosomeNames, usual_name
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.genome.start_site import StartSite
+from dna_bigbird.genome.sites.start_site import StartSite
 
 NO_CHROMOSOME = "chromosome not in the chain"
 _COUNT = "[0-9]{1,18}"

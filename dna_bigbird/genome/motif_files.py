@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import numbered_lines
-from dna_bigbird.plain_numbers import decimal_number, whole_number
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import numbered_lines
+from dna_bigbird.core.plain_numbers import decimal_number, whole_number
 
 LETTERS = "ACGT"
 _COUNTS = re.compile(r"([ACGT])\s*\[?([^\]]*)\]?\s*")

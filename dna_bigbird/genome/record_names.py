@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from dna_bigbird.errors import InputError, shortened
+from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.genome.interval import Interval
 
 _RECENT = 1 << 16

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome.fasta_stream import read_dna
-from dna_bigbird.writing import atomic_path
 
 LINE_BP = 60
 

@@ -1,6 +1,6 @@
 """A region that the user names, checked against a genome."""
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval, parse_region
 

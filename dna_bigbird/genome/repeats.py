@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.bed import beyond_error, iter_bed
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pyfaidx
 
-from dna_bigbird.errors import InputError, note
-from dna_bigbird.files import is_gzip
+from dna_bigbird.core.errors import InputError, note
+from dna_bigbird.core.files import is_gzip
 from dna_bigbird.genome.fasta import Genome
 
 _PACKED = (".gz", ".bgz")

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.errors import InputError, shortened
-from dna_bigbird.files import LONGEST_LINE, numbered_lines, shown_name
-from dna_bigbird.formats import text_format
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import LONGEST_LINE, numbered_lines, shown_name
+from dna_bigbird.core.formats import text_format
+from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.genome.alphabet import normalise
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.plain_numbers import whole_number
 
 COLUMNS = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO")
 """The columns that every VCF has; FORMAT and samples may follow."""

@@ -6,7 +6,7 @@ import platform
 import torch
 from torch import Tensor, nn
 
-from dna_bigbird.attention.native.isa import X86
+from dna_bigbird.attention.kernels.native.isa import X86
 from dna_bigbird.models.precision import has_bf16_products
 
 ACTIVATIONS = {

@@ -1,10 +1,10 @@
 """Which backends compute the attention of an encoder, and what prevents one."""
 
 from dna_bigbird.attention.attend import BACKENDS
-from dna_bigbird.attention.native.library import is_there, library
-from dna_bigbird.attention.native.operator import shape_obstacle
-from dna_bigbird.attention.triton.operator import head_dim_obstacle, package_obstacle
-from dna_bigbird.errors import InputError
+from dna_bigbird.attention.kernels.native.library import is_there, library
+from dna_bigbird.attention.kernels.native.operator import shape_obstacle
+from dna_bigbird.attention.kernels.triton.operator import head_dim_obstacle, package_obstacle
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 
 WITHOUT_BLOCKS = ("auto", "dense")

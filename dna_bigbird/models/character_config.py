@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dna_bigbird.choices import check_fields
-from dna_bigbird.settings import Count, Positive, ShareBelowOne
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Count, Positive, ShareBelowOne
 
 SMALL_WINDOWS = (32, 32, 64, 64, 128, 128, 256, 256, 256, 512, 512, 512)
 """Windows of the small model in the first phase. Published are 32 at the bottom, 512 at the top, and a mean

@@ -11,8 +11,8 @@ from dna_bigbird.models.config import BIN, EncoderConfig, HeadConfig, check_head
 from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.etc_encoder import build_encoder
 from dna_bigbird.models.heads import LabelHead
-from dna_bigbird.models.words import WordPart
-from dna_bigbird.models.words_config import CountedWords
+from dna_bigbird.models.kmer_config import CountedWords
+from dna_bigbird.models.kmer_head import WordPart
 
 
 class SequenceClassifier(nn.Module):

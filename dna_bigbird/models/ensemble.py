@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from dna_bigbird.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
+from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
 
 
 class EnsembleClassifier(nn.Module):

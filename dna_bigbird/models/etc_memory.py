@@ -1,8 +1,8 @@
 """What the layers of BigBird-ETC take of memory, for `models.memory`."""
 
-from dna_bigbird.global_types import NUM_TYPES
 from dna_bigbird.models.attention_cores import etc_pattern
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.global_types import NUM_TYPES
 
 FLOAT32 = 4
 """Bytes."""

@@ -2,8 +2,8 @@
 
 import torch
 
-from dna_bigbird.attention.choosing import Choice, Device, ShapeClass, choose
-from dna_bigbird.attention.timed import measure_on_gpu
+from dna_bigbird.attention.autotune import Choice, Device, ShapeClass, choose
+from dna_bigbird.attention.autotune.timed import measure_on_gpu
 from dna_bigbird.models.config import EncoderConfig
 
 MEASURING_S = 120.0

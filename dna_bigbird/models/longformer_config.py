@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from dna_bigbird.choices import check_fields
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Positive
 from dna_bigbird.models.setting_changes import SettingChanges
-from dna_bigbird.settings import Positive
 
 OPTION = "--model.longformer."
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dna_bigbird.choices import check_fields
-from dna_bigbird.settings import AboveZero, Count
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import AboveZero, Count
 
 LoraTarget = Literal["query", "key", "value", "output", "ffn"]
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import torch
 
-from dna_bigbird.limits import check_memory
+from dna_bigbird.core.limits import check_memory
 from dna_bigbird.models import etc_memory
 from dna_bigbird.models.attention_cores import block_core
 from dna_bigbird.models.config import EncoderConfig

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from dna_bigbird.attention.native.isa import processor_flags
+from dna_bigbird.attention.kernels.native.isa import processor_flags
 
 FLOAT32, BFLOAT16 = "32-true", "bf16-mixed"
 BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}

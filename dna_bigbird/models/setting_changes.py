@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
-from dna_bigbird.choices import check_fields
+from dna_bigbird.core.choices import check_fields
 
 Settings = TypeVar("Settings")
 

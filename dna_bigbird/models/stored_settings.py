@@ -9,9 +9,9 @@ from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType
 from typing import Any, TypeVar
 
-from dna_bigbird.choices import ChoiceError, alternatives, check_argument
-from dna_bigbird.errors import shortened
-from dna_bigbird.settings import range_of
+from dna_bigbird.core.choices import ChoiceError, alternatives, check_argument
+from dna_bigbird.core.errors import shortened
+from dna_bigbird.core.settings import range_of
 
 LARGEST = 2**31 - 1
 """Of a whole number whose range has no upper end: no model has larger sizes, and their products would overflow."""

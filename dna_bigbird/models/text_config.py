@@ -7,8 +7,8 @@ Each is a frozen dataclass with fields of type int, float, bool or str. Classifi
 from dataclasses import dataclass
 from typing import Annotated
 
-from dna_bigbird.choices import check_fields
-from dna_bigbird.settings import Count, Range, ShareBelowOne
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Count, Range, ShareBelowOne
 
 
 @dataclass(frozen=True)

@@ -4,23 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.evaluation.task_results import FEWEST_ROWS
-from dna_bigbird.label_types import MULTI_CLASS, REGRESSION
-from dna_bigbird.report.gallery import SEMI_SYNTHETIC_TAG, Gallery
-from dna_bigbird.report.model_results import (
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.evaluation.model_results import (
     ModelResult,
     count_parameters,
     read_calibration,
     read_curves,
     read_labels,
 )
-from dna_bigbird.report.reading import read_json_object, read_model_config
-from dna_bigbird.report.rendering import render
-from dna_bigbird.report.scores import ModelMetrics
+from dna_bigbird.evaluation.pages.gallery import SEMI_SYNTHETIC_TAG, Gallery
+from dna_bigbird.evaluation.pages.rendering import render
+from dna_bigbird.evaluation.result_files import read_json_object, read_model_config
+from dna_bigbird.evaluation.target_results import read_targets
+from dna_bigbird.metrics.scores import ModelMetrics
+from dna_bigbird.metrics.task_results import FEWEST_ROWS
+from dna_bigbird.models.label_types import MULTI_CLASS, REGRESSION
 from dna_bigbird.report.sections.head_section import head
 from dna_bigbird.report.sections.summary_section import main_score
-from dna_bigbird.report.target_results import read_targets
 
 SOURCE = "dna-bigbird evaluate"
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import numbered_lines
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import numbered_lines
+from dna_bigbird.evaluation.result_files import as_float, as_int
 from dna_bigbird.genome.coverage import merge_spans
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.report.reading import as_float, as_int
 
 
 class WindowScores(NamedTuple):

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import numbered_lines
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import numbered_lines
+from dna_bigbird.core.plain_numbers import whole_number
+from dna_bigbird.core.yaml_files import parse_yaml
+from dna_bigbird.evaluation.model_results import ModelResult, read_model
+from dna_bigbird.evaluation.result_files import as_float, optional_json, read_table, read_text
 from dna_bigbird.genome.bed import iter_bed
 from dna_bigbird.genome.coverage import merge_spans
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.plain_numbers import whole_number
-from dna_bigbird.report.model_results import ModelResult, read_model
-from dna_bigbird.report.reading import as_float, optional_json, read_table, read_text
-from dna_bigbird.report.scores import ModelMetrics
-from dna_bigbird.yaml_files import parse_yaml
+from dna_bigbird.metrics.scores import ModelMetrics
 
 HEADS = ("promoter", "chromatin")
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.datasets.peak_sheet import EVERY_NAME, read_sheet
 from dna_bigbird.genome.bed import iter_bed
 from dna_bigbird.genome.interval import Interval, parse_region
-from dna_bigbird.genome.sites import read_sites
+from dna_bigbird.genome.sites.reading import read_sites
+from dna_bigbird.labelled.chromatin.peak_sheet import EVERY_NAME, read_sheet
 from dna_bigbird.report.prediction_tables import (
     NO_WINDOWS,
     WindowScores,
@@ -62,12 +62,12 @@ def region_text(region: Interval) -> str:
 
 
 def read_promoters(path: Path) -> list[Interval]:
-    """Read the start sites of true promoters, 1 bp each; see `genome.sites.read_sites`."""
+    """Read the start sites of true promoters, 1 bp each; see `genome.sites.reading.read_sites`."""
     return [site.interval for site in read_sites(path)]
 
 
 def read_peak_sheet(path: Path) -> dict[str, list[Interval]]:
-    """Read the peaks of every label of a sample sheet; see `datasets.peak_sheet.read_sheet`.
+    """Read the peaks of every label of a sample sheet; see `labelled.chromatin.peak_sheet.read_sheet`.
 
     The label `*` stands for one label per name in column 4 of its file.
     """

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from dna_bigbird.datasets.peak_sheet import EVERY_NAME
+from dna_bigbird.core.writing import atomic_path
+from dna_bigbird.labelled.chromatin.peak_sheet import EVERY_NAME
 from dna_bigbird.workflow.run import Run
-from dna_bigbird.writing import atomic_path
 
 _TRACK_SUFFIXES = tuple(
     suffix + packed

@@ -7,9 +7,9 @@ for each training of a variant with seeds.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from dna_bigbird.datasets.deepsea_config import DeepseaConfig
-from dna_bigbird.inputs.configs.head_checks import OWN_SITES, set_keys
-from dna_bigbird.inputs.configs.run_checks import TASKS
+from dna_bigbird.labelled.deepsea.config import DeepseaConfig
+from dna_bigbird.workflow.config.head_checks import OWN_SITES, set_keys
+from dna_bigbird.workflow.config.run_checks import TASKS
 from dna_bigbird.workflow.input_files import Files, InputFiles
 from dna_bigbird.workflow.names import seed_names
 from dna_bigbird.workflow.options import Section, option, options

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.datasets.deepsea_coordinates import find_coordinates
-from dna_bigbird.datasets.peak_files import label_of, peak_rows
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.resources import resource_folder
 from dna_bigbird.demo import grammar
-from dna_bigbird.files import sha256_of
-from dna_bigbird.inputs.configs.sources import is_path, plain_path
-from dna_bigbird.inputs.specs import find_spec, read_spec
-from dna_bigbird.resources import resource_folder
+from dna_bigbird.genome.sources.specs import find_spec, read_spec
+from dna_bigbird.labelled.chromatin.peak_files import label_of, peak_rows
+from dna_bigbird.labelled.deepsea.coordinates import find_coordinates
+from dna_bigbird.workflow.config.sources import is_path, plain_path
 from dna_bigbird.workflow.options import Section, option
 
 Files = str | list[str]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.configs.run_config import end_with
-from dna_bigbird.resources import import_folder
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.resources import import_folder
+from dna_bigbird.workflow.config.run_config import end_with
 from dna_bigbird.workflow.options import Section
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dna_bigbird.genome.interval import parse_region
-from dna_bigbird.inputs.configs.run_checks import TASKS
+from dna_bigbird.workflow.config.run_checks import TASKS
 from dna_bigbird.workflow.input_files import Files, InputFiles
 from dna_bigbird.workflow.options import Section, option, options
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from dna_bigbird.inputs.configs.config_files import ConfigFiles
-from dna_bigbird.inputs.configs.module_config import Workflow, check_prefix, config_files
-from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES, TASKS, sources
-from dna_bigbird.inputs.configs.run_config import check_config, end_with, results_folder
-from dna_bigbird.inputs.configs.sources import plain_path
-from dna_bigbird.pipeline.run_settings import check_settings
+from dna_bigbird.core.yaml_files import KeyPath
+from dna_bigbird.workflow.config.config_files import ConfigFiles
+from dna_bigbird.workflow.config.module_config import Workflow, check_prefix, config_files
+from dna_bigbird.workflow.config.run_checks import HEAD_TABLES, LANGUAGE_TABLES, TASKS, sources
+from dna_bigbird.workflow.config.run_config import check_config, end_with, results_folder
+from dna_bigbird.workflow.config.run_settings import check_settings
+from dna_bigbird.workflow.config.sources import plain_path
 from dna_bigbird.workflow.heads import Head, Member, head_named, read_heads
 from dna_bigbird.workflow.input_files import Files, InputFiles, fetched
 from dna_bigbird.workflow.options import Section, option
@@ -17,7 +18,6 @@ from dna_bigbird.workflow.predictions import Predictions
 from dna_bigbird.workflow.pretrainings import Pretraining, run_pretraining, variant_pretrainings
 from dna_bigbird.workflow.suites import SuiteRun, read_suites
 from dna_bigbird.workflow.text_tasks import TextTasks
-from dna_bigbird.yaml_files import KeyPath
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.configs.config_files import ConfigFiles
-from dna_bigbird.inputs.configs.sources import plain_path
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.yaml_files import KeyPath
+from dna_bigbird.workflow.config.config_files import ConfigFiles
+from dna_bigbird.workflow.config.sources import plain_path
 from dna_bigbird.workflow.input_files import Files
 from dna_bigbird.workflow.options import Section, option, options
-from dna_bigbird.yaml_files import KeyPath
 
 _NOT_AS_WRITTEN = ("tasks", "model", "genome")
 """Entries that are options of a job in another form."""
@@ -73,8 +73,8 @@ def read_suites(
 
 
 def _task_names(name: str, section: Section, files: ConfigFiles) -> list[str]:
-    from dna_bigbird.pipeline.bench.suite_run import chosen
-    from dna_bigbird.suites.registry import find_suite
+    from dna_bigbird.bench.suite_run import chosen
+    from dna_bigbird.bench.suites.registry import find_suite
 
     path: KeyPath = ("bench", name)
     try:

@@ -1,14 +1,14 @@
 """The section `text` of a run: sets that are trained and scored, with the text and the pretrained models they need.
 
-Sets and tasks: dna_bigbird/datasets/text.
+Sets and tasks: dna_bigbird/text/data.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 
-from dna_bigbird.datasets.text.registry import sets
-from dna_bigbird.inputs.configs.sources import plain_path
-from dna_bigbird.inputs.configs.text_checks import table1_sets
+from dna_bigbird.bundles.text_tasks import sets
+from dna_bigbird.workflow.config.sources import plain_path
+from dna_bigbird.workflow.config.text_checks import table1_sets
 from dna_bigbird.workflow.options import Section, option, options
 
 _PARTS = ("train", "validation", "scored")

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from prose import escaped, prose
 
 import dna_bigbird
-from dna_bigbird import errors, text
+from dna_bigbird import text
 from dna_bigbird.cli.commands import REQUIRED
 from dna_bigbird.cli.signatures import Option, field_texts, options_of, sections_of
-from dna_bigbird.pipeline.loaded_model import LoadedModel
-from dna_bigbird.shared_options import doc_of
+from dna_bigbird.core import errors
+from dna_bigbird.core.shared_options import doc_of
+from dna_bigbird.prediction.loaded_model import LoadedModel
 
 USING = (
     "load", "predict", "embed", "score_variants", "mutagenesis", "attribute", "load_bundle",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.attention import attend, choosing
+from dna_bigbird.attention import attend, autotune
 from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, full
 
 attend_module = importlib.import_module("dna_bigbird.attention.attend")
@@ -275,7 +275,7 @@ def test_on_a_cpu_no_choice_is_looked_up(monkeypatch):
     def never():
         raise AssertionError("asked for the GPU")
 
-    monkeypatch.setattr(choosing.Device, "here", never)
+    monkeypatch.setattr(autotune.Device, "here", never)
     q = torch.randn(1, 2, 80, 16)
     for dtype in (torch.float32, torch.float64, torch.float16):
         x = q.to(dtype)

@@ -6,10 +6,10 @@ import logging
 import pytest
 import torch
 
-from dna_bigbird.attention.choosing import Device, Row, ShapeClass, choose, measure
-from dna_bigbird.attention.choosing.choice import VARIABLE, path_of
-from dna_bigbird.attention.choosing.device import driver_version
-from dna_bigbird.attention.timed import attention_call
+from dna_bigbird.attention.autotune import Device, Row, ShapeClass, choose, measure
+from dna_bigbird.attention.autotune.choice import VARIABLE, path_of
+from dna_bigbird.attention.autotune.device import driver_version
+from dna_bigbird.attention.autotune.timed import attention_call
 
 DEVICE = Device("Some GPU", "580.1", "2.13.0")
 SHAPE = ShapeClass("bfloat16", 64, 64, 4096, True)

@@ -15,15 +15,15 @@ from torch import nn
 from torch._dynamo.utils import counters
 
 from dna_bigbird.attention import attend
-from dna_bigbird.attention.choosing import Device, ShapeClass, choose, kept
+from dna_bigbird.attention.autotune import Device, ShapeClass, choose, kept
+from dna_bigbird.attention.autotune.timed import measure_on_gpu
 from dna_bigbird.attention.patterns import bigbird_itc, full
-from dna_bigbird.attention.timed import measure_on_gpu
-from dna_bigbird.datasets.batches import PretrainingBatch
+from dna_bigbird.corpus.batches import PretrainingBatch
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.optimisation import build_optimizer
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.optimisation import build_optimizer
+from dna_bigbird.training.pretraining_task import PretrainingTask
 from tests.attention.cases import Sizes, excess, random_case, results, without_one_block
 from tests.attention.cuda_problems import (
     DTYPES,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dna_bigbird.attention import attend
-from dna_bigbird.attention.backends import long_lists, merged
+from dna_bigbird.attention.backends import cpu_chunks, long_lists
 from dna_bigbird.attention.backends.flash import flash, flash_gradients, product_gradients
 from dna_bigbird.attention.backends.lists import lists
 from dna_bigbird.attention.backends.long_lists import attend_long, long_gradients
@@ -55,7 +55,7 @@ def test_a_row_that_reads_every_block_once_is_as_good_as_global():
 @pytest.mark.parametrize("tokens", [1, 20, 100])
 def test_the_cut_into_chunks_changes_nothing(tokens, monkeypatch):
     """Chunks of one block, of some rows of a head, of some heads."""
-    monkeypatch.setattr(merged, "MOST_TOKENS", tokens)
+    monkeypatch.setattr(cpu_chunks, "MOST_TOKENS", tokens)
     for seed in range(300, 330):
         case = random_case(seed)
         assert excess(case, results(case, "merged", case.dtype)) <= 1, case.what
@@ -126,16 +126,16 @@ def test_output_and_natural_log_sum_exp_of_scaled_scores(method, dtype):
     """At an odd size and with a bias; `flash` is a private operator of PyTorch."""
     generator = torch.Generator().manual_seed(0)
     q, k, v = (torch.randn(2, 3, n, 8, generator=generator).to(dtype) for n in (5, 70, 70))
-    bias = torch.where(torch.rand(2, 3, 1, 70, generator=generator) < 0.3, merged.HIDDEN, 0.0)
+    bias = torch.where(torch.rand(2, 3, 1, 70, generator=generator) < 0.3, cpu_chunks.HIDDEN, 0.0)
     bias = bias.to(dtype)
-    bias[0, 0] = merged.HIDDEN  # all keys of one list
+    bias[0, 0] = cpu_chunks.HIDDEN  # all keys of one list
     out, lse = method(q, k, v, bias)
     scores = q.double() @ k.double().mT / math.sqrt(8) + bias.double()
     tolerance = {torch.float32: 1e-5, torch.float64: 1e-12}[dtype]
     exact = scores.logsumexp(-1, keepdim=True)
     torch.testing.assert_close(lse.double()[0, 1:], exact[0, 1:], rtol=0, atol=tolerance)
     torch.testing.assert_close(lse.double()[1], exact[1], rtol=0, atol=tolerance)
-    assert (lse[0, 0] < merged.HIDDEN / 2).all()
+    assert (lse[0, 0] < cpu_chunks.HIDDEN / 2).all()
     assert out.isfinite().all()
     values = (scores.softmax(-1) @ v.double())[1]
     torch.testing.assert_close(out.double()[1], values, rtol=0, atol=tolerance)
@@ -152,7 +152,7 @@ def test_gradients_from_the_log_sum_exp(method, masked):
     bias = None
     if masked:
         hidden = torch.rand(2, 3, 1, 70, generator=generator) < 0.3
-        bias = torch.where(hidden, merged.HIDDEN, 0.0).double()
+        bias = torch.where(hidden, cpu_chunks.HIDDEN, 0.0).double()
     leaves = [x.clone().requires_grad_() for x in (q, k, v)]
     scores = leaves[0] @ leaves[1].mT / math.sqrt(8) + (0 if bias is None else bias)
     out = scores.softmax(-1) @ leaves[2]
@@ -179,4 +179,4 @@ def test_what_it_cannot_do_is_an_error(dtype, dropout_p, message):
 def test_another_device_is_an_error():
     q = torch.zeros(1, 2, 36, 8, device="meta")
     with pytest.raises(ValueError, match="backend 'merged' runs on a CPU, the tensors are on meta"):
-        merged.merged(q, q, q, bigbird_itc(9, 4, 1, 2), None, 0.0)
+        cpu_chunks.merged(q, q, q, bigbird_itc(9, 4, 1, 2), None, 0.0)

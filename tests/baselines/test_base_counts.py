@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird.baselines import base_counts
 from dna_bigbird.baselines.base_counts import ContextCounts, count_so_far, count_training
-from dna_bigbird.baselines.base_words import Words, base_codes
+from dna_bigbird.baselines.base_kmers import Words, base_codes
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 

@@ -7,8 +7,8 @@ import pytest
 
 from dna_bigbird.baselines import base_two_sided
 from dna_bigbird.baselines.base_counts import ContextCounts
+from dna_bigbird.baselines.base_kmers import Words, base_codes
 from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
-from dna_bigbird.baselines.base_words import Words, base_codes
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 CONTEXTS = ((1, 1), (3, 0), (0, 3), (6, 6), (10, 2), (2, 10), (9, 9))

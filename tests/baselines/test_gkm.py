@@ -13,9 +13,9 @@ from dna_bigbird.baselines.gkm_config import GkmConfig
 from dna_bigbird.baselines.platt import fit_sigmoid
 from dna_bigbird.baselines.squared_hinge import fit_squared_hinge
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.genome import Genome
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import read_scores
 
 from .test_gapped_words import drawn, features
 

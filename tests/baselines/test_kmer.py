@@ -11,10 +11,10 @@ from sklearn.metrics import f1_score
 from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig, canonical_words, word_frequencies
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.negatives import make_negative
-from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.genome import Genome, reverse_complement
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.promoter.permuted_negatives import make_negative
+from dna_bigbird.labelled.scores import read_scores
 
 
 def counted_one_by_one(sequence, max_k):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dna_bigbird.baselines import kneser_ney
-from dna_bigbird.baselines.counted_documents import documents_within
 from dna_bigbird.baselines.kneser_ney import KneserNey, kneser_ney_scores, missing
 from dna_bigbird.baselines.ngram import TokenNgramCausal
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus.counted_documents import documents_within
 from dna_bigbird.genome import Interval
 
 needs_kenlm = pytest.mark.skipif(bool(missing()), reason=f"KenLM: {missing()} not installed")

@@ -8,13 +8,13 @@ from sklearn.metrics import roc_auc_score
 from dna_bigbird.baselines.network_config import CnnPromConfig
 from dna_bigbird.baselines.networks import build_network
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.bases import BaseTokenizer
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import read_scores
-from dna_bigbird.datasets.tokenized import RowsOnTheFly
 from dna_bigbird.genome import Genome, reverse_complement
-from dna_bigbird.tasks.history import History
-from dna_bigbird.tasks.label_scores import mean_over_strands
+from dna_bigbird.labelled.bases import BaseTokenizer
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import read_scores
+from dna_bigbird.labelled.tokenized import RowsOnTheFly
+from dna_bigbird.training.history import History
+from dna_bigbird.training.label_scores import mean_over_strands
 
 
 def command(folder, output, *options, kind="cnnprom"):

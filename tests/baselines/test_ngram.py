@@ -9,7 +9,6 @@ import pytest
 
 from dna_bigbird.baselines import base_ngram
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
-from dna_bigbird.baselines.counted_documents import covering_documents
 from dna_bigbird.baselines.masked_ngram import TokenBigramMasked
 from dna_bigbird.baselines.ngram import (
     FACTORS,
@@ -19,8 +18,9 @@ from dna_bigbird.baselines.ngram import (
     posterior_choice,
     posterior_nll,
 )
-from dna_bigbird.evaluation.language import bits_per_base
+from dna_bigbird.corpus.counted_documents import covering_documents
 from dna_bigbird.genome import Interval
+from dna_bigbird.metrics.language import bits_per_base
 
 VOCAB, FIRST = 9, 5
 

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from dna_bigbird.baselines.text_lead import lead, sum_basic, words
-from dna_bigbird.sentences import sentences
+from dna_bigbird.corpus.sentences import sentences
+from dna_bigbird.text.text_lead import lead, sum_basic, words
 
 
 @pytest.mark.parametrize(

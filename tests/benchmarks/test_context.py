@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main as command
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import LabelScores, write_scores
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import LabelScores, write_scores
 
 WINDOWS = (1000, 4000)
 

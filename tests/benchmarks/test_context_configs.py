@@ -9,7 +9,7 @@ from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
 from dna_bigbird.demo.long_range import LongRangeConfig
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
+from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
 
 CONFIGS = sorted((Path(__file__).parents[2] / "config").glob("long-range*.yaml"))
 

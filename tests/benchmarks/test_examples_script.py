@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.datasets.token_store import TokenStore
 
 
 def test_what_an_epoch_reads(script, toy_project, tmp_path, capsys):

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.documents import DocumentConfig, build_documents
+from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.datasets.token_store_writer import write_token_store
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
 from tests.benchmarks.blocked import run_without
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.pretraining_task import PretrainingTask
 from tests.benchmarks.blocked import run_without
 
 TINY = ("--device", "cpu", "--sizes", "tiny")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import yaml
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.models.train_config import TrainConfig
 
 SIZES = {
     "hidden_size": 16, "num_layers": 1, "num_heads": 2, "ffn_size": 32, "max_tokens": 64,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
-from dna_bigbird.evaluation.binary import auroc
+from dna_bigbird.metrics.binary import auroc
 
 
 @pytest.fixture

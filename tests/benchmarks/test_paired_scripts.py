@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.masking import PAPER
-from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.errors import InputError
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.interval import Interval
 from tests.toy_project import PRETRAIN, run

@@ -6,11 +6,11 @@ import subprocess
 
 import pytest
 
-from dna_bigbird.attention.native import operator
-from dna_bigbird.attention.native.build import SOURCE
+from dna_bigbird.attention.kernels.native import operator
+from dna_bigbird.attention.kernels.native.build import SOURCE
 from dna_bigbird.baselines import ngram_table
 from dna_bigbird.baselines.gkm_config import GkmConfig
-from dna_bigbird.datasets import token_parts
+from dna_bigbird.corpus import token_parts
 from tests.attention.native.marks import needs_kernel
 
 SMALL_SHAPE = {

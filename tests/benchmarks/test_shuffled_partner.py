@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main as command
-from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.genome import Genome
-from dna_bigbird.inference.results import Predictions
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.prediction.results import Predictions
 
 JUN = re.compile("TGA[CG]TCA")
 

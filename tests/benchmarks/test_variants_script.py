@@ -2,7 +2,7 @@
 
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.variants import read_vcf
-from dna_bigbird.inference.variants.sites import VariantSites
+from dna_bigbird.prediction.variants.sites import VariantSites
 
 
 def test_simulated_variants_fit_their_genome(script, tmp_path):

@@ -5,14 +5,20 @@ from dataclasses import asdict
 
 import pytest
 
-from dna_bigbird.bundles import build_model, bundled_model, join_bundles, load_bundle, save_bundle
+from dna_bigbird.bundles import (
+    build_model,
+    bundled_model,
+    join_bundles,
+    load_bundle,
+    save_bundle,
+    text_tasks,
+)
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.bundles.metrics import Metrics, read_metrics
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.text import registry
+from dna_bigbird.core.writing import json_text
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.writing import json_text
 from tests.text_bundle import write_text_bundle
 from tests.text_vocabulary import tiny_text_tokenizer
 
@@ -21,7 +27,7 @@ UNKNOWN = {"a key of a later version": {"b": [1, None, "é"], "a": 0.1}, "1": 1e
 
 def write_text_task(folder, name):
     """Write a bundle of a text task."""
-    task = registry.describe(name)
+    task = text_tasks.describe(name)
     encoder = EncoderConfig(
         vocab_size=409, hidden_size=16, num_layers=2, num_heads=2, ffn_size=32, max_tokens=64,
         block_size=16, num_random=1,
@@ -106,7 +112,7 @@ def test_a_bundle_of_every_type_keeps_both_files(variant, unknown, bundle_folder
     check_unchanged(folder, tmp_path / "again")
 
 
-@pytest.mark.parametrize("name", registry.tasks())
+@pytest.mark.parametrize("name", text_tasks.tasks())
 def test_a_bundle_of_every_text_task_keeps_both_files(name, tmp_path):
     write_text_task(tmp_path / "bundle", name)
     check_unchanged(tmp_path / "bundle", tmp_path / "again")

@@ -12,8 +12,8 @@ import torch
 
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.tokenizer import TokenizerConfig, train_tokenizer
-from dna_bigbird.errors import InputError
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import torch
 
 from dna_bigbird.bundles.save import write_scored_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 
 
 class Planted:

@@ -16,11 +16,11 @@ from scipy.stats import rankdata
 from dna_bigbird.bundles import bundled
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder, bundled_model
-from dna_bigbird.bundles.sequences_read import SEQUENCES
+from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.sequence_hashes import sequence_hash
-from dna_bigbird.errors import InputError
-from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.labelled.sequence_hashes import sequence_hash
+from dna_bigbird.prediction.predictor import Predictor
 
 CHECKOUT = Path(__file__).parents[2]
 PARTS = ("random_base", "permuted", "genomic", "epdnew")

@@ -8,8 +8,8 @@ import pytest
 from dna_bigbird.bundles.card import model_card
 from dna_bigbird.bundles.card_encoder import GLOBAL_BLOCKS, RANDOM_PLANS
 from dna_bigbird.bundles.save import write_scored_bundle
+from dna_bigbird.core.result_folders import RECORD
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.result_folders import RECORD
 
 ENCODER = {
     "num_layers": 2, "num_heads": 2, "hidden_size": 16, "block_size": 8, "num_random": 1,

@@ -3,7 +3,7 @@
 import pytest
 
 from dna_bigbird.bundles.choice import choose_labels
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 
 NAMES = ["GM12878|CTCF", "GM12878|DNase", "K562|CTCF", "odd[1]", "odd1"]
 

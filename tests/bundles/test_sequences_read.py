@@ -10,11 +10,11 @@ import pytest
 import safetensors.numpy
 
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.bundles.ensemble import join_bundles
+from dna_bigbird.bundles.ensemble_bundle import join_bundles
 from dna_bigbird.bundles.save import save_bundle, write_scored_bundle
-from dna_bigbird.bundles.sequences_read import SEQUENCES
+from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 
 HASHES = np.array([0, 5, 2**63, 2**64 - 1], dtype=np.uint64)
 

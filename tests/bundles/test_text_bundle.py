@@ -6,15 +6,15 @@ from dataclasses import asdict
 import pytest
 import torch
 
+from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.card import model_card
 from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
-from dna_bigbird.datasets.text import registry
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import settings_from
-from dna_bigbird.tasks.text.lookup import task_class, task_for_set
+from dna_bigbird.text.tasks.lookup import task_class, task_for_set
 from tests.text_vocabulary import tiny_text_tokenizer
 
 ENCODER = EncoderConfig(
@@ -30,8 +30,8 @@ def config_of(task, **changes):
         "set": task,
         "reads": "text",
         "encoder": asdict(ENCODER),
-        "head": asdict(registry.describe(task).head_type()()),
-        "options": asdict(registry.describe(task).options()),
+        "head": asdict(text_tasks.describe(task).head_type()()),
+        "options": asdict(text_tasks.describe(task).options()),
         "label_names": labels,
     } | changes
 
@@ -58,10 +58,10 @@ def write(folder, made="text-classification", **changes):
 
 
 def test_every_task_is_known_everywhere():
-    assert {task.name for task, _ in registry.sets().values()} == set(registry.tasks())
+    assert {task.name for task, _ in text_tasks.sets().values()} == set(text_tasks.tasks())
 
 
-@pytest.mark.parametrize("task", registry.tasks())
+@pytest.mark.parametrize("task", text_tasks.tasks())
 def test_a_task_comes_back(tmp_path, task):
     model = write(tmp_path, task)
     found = load_bundle(tmp_path)
@@ -98,10 +98,10 @@ def test_a_published_plan_with_the_first_two_blocks_global_comes_back(tmp_path, 
     assert not torch.allclose(first, published)
 
 
-@pytest.mark.parametrize("task", registry.tasks())
+@pytest.mark.parametrize("task", text_tasks.tasks())
 def test_settings_survive_json(task):
     """A bundle keeps them as JSON; what they are is checked by type and by their own rules."""
-    description = registry.describe(task)
+    description = text_tasks.describe(task)
     for kind in (description.head_type(), description.options):
         made = kind()
         assert settings_from(kind, json.loads(json.dumps(asdict(made)))) == made
@@ -109,7 +109,7 @@ def test_settings_survive_json(task):
 
 
 def test_every_set_has_a_task():
-    for name in registry.sets():
+    for name in text_tasks.sets():
         kind = task_for_set(name)
         assert getattr(kind.options, "set", name) == name
 

@@ -12,14 +12,14 @@ from dna_bigbird.bundles.character_model import (
     load_character_model,
     save_character_model,
 )
+from dna_bigbird.bundles.convert import convert
+from dna_bigbird.bundles.ensemble import ensemble
+from dna_bigbird.bundles.huggingface.huggingface_reading import read_huggingface
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.characters import CharacterSplit
-from dna_bigbird.errors import InputError
-from dna_bigbird.interop.huggingface_reading import read_huggingface
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus.characters import CharacterSplit
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
-from dna_bigbird.pipeline.convert import convert
-from dna_bigbird.pipeline.ensemble import ensemble
 from tests.pretrained_bundle import write_pretrained_bundle
 from tests.text_bundle import write_text_bundle
 

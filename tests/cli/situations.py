@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from dna_bigbird.choices import without_annotations
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import build_parser
-from dna_bigbird.paths import WRITTEN, Role, _marks_of, roles_of
-from dna_bigbird.result_folders import ResultFolder, atomic_directory
-from dna_bigbird.suffixes import Form
+from dna_bigbird.core.choices import without_annotations
+from dna_bigbird.core.paths import WRITTEN, Role, _marks_of, roles_of
+from dna_bigbird.core.result_folders import ResultFolder, atomic_directory
+from dna_bigbird.core.suffixes import Form
 
 PAGE = Path(__file__).parents[2] / "docs/files.md"
 HEADER = ("situation", "commands", "calls", "the line says")

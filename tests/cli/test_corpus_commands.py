@@ -11,7 +11,7 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.corpus.document_file import read_documents
-from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.corpus.token_store import TokenStore
 from tests.bedtools_program import needs_bedtools
 
 

@@ -9,7 +9,7 @@ from dna_bigbird.cli import main as main_module
 from dna_bigbird.cli.commands import every_command, find_command
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import build_parser, parsers_of
-from dna_bigbird.paths import WRITTEN, paths_of
+from dna_bigbird.core.paths import WRITTEN, paths_of
 from tests.cli.examples import Example, all_examples, lines_of
 
 LONGEST_LINE = 120

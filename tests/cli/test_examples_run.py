@@ -13,7 +13,7 @@ import pytest
 from dna_bigbird.cli import main as main_module
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import build_parser
-from dna_bigbird.paths import WRITTEN, paths_of
+from dna_bigbird.core.paths import WRITTEN, paths_of
 from tests.cli.examples import all_examples
 
 CHROMOSOMES = {"chr1": 60_000, "chr7": 16_000, "chr8": 20_000, "chr9": 10_000}

@@ -10,10 +10,10 @@ from typing import Literal
 
 import pytest
 
+from dna_bigbird.bundles import info as info_module
 from dna_bigbird.cli.failures import explain
 from dna_bigbird.cli.main import main
-from dna_bigbird.paths import InputPath
-from dna_bigbird.pipeline import info as info_module
+from dna_bigbird.core.paths import InputPath
 
 
 def run(*argv: object, **streams) -> subprocess.CompletedProcess:

@@ -9,8 +9,8 @@ import pytest
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.help import help_of
 from dna_bigbird.cli.main import build_parser, main
-from dna_bigbird.errors import InputError, OutputError
-from dna_bigbird.paths import (
+from dna_bigbird.core.errors import InputError, OutputError
+from dna_bigbird.core.paths import (
     WRITTEN,
     InputPath,
     OutputFolder,
@@ -171,7 +171,7 @@ def test_roles_say_what_is_written():
 
 
 def test_a_results_folder_gets_its_report_again(tmp_path):
-    from dna_bigbird.pipeline.report import report
+    from dna_bigbird.report.report import report
 
     (tmp_path / "report.html").touch()
     (tmp_path / "metrics.json").touch()

@@ -83,7 +83,7 @@ HELP_OF_EVERY_COMMAND = """
 import contextlib, io, sys
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.text.registry import tasks
+from dna_bigbird.bundles.text_tasks import tasks
 trained = [f"text train --task {task}" for task in tasks()]
 for name in ("", "text", *every_command(), *trained):
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):

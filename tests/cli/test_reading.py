@@ -9,7 +9,7 @@ from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import build_parser, parsers_of
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 
 
 def read(command: str, *words: object) -> dict:

@@ -14,10 +14,10 @@ import torch
 
 from dna_bigbird import load_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.tasks.checkpoint_files import read_checkpoint
-from dna_bigbird.tasks.history import WINDOWS
-from dna_bigbird.tasks.run_folder import list_checkpoints
-from dna_bigbird.watchdog import descendants, start_time_of
+from dna_bigbird.core.watchdog import descendants, start_time_of
+from dna_bigbird.training.checkpoint_files import read_checkpoint
+from dna_bigbird.training.history import WINDOWS
+from dna_bigbird.training.run_folder import list_checkpoints
 
 pytestmark = pytest.mark.slow
 STEPS = 400

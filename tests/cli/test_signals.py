@@ -20,8 +20,8 @@ from tests.toy_project import FINETUNE, PRETRAIN, bytes_of
 
 STATUS = {signal.SIGTERM: 143, signal.SIGINT: 130}
 SIGNALS = pytest.mark.parametrize("number", STATUS, ids=lambda number: number.name)
-STEP = "dna_bigbird.tasks.steps:SeededBatches.on_train_batch_start"
-VALIDATION = "dna_bigbird.tasks.checkpoints:Checkpoints.on_validation_end"
+STEP = "dna_bigbird.training.micro_batches:SeededBatches.on_train_batch_start"
+VALIDATION = "dna_bigbird.training.checkpoints:Checkpoints.on_validation_end"
 FIGURES = ("step ", "dna-bigbird: note", "train: ", "validation: ")
 
 TEXT = (
@@ -106,14 +106,14 @@ def test_a_training_is_saved_and_ends_as_an_undisturbed_one(
 @pytest.mark.parametrize(
     ("place", "call", "times", "says"),
     [
-        ("dna_bigbird.pipeline.dna_pretraining:open_corpus", 1, 1, "interrupted"),
-        ("dna_bigbird.tasks.processes:SameStart.on_train_start", 1, 1, "at step 0 of 20; the same command starts again"),
+        ("dna_bigbird.training.dna_pretraining:open_corpus", 1, 1, "interrupted"),
+        ("dna_bigbird.training.processes:SameStart.on_train_start", 1, 1, "at step 0 of 20; the same command starts again"),
         (STEP, 9, 3, "at step 9 of 20; the same command continues"),
         (VALIDATION, 1, 1, "at step 10 of 20; the same command continues"),
         pytest.param(VALIDATION, 2, 1, "at step 20 of 20; the same command continues", marks=pytest.mark.slow),
-        ("dna_bigbird.tasks.preemption:Preemption.teardown", 1, 1, "at step 20 of 20; the same command continues"),
-        pytest.param("dna_bigbird.tasks.fit:load_best", 1, 1, "interrupted", marks=pytest.mark.slow),
-        ("dna_bigbird.result_folders:replace_folder", 1, 1, "interrupted"),
+        ("dna_bigbird.training.preemption:Preemption.teardown", 1, 1, "at step 20 of 20; the same command continues"),
+        pytest.param("dna_bigbird.training.fit:load_best", 1, 1, "interrupted", marks=pytest.mark.slow),
+        ("dna_bigbird.core.result_folders:replace_folder", 1, 1, "interrupted"),
     ],
 )  # fmt: skip
 def test_at_every_place_of_a_training(interrupted, request, place, call, times, says):
@@ -146,7 +146,7 @@ DOCUMENTS = (
 OTHERS = {
     "evaluate": (
         "evaluate --genome toy.fa --model promoter --data set.h5 --output OUT --report OUT.report --seed 1 --replicates 50",
-        "dna_bigbird.inference.engine:Engine.run",
+        "dna_bigbird.prediction.engine:Engine.run",
     ),
     "evaluate-lm": (
         "evaluate-lm --model pretrained --train train.h5 --test test.h5 --output OUT --report OUT.json --seed 1 --examples 20",
@@ -156,24 +156,24 @@ OTHERS = {
         "baseline --genome toy.fa --data set.h5 --output OUT.h5 --seed 1 --kmer.max_k 3",
         "dna_bigbird.baselines.kmer:KmerBaseline.fit",
     ),
-    "documents": (f"{DOCUMENTS} --output OUT.bed.gz", "dna_bigbird.writing:scratch_folder"),
+    "documents": (f"{DOCUMENTS} --output OUT.bed.gz", "dna_bigbird.core.writing:scratch_folder"),
     "train-tokenizer": (
         "train-tokenizer --genome toy.fa --documents train.bed.gz --output OUT.model --metrics OUT.json --seed 1 "
         "--tokenizer.vocab_size 128",
-        "dna_bigbird.writing:real_path",
+        "dna_bigbird.core.writing:real_path",
     ),
     "promoter-set": (
         "promoter-set --genome toy.fa --sites sites.bed --output OUT.h5 --assembly demo-toy --seed 1 --upstream 150 "
         "--downstream 50 --split.validation [chr1:40001-50000] --split.test [chr1:50001-60000]",
-        "dna_bigbird.writing:scratch_folder",
+        "dna_bigbird.core.writing:scratch_folder",
     ),
     "embed": (
         "embed --fasta toy.fa --model promoter --output OUT.h5 --threads 1",
-        "dna_bigbird.inference.engine:Engine.run",
+        "dna_bigbird.prediction.engine:Engine.run",
     ),
     "predict": (
         "predict --fasta toy.fa --model promoter --output OUT.tsv --threads 1",
-        "dna_bigbird.inference.predictor:Predictor.score_windows",
+        "dna_bigbird.prediction.predictor:Predictor.score_windows",
     ),
 }  # fmt: skip
 
@@ -194,7 +194,7 @@ def test_tokenize_keeps_its_parts(interrupted, workers):
     output = f"parts{workers}.h5"
     line = f"tokenize --genome toy.fa --documents train.bed.gz --tokenizer bpe.model --assembly demo-toy --output {output}"
     line += f" --workers {workers}"
-    place = "dna_bigbird.datasets.token_parts:read_part"
+    place = "dna_bigbird.corpus.token_parts:read_part"
     assert interrupted(line, signal.SIGTERM, place) == (143, ["dna-bigbird: interrupted"])
     assert names_of(output) == {f".{output}.parts"}
     main(line.split())
@@ -204,7 +204,7 @@ def test_tokenize_keeps_its_parts(interrupted, workers):
 
 @SIGNALS
 def test_standard_output_that_ends_early(interrupted, number):
-    place = "dna_bigbird.inference.predictor:Predictor.score_windows"
+    place = "dna_bigbird.prediction.predictor:Predictor.score_windows"
     status, lines = interrupted("predict --fasta toy.fa --model promoter", number, place)
     assert (status, len(lines)) == (STATUS[number], 1)
     assert "standard output ends after 0 windows" in lines[0]
@@ -212,7 +212,7 @@ def test_standard_output_that_ends_early(interrupted, number):
 
 def test_an_interrupt_that_a_library_swallows_does_not_silence_the_next_one(monkeypatch):
     """As Python does with an exception in `__del__`, or a callback of a C library."""
-    from dna_bigbird import signals
+    from dna_bigbird.core import signals
 
     with signals.interrupting():
         try:
@@ -225,8 +225,8 @@ def test_an_interrupt_that_a_library_swallows_does_not_silence_the_next_one(monk
 
 def test_python_gets_a_keyboard_interrupt_and_its_handlers_back(monkeypatch):
     from dna_bigbird import finetune
-    from dna_bigbird.errors import Interrupted
-    from dna_bigbird.tasks.label_config import LabelTrainConfig
+    from dna_bigbird.core.errors import Interrupted
+    from dna_bigbird.training.label_config import LabelTrainConfig
 
     def own(number, frame):
         raise AssertionError

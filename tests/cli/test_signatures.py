@@ -15,8 +15,8 @@ from dna_bigbird.cli.signatures import (
     load_function,
     options_of,
 )
-from dna_bigbird.paths import InputPath
-from dna_bigbird.shared_options import Doc, doc_of
+from dna_bigbird.core.paths import InputPath
+from dna_bigbird.core.shared_options import Doc, doc_of
 
 LONGEST_REPEATED_TEXT = 40
 """Longer descriptions occur once in the package; shorter ones, such as "Folder to write.", may not."""
@@ -85,12 +85,12 @@ def descriptions(function, visited) -> list[tuple[str, str]]:
         for target in targets:
             listed += descriptions(target, visited)
         if text := doc_of(hint):
-            listed.append((text, "dna_bigbird.shared_options"))
+            listed.append((text, "dna_bigbird.core.shared_options"))
     return listed
 
 
 def test_every_description_occurs_once():
-    """Otherwise make it a type in dna_bigbird/shared_options.py."""
+    """Otherwise make it a type in dna_bigbird/core/shared_options.py."""
     visited, positions = set(), defaultdict(set)
     for name in every_command():
         for text, where in descriptions(load_function(find_command(name)), visited):

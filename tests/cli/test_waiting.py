@@ -27,7 +27,7 @@ cli.main(["predict", "--help"])
 LIBRARY = """
 import json, os, sys
 from dna_bigbird import load_bundle, predict
-from dna_bigbird.child_processes import Workers
+from dna_bigbird.core.child_processes import Workers
 print(json.dumps([os.environ.get(name) for name in sys.argv[1:]]))
 """
 SPINS = """

@@ -10,7 +10,7 @@ from dna_bigbird.cli.help import help_of
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import build_parser, parsers_of
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 
 OF_THE_PARSER = ("Parser key", "Union", "ubtypes", "Literal", "<class", "typehint", "Namespace")
 

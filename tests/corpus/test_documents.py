@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.document_file import iter_document_file, read_documents, write_documents
 from dna_bigbird.corpus.documents import (
     Document,
@@ -15,9 +16,8 @@ from dna_bigbird.corpus.documents import (
     expected_documents,
 )
 from dna_bigbird.corpus.regions import contiguous_stretches
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.inputs.assemblies import expected_lengths
+from dna_bigbird.genome.sources.assemblies import expected_lengths
 from tests.bedtools_program import needs_bedtools
 
 SMALL = DocumentConfig(

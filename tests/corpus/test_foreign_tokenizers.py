@@ -8,11 +8,11 @@ import pytest
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.json_tokenizer import JsonDnaTokenizer
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.tokenizer import TokenizerConfig, train_tokenizer
 from dna_bigbird.corpus.tokenizer_files import load_tokenizer
-from dna_bigbird.errors import InputError
 
 RNG = np.random.default_rng(0)
 TEXTS = ["".join(RNG.choice(list("ACGT"), 300)) for _ in range(20)]

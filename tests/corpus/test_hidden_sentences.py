@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.corpus.hidden_sentences import choose_sentences
-from dna_bigbird.tasks.objective_config import CpcConfig
+from dna_bigbird.training.objective_config import CpcConfig
 
 
 def chosen(lengths, seed=0, size=0, maskable=None, **settings):

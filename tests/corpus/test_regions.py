@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus import regions
 from dna_bigbird.corpus.regions import contiguous_stretches, read_region, select
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 
 

@@ -8,9 +8,9 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.symmetric_vocabulary import SCORE_STEPS, closed_pieces
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome import normalise, reverse_complement
 
 RNG = np.random.default_rng(0)

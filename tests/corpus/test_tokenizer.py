@@ -10,8 +10,8 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome import normalise
 
 RNG = np.random.default_rng(0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.corpus.whole_words import TextMaskingConfig, mask_words, words
+from dna_bigbird.text.whole_words import TextMaskingConfig, mask_words, words
 
 FIRST, SIZE, MASK, SEP = 10, 1010, 4, 3
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.background_bins import draw_background
-from dna_bigbird.datasets.chromatin import ChromatinConfig, build_chromatin
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
-from dna_bigbird.datasets.splits import SplitConfig
+from dna_bigbird.labelled.chromatin.background_bins import draw_background
+from dna_bigbird.labelled.chromatin.chromatin import ChromatinConfig, build_chromatin
+from dna_bigbird.labelled.chromatin.peak_sheet import read_peaks, read_sheet
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.splits import SplitConfig
 
 HEADER = "label\tgroup\tcell\tpath\n"
 VALIDATION = "--split.validation=[chr1:10001-14000]"

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.datasets.bin_groups import BinGroups
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.labelled_data import LabelledData, write_labelled_set
-from dna_bigbird.datasets.packed_batches import pack, unpack
-from dna_bigbird.datasets.streams import labelled_data
-from dna_bigbird.datasets.tokenized import RowsOnTheFly, tokenize_rows
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus.packed_batches import pack, unpack
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.labelled.chromatin.bin_groups import BinGroups
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_data import LabelledData, write_labelled_set
+from dna_bigbird.labelled.tokenized import RowsOnTheFly, tokenize_rows
+from dna_bigbird.training.data_modules import labelled_data
 from tests.datasets.test_streams import LetterTokenizer
 
 BIN, WINDOW = 10, 90

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets import base_characters
-from dna_bigbird.datasets.base_characters import COMPLEMENT, UNKNOWN, read_bases, text_of
-from dna_bigbird.datasets.characters import CharacterExamples, CharacterSplit
-from dna_bigbird.datasets.text import characters as of_text
-from dna_bigbird.datasets.text.characters import read_characters
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus import base_characters
+from dna_bigbird.corpus import character_text as of_text
+from dna_bigbird.corpus.base_characters import COMPLEMENT, UNKNOWN, read_bases, text_of
+from dna_bigbird.corpus.character_text import read_characters
+from dna_bigbird.corpus.characters import CharacterExamples, CharacterSplit
 
 HALVES = CharacterSplit(validation_share=0.1, test_share=0.2)
 

@@ -6,13 +6,13 @@ import h5py
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets import checked_hdf5
-from dna_bigbird.datasets.checked_hdf5 import DATASETS, HEADER, TEXTS
-from dna_bigbird.datasets.hdf5 import new_hdf5
-from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
-from dna_bigbird.errors import InputError
+from dna_bigbird.core import checked_hdf5
+from dna_bigbird.core.checked_hdf5 import DATASETS, HEADER, TEXTS
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.hdf5 import new_hdf5
 from dna_bigbird.genome import Interval
+from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_a_failing_disk_is_not_called_damage(labelled, monkeypatch, error, messa
     def failing(*_):
         raise error
 
-    monkeypatch.setattr("dna_bigbird.datasets.labelled._strings", failing)
+    monkeypatch.setattr("dna_bigbird.labelled.labelled._strings", failing)
     with pytest.raises(InputError, match=rf"set\.h5: {message}"):
         LabelledSet(labelled)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.bins import build_bins
-from dna_bigbird.datasets.chromatin import ChromatinConfig
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.peak_sheet import read_peaks, read_sheet
 from dna_bigbird.genome import Genome
+from dna_bigbird.labelled.chromatin.bins import build_bins
+from dna_bigbird.labelled.chromatin.chromatin import ChromatinConfig
+from dna_bigbird.labelled.chromatin.peak_sheet import read_peaks, read_sheet
+from dna_bigbird.labelled.labelled import LabelledSet
 
 ALLOWED = ["--allow_empty_labels=true"]
 HEADER = "label\tgroup\tcell\tpath\tprefix\n"

@@ -9,11 +9,11 @@ import pytest
 import scipy.io
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets import mat_files
-from dna_bigbird.datasets.deepsea_labels import read_labels
-from dna_bigbird.datasets.labelled import LabelledSet
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.genome.second_reader import PyfaidxGenome
+from dna_bigbird.labelled.deepsea import mat_files
+from dna_bigbird.labelled.deepsea.labels import read_labels
+from dna_bigbird.labelled.labelled import LabelledSet
 
 PEAKS = Path(__file__).parents[2] / "data_specs" / "deepsea_919_peaks.tsv"
 NAMES = [line.split("\t")[0] for line in PEAKS.read_text().splitlines()[1:]]

@@ -6,12 +6,12 @@ import tarfile
 
 import pytest
 
-from dna_bigbird.datasets.deepsea_coordinates import (
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.labelled.deepsea.coordinates import (
     NAMES,
     find_coordinates,
     unpacked_coordinates,
 )
-from dna_bigbird.errors import InputError
 from tests.datasets.test_deepsea import refused, small  # noqa: F401 - a fixture
 
 BED = "allTFs.pos.bed"
@@ -114,7 +114,7 @@ def test_an_archive_without_readable_coordinates(tmp_path, change, message):
 
 
 def test_the_unpacked_file_has_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr("dna_bigbird.datasets.deepsea_coordinates._MAX_BYTES", 10)
+    monkeypatch.setattr("dna_bigbird.labelled.deepsea.coordinates._MAX_BYTES", 10)
     path = tmp_path / "a.tar.gz"
     path.write_bytes(packed(b"chr1\t0\t200\n", path.name))
     with (

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.groups import folds_of, group_windows
 from dna_bigbird.genome import Interval
+from dna_bigbird.labelled.groups import folds_of, group_windows
 
 
 def by_hand(intervals, keys):

@@ -5,10 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets import interval_overlaps
-from dna_bigbird.datasets.interval_overlaps import overlaps, repeated
-from dna_bigbird.datasets.windows import Windows
 from dna_bigbird.genome import Interval
+from dna_bigbird.genome.windows import Windows
+from dna_bigbird.labelled import interval_overlaps
+from dna_bigbird.labelled.interval_overlaps import overlaps, repeated
 from tests.bedtools_program import needs_bedtools
 
 NAMES = ("equal", "shared", "half", "other_class")

@@ -11,14 +11,14 @@ import pytest
 import torch
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.datasets.packed_labels import PackedLabels
-from dna_bigbird.datasets.same_genome import open_labelled_set
-from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
-from dna_bigbird.datasets.windows import Windows
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import sha256_of
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import sha256_of
 from dna_bigbird.genome import Genome, Interval, reverse_complement
+from dna_bigbird.genome.windows import Windows
+from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.packed_labels import PackedLabels
+from dna_bigbird.labelled.same_genome import open_labelled_set
+from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
 
 
 def write(path, genome, assembly="toy", sha256="0"):

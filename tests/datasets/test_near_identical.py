@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dna_bigbird.datasets.kmers import NONE, distinct, kmers_of, shared_share
-from dna_bigbird.datasets.near_identical import near_identical
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
+from dna_bigbird.labelled.kmers import NONE, distinct, kmers_of, shared_share
+from dna_bigbird.labelled.near_identical import near_identical
 
 
 def letters(sequences):

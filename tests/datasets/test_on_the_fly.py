@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.datasets.streams import labelled_data
-from dna_bigbird.datasets.tokenized import RowsOnTheFly, encode_window, tokenize_rows
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval
+from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.tokenized import RowsOnTheFly, encode_window, tokenize_rows
+from dna_bigbird.training.data_modules import labelled_data
 
 
 class RunTokenizer:

@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.negatives import make_negative, part_borders
-from dna_bigbird.datasets.promoter_config import PromoterConfig
-from dna_bigbird.datasets.splits import SplitConfig
 from dna_bigbird.genome import Genome, Interval, reverse_complement
-from dna_bigbird.genome.sites import read_sites
+from dna_bigbird.genome.sites.reading import read_sites
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.promoter.config import PromoterConfig
+from dna_bigbird.labelled.promoter.permuted_negatives import make_negative, part_borders
+from dna_bigbird.labelled.splits import SplitConfig
 
 UP, DOWN = 300, 130  # 430 bp: parts of 21, the last of 31
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets import leakage, peak_sheet
-from dna_bigbird.datasets.labelled import LabelledData, write_labelled_set
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.second_reader import PyfaidxGenome
+from dna_bigbird.labelled import shared_rows
+from dna_bigbird.labelled.chromatin import peak_sheet
+from dna_bigbird.labelled.labelled import LabelledData, write_labelled_set
 from tests.bedtools_program import needs_bedtools
 
 
@@ -60,13 +61,13 @@ def test_the_line_and_the_table_with_and_without_bedtools(labelled, tmp_path, ca
 
 @needs_bedtools
 def test_other_shared_bases_than_those_of_bedtools_stop_it(labelled, tmp_path, capsys, monkeypatch):
-    ours = leakage._shared_bases
+    ours = shared_rows._shared_bases
 
     def one_too_few(rows):
         row, other, shared = ours(rows)
         return row, other, shared - 1
 
-    monkeypatch.setattr(leakage, "_shared_bases", one_too_few)
+    monkeypatch.setattr(shared_rows, "_shared_bases", one_too_few)
     text = search(tmp_path, capsys)
     assert "row 0 (chr1:3000-3400) shares 398 bases with a row of a split further held out" in text
     assert "and 399 as bedtools counts" in text

@@ -4,9 +4,9 @@ import gzip
 
 import pytest
 
-from dna_bigbird.datasets.sequence_files import SequenceColumns, joined_words, sequence_files
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome
+from dna_bigbird.labelled.sequences.files import SequenceColumns, joined_words, sequence_files
 
 
 def rows_of(path, columns=None, genome=None, **options):

@@ -3,21 +3,21 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.labelled import LabelledSet, write_labelled_set
-from dna_bigbird.datasets.leakage import find_leaks, rows_of_set, without_leaks
-from dna_bigbird.datasets.same_genome import open_labelled_set
-from dna_bigbird.datasets.sequence_files import SequenceRow
-from dna_bigbird.datasets.sequence_labels import encode_labels, plain_labels
-from dna_bigbird.datasets.sequence_sets import (
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.labelled.labelled import LabelledSet, write_labelled_set
+from dna_bigbird.labelled.same_genome import open_labelled_set
+from dna_bigbird.labelled.sequences.files import SequenceRow
+from dna_bigbird.labelled.sequences.labels import encode_labels, plain_labels
+from dna_bigbird.labelled.sequences.sets import (
     UNASSIGNED,
     SequenceSplit,
     build_sequences,
     missing_notes,
 )
-from dna_bigbird.datasets.splits import SplitConfig
-from dna_bigbird.errors import InputError
-from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.labelled.shared_rows import find_leaks, rows_of_set, without_leaks
+from dna_bigbird.labelled.splits import SplitConfig
 
 MISSING = (
     *(
@@ -336,7 +336,7 @@ def test_the_file_gives_back_sequences_and_labels_without_a_genome(
 
 
 def test_a_set_of_windows_needs_its_genome(tmp_path):
-    from dna_bigbird.datasets.labelled import LabelledData
+    from dna_bigbird.labelled.labelled import LabelledData
 
     (tmp_path / "g.fa").write_text(">chr1\n" + "ACGT" * 50 + "\n")
     data = LabelledData(

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.splits import SplitConfig
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.labelled.splits import SplitConfig
 
 CONFIG = SplitConfig(validation=["chr1:1,001-2,000"], test=["chr1:2001-3000", "chr2"])
 

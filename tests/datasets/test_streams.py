@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird import limits
-from dna_bigbird.datasets.batches import collate_labelled, collate_pretraining
-from dna_bigbird.datasets.packed_batches import pack, unpack
-from dna_bigbird.datasets.packed_labels import PackedLabels
-from dna_bigbird.datasets.streams import LabelledOrder, labelled_data, pretraining_data
-from dna_bigbird.datasets.tokenized import tokenize_rows
-from dna_bigbird.errors import InputError
+from dna_bigbird.core import limits
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus.batches import collate_labelled, collate_pretraining
+from dna_bigbird.corpus.packed_batches import pack, unpack
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.labelled.packed_labels import PackedLabels
+from dna_bigbird.labelled.tokenized import tokenize_rows
+from dna_bigbird.training.data_modules import LabelledOrder, labelled_data, pretraining_data
 
 
 class LetterTokenizer:

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.labelled import LabelledSet, write_labelled_set
-from dna_bigbird.datasets.sequence_files import SequenceRow
-from dna_bigbird.datasets.sequence_labels import encode_labels
-from dna_bigbird.datasets.sequence_sets import SequenceSplit, build_sequences
-from dna_bigbird.datasets.splits import TEST, TRAIN, VALIDATION, SplitConfig
-from dna_bigbird.datasets.test_leaks import find_test_leaks
 from dna_bigbird.genome import Interval, reverse_complement
+from dna_bigbird.labelled.held_out_leaks import find_test_leaks
+from dna_bigbird.labelled.labelled import LabelledSet, write_labelled_set
+from dna_bigbird.labelled.sequences.files import SequenceRow
+from dna_bigbird.labelled.sequences.labels import encode_labels
+from dna_bigbird.labelled.sequences.sets import SequenceSplit, build_sequences
+from dna_bigbird.labelled.splits import TEST, TRAIN, VALIDATION, SplitConfig
 from tests.tiny_bundle import draw_dna
 
 LENGTH = 200

@@ -6,11 +6,13 @@ from pathlib import Path
 import h5py
 import pytest
 
-from dna_bigbird.datasets.hdf5 import new_hdf5, read_hdf5
+from dna_bigbird.core.hdf5 import new_hdf5, read_hdf5
 from tests.no_locks import ERRORS, run, without_locks
 from tests.tiny_bundle import draw_dna, write_pretrained_bundle
 
-READ = "import sys; from dna_bigbird.datasets.hdf5 import read_hdf5; print(read_hdf5(sys.argv[1])['x'][0])"
+READ = (
+    "import sys; from dna_bigbird.core.hdf5 import read_hdf5; print(read_hdf5(sys.argv[1])['x'][0])"
+)
 
 
 def written(path: Path) -> Path:

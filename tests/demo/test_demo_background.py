@@ -5,8 +5,8 @@ import hashlib
 
 import pytest
 
-from dna_bigbird.demo import background_sequence
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome import embedded_sequence
 
 
 def test_the_shipped_sequence_is_the_one_in_its_provenance(real_sequence):
@@ -14,7 +14,7 @@ def test_the_shipped_sequence_is_the_one_in_its_provenance(real_sequence):
     assert set(real_sequence) == set("ACGTN")
     digest = hashlib.sha256(real_sequence.encode()).hexdigest()
     assert digest == "75a16db26fa56d3eb6e4a569cbc8bfc3fa370fe3937f3729054b881d95d6b085"
-    assert background_sequence.load_background() == real_sequence
+    assert embedded_sequence.load_background() == real_sequence
 
 
 def test_the_only_gap_is_where_the_docs_say(real_sequence):
@@ -45,6 +45,6 @@ def test_bases_outside_flanks_and_sites_are_untouched(sequence, real_sequence, t
 
 
 def test_a_damaged_installation_is_named(monkeypatch):
-    monkeypatch.setattr(background_sequence, "SEQUENCE_SHA256", "0" * 64)
+    monkeypatch.setattr(embedded_sequence, "SEQUENCE_SHA256", "0" * 64)
     with pytest.raises(InputError, match=r"sha256 of the sequence is 75a16db.*damaged"):
-        background_sequence.load_background()
+        embedded_sequence.load_background()

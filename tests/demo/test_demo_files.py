@@ -5,13 +5,13 @@ import csv
 import pytest
 
 from dna_bigbird.cli.main import main
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.result_folders import RECORD
 from dna_bigbird.demo.build import DemoConfig, build_demo, segments
+from dna_bigbird.demo.demo_data import demo_data
 from dna_bigbird.demo.demo_files import write_demo
 from dna_bigbird.demo.grammar import LABELS
 from dna_bigbird.demo.planted_promoters import start_sites
-from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline.demo_data import demo_data
-from dna_bigbird.result_folders import RECORD
 
 
 def all_bytes(folder) -> dict[str, bytes]:

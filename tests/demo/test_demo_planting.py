@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.demo.elements import Canvas
-from dna_bigbird.demo.motifs import Motif, load_motifs
+from dna_bigbird.genome.motifs import Motif, load_motifs
 
 COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
 

@@ -6,9 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dna_bigbird.demo.background_sequence import load_background
-from dna_bigbird.demo.distant_pairs import FREE, KEY, VALUE, PairTask
-from dna_bigbird.demo.pair_sources import (
+from dna_bigbird.evaluation.long_attention.distant_pairs import FREE, KEY, VALUE, PairTask
+from dna_bigbird.evaluation.long_attention.pair_sources import (
     DNA_DECOYS,
     DNA_KEYS,
     DNA_VALUES,
@@ -20,6 +19,7 @@ from dna_bigbird.demo.pair_sources import (
     word_number,
     word_text,
 )
+from dna_bigbird.genome.embedded_sequence import load_background
 
 DISTANCES = (85, 171, 341, 683, 1365, 2731)
 TOKENS = 3072

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main as command
-from dna_bigbird.datasets.labelled import LabelledSet
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.demo.long_range import LongRangeConfig, build_long_range
 from dna_bigbird.demo.markov import ORDER, draw_sequences, fit_chain
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome
+from dna_bigbird.labelled.labelled import LabelledSet
 from tests.demo.conftest import read_truth
 
 UNITS = 40
@@ -150,7 +150,7 @@ def test_wrong_configs_are_refused(words, message):
 
 
 def test_the_command_says_what_is_wrong(tmp_path):
-    from dna_bigbird.pipeline.demo_data import demo_data
+    from dna_bigbird.demo.demo_data import demo_data
 
     with pytest.raises(InputError, match="copies 99"):
         demo_data(tmp_path / "demo", long_range=5, copies=99)

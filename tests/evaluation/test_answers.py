@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.evaluation.answers import Overlap, normalise_answer, overlap
-from dna_bigbird.evaluation.spans import best_places, best_span
+from dna_bigbird.text.answers import Overlap, normalise_answer, overlap
+from dna_bigbird.text.spans import best_places, best_span
 
 
 @pytest.mark.parametrize(

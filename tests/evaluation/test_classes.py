@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.evaluation import classes
-from dna_bigbird.evaluation.runs import mean_and_sd, runs_summary
-from dna_bigbird.tasks.text.glue import METRICS, glue_scores, glue_statistics
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.metrics import classes
+from dna_bigbird.metrics.runs import mean_and_sd, runs_summary
+from dna_bigbird.text.tasks.glue import METRICS, glue_scores, glue_statistics
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from dna_bigbird.evaluation.curves import curve_rows, thin, write_curves
+from dna_bigbird.metrics.curves import curve_rows, thin, write_curves
 
 
 def example(rows: int = 3000, labels: int = 4):

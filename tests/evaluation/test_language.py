@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.evaluation import language
-from dna_bigbird.evaluation.language import bits_per_base, by_stratum, interval
+from dna_bigbird.metrics import language
+from dna_bigbird.metrics.language import bits_per_base, by_stratum, interval
 
 
 def test_definition():

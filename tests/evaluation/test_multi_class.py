@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from dna_bigbird.evaluation.bootstrap import draw_units
-from dna_bigbird.evaluation.multi_class import confusion_tables, table_scores
-from dna_bigbird.evaluation.typed_sources import score_classes
+from dna_bigbird.metrics.bootstrap import draw_units
+from dna_bigbird.metrics.multi_class import confusion_tables, table_scores
+from dna_bigbird.metrics.typed_sources import score_classes
 
 
 def example(rows=60, classes=4, seed=0):

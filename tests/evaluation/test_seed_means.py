@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dna_bigbird.evaluation.seed_means import SeedSums, difference, holm, mean
+from dna_bigbird.metrics.seed_means import SeedSums, difference, holm, mean
 
 TEN = np.array([10.0, 10.0])
 FIRST = SeedSums(np.array([[4.0, 6.0], [6.0, 8.0]]), TEN)

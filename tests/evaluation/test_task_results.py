@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from dna_bigbird.evaluation.task_results import (
+from dna_bigbird.metrics.task_results import (
     LEAK_FREE,
     MODEL,
     PUBLISHED,

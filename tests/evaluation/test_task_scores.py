@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from dna_bigbird.evaluation.bootstrap import draw_units
-from dna_bigbird.evaluation.seed_scores import SeedScores
-from dna_bigbird.evaluation.task_results import Score
-from dna_bigbird.evaluation.task_scores import over_seeds, seed_difference, seed_score, task_scores
+from dna_bigbird.bench.task_scores import over_seeds, seed_difference, seed_score, task_scores
+from dna_bigbird.metrics.bootstrap import draw_units
+from dna_bigbird.metrics.seed_scores import SeedScores
+from dna_bigbird.metrics.task_results import Score
 
 ROWS, DRAWS = 90, 6
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from dna_bigbird.evaluation.bootstrap import draw_units, percentile_interval
-from dna_bigbird.evaluation.variant_scores import (
+from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
+from dna_bigbird.metrics.variant_scores import (
     AUPRC,
     AUROC,
     BY_CHROMOSOME,

@@ -96,7 +96,7 @@ def characters(path: Path) -> dict[str, object]:
 
 def tokens(path: Path) -> dict[str, object]:
     """The token store."""
-    from dna_bigbird.datasets.token_store import TokenStore
+    from dna_bigbird.corpus.token_store import TokenStore
 
     store = TokenStore(path)
     return {
@@ -110,7 +110,7 @@ def tokens(path: Path) -> dict[str, object]:
 
 def labelled_set(path: Path) -> dict[str, object]:
     """A labelled set: its rows, splits and labels."""
-    from dna_bigbird.datasets.labelled import LabelledSet
+    from dna_bigbird.labelled.labelled import LabelledSet
 
     data = LabelledSet(path)
     splits = [str(x) for x in data.split]
@@ -127,7 +127,7 @@ def labelled_set(path: Path) -> dict[str, object]:
 
 def scores(path: Path) -> dict[str, object]:
     """Scores of a model on held-out rows."""
-    from dna_bigbird.datasets.scores import read_scores
+    from dna_bigbird.labelled.scores import read_scores
 
     frame = read_scores(path).to_dataframe()
     return {"rows": len(frame), "columns": list(frame.columns), "last": float(frame.iloc[0, -1])}
@@ -149,7 +149,7 @@ def predictions(path: Path) -> dict[str, object]:
 
 def checkpoint(path: Path) -> dict[str, object]:
     """A checkpoint of a training."""
-    from dna_bigbird.tasks.checkpoint_files import read_checkpoint
+    from dna_bigbird.training.checkpoint_files import read_checkpoint
 
     content = read_checkpoint(path)
     return {
@@ -161,7 +161,7 @@ def checkpoint(path: Path) -> dict[str, object]:
 
 def rows(path: Path) -> dict[str, object]:
     """Rows of a text set."""
-    from dna_bigbird.datasets.text.row_store import read_row_store
+    from dna_bigbird.text.data.row_store import read_row_store
 
     stored, identity = read_row_store(path)
     row = stored.rows[0]

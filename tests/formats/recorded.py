@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from dna_bigbird.datasets.text.classification_text import LabelledText
-from dna_bigbird.datasets.text.glue import GlueExample
-from dna_bigbird.datasets.text.hotpotqa_questions import HotpotQaExample, Paragraph
-from dna_bigbird.datasets.text.natural_questions_pages import Annotation, NqExample, PageSpan
-from dna_bigbird.datasets.text.rows import TextRow
-from dna_bigbird.datasets.text.squad_questions import SquadAnswer, SquadExample
-from dna_bigbird.datasets.text.summarization import SummaryExample
-from dna_bigbird.datasets.text.triviaqa_pages import EvidenceDocument, TriviaQaExample
-from dna_bigbird.datasets.text.wikihop import WikiHopExample
+from dna_bigbird.text.data.classification_text import LabelledText
+from dna_bigbird.text.data.glue import GlueExample
+from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, Paragraph
+from dna_bigbird.text.data.natural_questions_pages import Annotation, NqExample, PageSpan
+from dna_bigbird.text.data.rows import TextRow
+from dna_bigbird.text.data.squad_questions import SquadAnswer, SquadExample
+from dna_bigbird.text.data.summarization import SummaryExample
+from dna_bigbird.text.data.triviaqa_pages import EvidenceDocument, TriviaQaExample
+from dna_bigbird.text.data.wikihop import WikiHopExample
 
 RECORDED = {
     "row": TextRow(

@@ -31,7 +31,7 @@ MAX_RESTARTS = 20
 
 def checked(reader: str, folder: Path) -> tuple[Callable[[bytes], None], list[bytes]]:
     """Return what gives an input to a reader, and its corpus; of several forms the first byte chooses."""
-    from dna_bigbird.errors import InputError
+    from dna_bigbird.core.errors import InputError
     from tests.fuzz.guided_readers import READERS
 
     forms = READERS[reader](folder)

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.tokenizer_files import load_tokenizer
-from dna_bigbird.errors import InputError
 from tests.fuzz.inputs import SNIPPETS
 
 MEMORY = 2 * 2**30

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import safetensors.torch
 
+from dna_bigbird.bundles import text_tasks
+from dna_bigbird.bundles.huggingface.huggingface_writing import write_huggingface
+from dna_bigbird.bundles.huggingface.short_encoders import FIELDS
+from dna_bigbird.bundles.huggingface.tensor_names import to_library
 from dna_bigbird.bundles.network import build_model
-from dna_bigbird.datasets.text import registry
-from dna_bigbird.interop.huggingface_writing import write_huggingface
-from dna_bigbird.interop.short_encoders import FIELDS
-from dna_bigbird.interop.tensor_names import to_library
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from tests.text_vocabulary import tiny_text_tokenizer
@@ -33,7 +33,7 @@ def pegasus_folder(folder: Path) -> Path:
     encoder = asdict(EncoderConfig(**(SMALL | {"random_plan": "huggingface"})))
     encoder |= {"norm_first": True, "norm_eps": 1e-5, "num_segments": 0, "scale_embeddings": True}
     head = asdict(
-        registry.describe("summarization").head_type()(coupled=False, share_positions=False)
+        text_tasks.describe("summarization").head_type()(coupled=False, share_positions=False)
     )
     config = {"task": "summarization", "encoder": encoder, "label_names": [], "head": head}
     return _written(folder, config)
@@ -61,7 +61,7 @@ def _summarizer(folder: Path, attention: str) -> Path:
         **(SMALL | {"attention": attention, "num_segments": 0, "norm_eps": 1e-5})
     )
     head = asdict(
-        registry.describe("summarization").head_type()(coupled=False, share_positions=False)
+        text_tasks.describe("summarization").head_type()(coupled=False, share_positions=False)
     )
     config = {"task": "summarization", "encoder": stored_encoder(encoder), "head": head}
     return _written(folder, config)

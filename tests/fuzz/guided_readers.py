@@ -14,24 +14,18 @@ import pysam
 import torch
 import yaml
 
+from dna_bigbird.bench.suites.tables import read_table
+from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.character_model import (
     CharacterDescription,
     load_character_model,
     save_character_model,
 )
+from dna_bigbird.core.lazy_names import load
+from dna_bigbird.core.yaml_files import read_yaml
+from dna_bigbird.corpus.characters import CharacterSplit
 from dna_bigbird.corpus.tokenizer_files import load_tokenizer
-from dna_bigbird.datasets.characters import CharacterSplit
-from dna_bigbird.datasets.peak_sheet import read_sheet
-from dna_bigbird.datasets.sequence_files import SequenceColumns, SequenceFile
-from dna_bigbird.datasets.text import registry
-from dna_bigbird.datasets.text.documents import read_documents
-from dna_bigbird.datasets.text.hotpotqa_questions import read_hotpotqa
-from dna_bigbird.datasets.text.natural_questions_pages import read_natural_questions
-from dna_bigbird.datasets.text.squad_questions import read_squad
-from dna_bigbird.datasets.text.summarization import read_summaries
-from dna_bigbird.datasets.text.triviaqa import TriviaQaOptions, read_triviaqa
-from dna_bigbird.datasets.text.wikihop import read_wikihop
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import place_on_genome, read_bed
 from dna_bigbird.genome.bed_columns import read_columns
@@ -39,16 +33,22 @@ from dna_bigbird.genome.fasta_stream import read_dna
 from dna_bigbird.genome.liftover import lift_interval, read_chain
 from dna_bigbird.genome.meme_text import meme_text
 from dna_bigbird.genome.motif_files import read_motifs
-from dna_bigbird.genome.sites import FORMATS, read_sites
+from dna_bigbird.genome.sites.reading import FORMATS, read_sites
+from dna_bigbird.genome.sources.specs import read_spec
 from dna_bigbird.genome.variants import allele_kind, open_vcf
-from dna_bigbird.inputs.configs.run_config import read_config
-from dna_bigbird.inputs.specs import read_spec
-from dna_bigbird.lazy_names import load
+from dna_bigbird.labelled.chromatin.peak_sheet import read_sheet
+from dna_bigbird.labelled.sequences.files import SequenceColumns, SequenceFile
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
-from dna_bigbird.suites.tables import read_table
+from dna_bigbird.text.data.documents import read_documents
+from dna_bigbird.text.data.hotpotqa_questions import read_hotpotqa
+from dna_bigbird.text.data.natural_questions_pages import read_natural_questions
+from dna_bigbird.text.data.squad_questions import read_squad
+from dna_bigbird.text.data.summarization import read_summaries
+from dna_bigbird.text.data.triviaqa import TriviaQaOptions, read_triviaqa
+from dna_bigbird.text.data.wikihop import read_wikihop
 from dna_bigbird.theory.turing.machine import read_machine
-from dna_bigbird.yaml_files import read_yaml
+from dna_bigbird.workflow.config.run_config import read_config
 from tests.fuzz.conftest import GENOME
 from tests.fuzz.crash_child import DNA
 from tests.genome.test_liftover import CHAIN
@@ -269,7 +269,7 @@ def vocabularies(folder: Path) -> list[Form]:
 
 def text_sets(folder: Path) -> list[Form]:
     written: dict[str, bytes] = {}
-    for part in registry.synthetic_text().values():
+    for part in text_tasks.synthetic_text().values():
         for name, content in load(part.write)(0, 1).items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 
 HANG_S = 120
 """A run of these sizes takes hundredths of a second; this ends one that would never end."""

@@ -16,19 +16,19 @@ import h5py
 import numpy as np
 
 from dna_bigbird.cli.main import main as command_line
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import sha256_of
 from dna_bigbird.corpus.documents import DocumentConfig, build_documents
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.datasets.mat_files import MatFile
-from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
-from dna_bigbird.datasets.text.store import TextStore, write_text_store
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.datasets.token_store_writer import write_token_store
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.inference.attribution_files import read_attributions
-from dna_bigbird.inference.writers.attributions import ATTRIBUTIONS_FORMAT, ATTRIBUTIONS_VERSION
+from dna_bigbird.labelled.deepsea.mat_files import MatFile
+from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
+from dna_bigbird.prediction.attribution_files import read_attributions
+from dna_bigbird.prediction.writers.attributions import ATTRIBUTIONS_FORMAT, ATTRIBUTIONS_VERSION
+from dna_bigbird.text.data.store import TextStore, write_text_store
 from tests.fuzz.crash_child import limit_memory
 from tests.text_vocabulary import tiny_text_tokenizer
 

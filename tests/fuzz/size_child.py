@@ -12,8 +12,6 @@ from pathlib import Path
 
 import torch  # noqa: F401 - loaded before the limit is set
 
-import dna_bigbird.bundles.network
-import dna_bigbird.interop  # noqa: F401
 from tests.fuzz.harness import run
 from tests.limited_memory import limit_memory
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from tests.fuzz.coverage_guided import checked, dictionary, place_of
 from tests.fuzz.guided_readers import READERS
 

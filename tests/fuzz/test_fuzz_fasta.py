@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dna_bigbird import load_bundle
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.predictor import Predictor
 from tests.fuzz.harness import EXACT, bounded, many, run, run_to_file
 from tests.fuzz.inputs import damaged, fastas
 

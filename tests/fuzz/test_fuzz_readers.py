@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from hypothesis import strategies as st
 
-from dna_bigbird.datasets.sequence_files import SequenceColumns, SequenceFile
-from dna_bigbird.datasets.sequence_labels import encode_labels
-from dna_bigbird.errors import InputError
-from dna_bigbird.suites.tables import read_table
+from dna_bigbird.bench.suites.tables import read_table
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.labelled.sequences.files import SequenceColumns, SequenceFile
+from dna_bigbird.labelled.sequences.labels import encode_labels
 from tests.bgzip_blocks import bgzip
 from tests.fuzz.harness import few, many, run_to_file
 from tests.fuzz.inputs import damaged, edited

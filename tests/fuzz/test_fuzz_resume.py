@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import prediction_run, predictor
+from dna_bigbird.prediction import predict_run, predictor
 from tests.fuzz.conftest import draw_dna
 from tests.fuzz.harness import EXACT, bounded, many, run
 from tests.fuzz.inputs import edited
@@ -24,7 +24,7 @@ def interrupted(tiny_model, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(predictor, "CHUNK_BATCHES", 0)  # a frame for each window
-        patch.setattr(prediction_run, "write", stop)
+        patch.setattr(predict_run, "write", stop)
         with pytest.raises(SystemExit, match="130"):
             main([str(a) for a in argv])
     (rows,) = output.parent.iterdir()

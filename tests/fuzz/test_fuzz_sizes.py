@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.corpus.dna_json import tokenizer_json
-from dna_bigbird.datasets.text import registry
-from dna_bigbird.demo.text.writing import write_made_text
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.text.made.writing import write_made_text
 from tests.fuzz.foreign import SMALL, bert_folder, bigbird_folder, pegasus_folder
 from tests.text_vocabulary import tiny_text_tokenizer
 from tests.tiny_bundle import draw_dna
@@ -105,8 +105,8 @@ def made(tmp_path_factory):
 def text_bundle(folder: Path, task: str, options: dict) -> Path:
     config = {
         "task": task, "set": options.get("set", task), "reads": "text",
-        "encoder": asdict(EncoderConfig(**SMALL)), "head": asdict(registry.describe(task).head_type()()),
-        "options": asdict(registry.describe(task).options(**options)),
+        "encoder": asdict(EncoderConfig(**SMALL)), "head": asdict(text_tasks.describe(task).head_type()()),
+        "options": asdict(text_tasks.describe(task).options(**options)),
         "label_names": ["no", "yes"] if task in ("text-classification", "glue") else [],
     }  # fmt: skip
     save_bundle(

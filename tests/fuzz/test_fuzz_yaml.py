@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dna_bigbird.inputs.configs.run_config import read_config
-from dna_bigbird.inputs.specs import OPTIONAL, REQUIRED, read_spec
+from dna_bigbird.genome.sources.specs import OPTIONAL, REQUIRED, read_spec
+from dna_bigbird.workflow.config.run_config import read_config
 from tests.fuzz.harness import answer, bounded, many, run
 from tests.fuzz.inputs import edited
 from tests.test_yaml_files import WRONG, laughs

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import check_inside, iter_bed, place_on_genome, read_bed, start_site
 

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import bed_columns
 from dna_bigbird.genome.bed import read_bed
 from dna_bigbird.genome.bed_columns import read_columns

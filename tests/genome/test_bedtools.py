@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import bedtools
 from dna_bigbird.genome.coverage import bins_mostly_covered, merge_spans
 from tests.bedtools_program import needs_bedtools

@@ -2,12 +2,12 @@
 
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import place_on_genome, read_bed
 from dna_bigbird.genome.chromosome_names import HG19_CHRM_BP, ChromosomeNames, usual_name
 from dna_bigbird.genome.liftover import lift_interval, lift_sites, read_chain
-from dna_bigbird.genome.sites import read_sites
+from dna_bigbird.genome.sites.reading import read_sites
 
 WAYS = {
     "1": ("chr1", "1", "CHR1", "Chr1", "chr01", "01", "NC_000001.10", "NC_000001.11", "CM000663.1"),
@@ -94,7 +94,7 @@ def test_a_chain_without_the_chromosomes_of_any_site(tmp_path):
 
 
 def test_peaks_of_the_mitochondrion_become_labels(genome_of, tmp_path, capsys):
-    from dna_bigbird.datasets.peak_sheet import SheetRow, read_peaks
+    from dna_bigbird.labelled.chromatin.peak_sheet import SheetRow, read_peaks
 
     genome = genome_of(MT=16_569, chr1=400)
     (tmp_path / "peaks.bed").write_text("chrM\t200\t400\n01\t0\t200\nchrQ\t5\t9\n")

@@ -6,7 +6,7 @@ import numpy as np
 import pyfaidx
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.genome.interval import parse_region
 

@@ -10,7 +10,7 @@ import numpy as np
 import pysam
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, fasta_index
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import fasta_pieces
 from dna_bigbird.genome.fasta_pieces import read_pieces
 from dna_bigbird.genome.fasta_stream import read_dna, read_fasta

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.fasta_stream import dna_of, read_fasta
 
 TEXT = ">one first record\r\nACgt\r\n\r\nnnRY\r\n>two\nGG\n\n"

@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.liftover import lift_sites, read_chain
-from dna_bigbird.genome.sites import read_sites
+from dna_bigbird.genome.sites.reading import read_sites
 
 # chrA 0-10 -> chrA 5-15; 10-12 deleted; 12-20 -> 15-23.  chrA 30-40 turns round: new size 50,
 # reverse strand 10-20 is forward 30-40, so 30 -> 39.  chrB 0-10 -> chrC.  chrA 50-60 -> two places.

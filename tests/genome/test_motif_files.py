@@ -5,9 +5,9 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from dna_bigbird.demo.motifs import load_motifs
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.motif_files import read_motifs
+from dna_bigbird.genome.motifs import load_motifs
 
 JASPAR = """>MA0.1	ONE
 A  [ 8 0 1 ]

@@ -4,7 +4,7 @@ import numpy as np
 import pysam
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, record_names
 from dna_bigbird.genome.fasta_stream import dna_of, read_fasta
 from dna_bigbird.genome.record_names import SeenNames, is_place, place_of

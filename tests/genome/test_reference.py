@@ -3,7 +3,7 @@
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.reference import check_assembly, join_fasta
 

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, repeats
 from dna_bigbird.genome.repeats import RepeatClasses, share_by_class
 

@@ -7,7 +7,7 @@ import numpy as np
 import pysam
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome import fasta as fasta_module
 from dna_bigbird.genome.second_reader import PyfaidxGenome, second_reader

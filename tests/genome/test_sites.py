@@ -4,9 +4,9 @@ import gzip
 
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval
-from dna_bigbird.genome.sites import MAX_SITES_A_GENE, format_of, read_sites
+from dna_bigbird.genome.sites.reading import MAX_SITES_A_GENE, format_of, read_sites
 
 BED = "track name=x\n# by hand\nchr1\t99\t100\tAAA_1\t0\t+\nchr1\t149\t150\tAAA_2\t0\t-\n"
 EPD = "chr1 50 110 AAA_1 900 + 99 110\nchr1 139 199 AAA_2 900 - 139 150\n"

@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.genome.sites import read_sites
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome.sites.reading import read_sites
 
 # Ten genes of the kinds that providers write apart: name, biotype, and for each transcript its start site,
 # counted from 1, and its biotype. The gene reaches from its first to its last base.

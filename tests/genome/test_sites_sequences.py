@@ -6,7 +6,7 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.sites import read_sites
+from dna_bigbird.genome.sites.reading import read_sites
 
 
 def convert(tmp_path, text, *extra, name="in.txt", offset=3):

@@ -6,7 +6,7 @@ import io
 import pysam
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import variants
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.variants import open_vcf, read_vcf

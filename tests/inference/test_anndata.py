@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird import embed
-from dna_bigbird.errors import MissingExtraError
+from dna_bigbird.core.errors import MissingExtraError
 
 
 @pytest.fixture(scope="module")

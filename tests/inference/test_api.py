@@ -1,4 +1,4 @@
-"""`dna_bigbird.inference` as a user imports it."""
+"""`dna_bigbird.prediction` as a user imports it."""
 
 import dataclasses
 import inspect
@@ -8,18 +8,18 @@ import sys
 import numpy as np
 import pytest
 
-import dna_bigbird.inference as api
+import dna_bigbird.prediction as api
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import build_parser
-from dna_bigbird.errors import InputError
-from dna_bigbird.inference.compute import Compute
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.prediction.compute import Compute
 
 FUNCTIONS = ("attribute", "embed", "load_bundle", "mutagenesis", "predict", "score_variants")
 
 
 def test_nothing_heavy_is_imported_before_it_is_used():
     code = (
-        "import sys, dna_bigbird, dna_bigbird.inference as api; dir(api); "
+        "import sys, dna_bigbird, dna_bigbird.prediction as api; dir(api); "
         "print(sorted({'torch', 'numpy', 'h5py', 'matplotlib'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

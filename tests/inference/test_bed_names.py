@@ -9,8 +9,8 @@ import pytest
 
 from dna_bigbird import embed, predict
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import prediction_run
-from dna_bigbird.inference.spool import spool_path
+from dna_bigbird.prediction import predict_run
+from dna_bigbird.prediction.partial_results import spool_path
 
 NAMES = ["peak 1", 'say "hi", twice', ".", "peak 1", "γ"]
 ROWS = ["chr2\t10\t210", "chr2\t300\t750", "chr1\t0\t90", "chr2\t0\t200", "chr1\t100\t301"]
@@ -106,16 +106,16 @@ def test_standard_input_and_output_have_the_rows_of_the_file(
 def test_a_continued_run_keeps_the_names(bundle_folder, genome, bed, tmp_path, monkeypatch, output):
     (tmp_path / "whole").mkdir()
     options = {"model": bundle_folder, "workers": 0}
-    monkeypatch.setattr("dna_bigbird.inference.predictor.SHORT_BP", 10**9)  # one window per chunk
+    monkeypatch.setattr("dna_bigbird.prediction.predictor.SHORT_BP", 10**9)  # one window per chunk
     predict(genome, bed, output=tmp_path / "whole" / output, **options)
-    frames = prediction_run.PredictionRun.frames
+    frames = predict_run.PredictionRun.frames
 
     def failing(*arguments, **more):
         yield from [frame for frame, _ in zip(frames(*arguments, **more), range(3), strict=False)]
         raise RuntimeError("the machine caught fire")
 
     with monkeypatch.context() as patch:
-        patch.setattr(prediction_run.PredictionRun, "frames", failing)
+        patch.setattr(predict_run.PredictionRun, "frames", failing)
         with pytest.raises(RuntimeError, match="fire"):
             predict(genome, bed, output=tmp_path / output, **options)
     assert spool_path(tmp_path / output).exists()

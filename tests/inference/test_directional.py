@@ -8,10 +8,10 @@ import pytest
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.card import model_card
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.variants.effects import compare
+from dna_bigbird.prediction.predictor import Predictor
+from dna_bigbird.prediction.variants.effects import compare
 from tests.pipeline.test_evaluate_strand import evaluate, project, scores_of
 
 __all__ = ["project"]

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 import dna_bigbird
-from dna_bigbird.errors import InputError, Interrupted
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.engine import Engine, set_up
-from dna_bigbird.inference.spool import resumable_outputs
+from dna_bigbird.core.errors import InputError, Interrupted
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.engine import Engine, set_up
+from dna_bigbird.prediction.partial_results import resumable_outputs
 
 CPU = torch.device("cpu")
 LENGTHS = [3, 9, 5, 5, 2, 8, 4]

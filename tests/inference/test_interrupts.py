@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from dna_bigbird.inference.spool import spool_path
+from dna_bigbird.prediction.partial_results import spool_path
 
 # The command, but its windows are scored five at a time; after as many of those as the environment
 # says it tells so through a pipe, and waits for a signal or a word. So no clock tells the moment.
 DRIVER = """
 import itertools, os, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.prediction.predictor import Predictor
 from dna_bigbird.cli.main import main
 
 score = Predictor.score_windows

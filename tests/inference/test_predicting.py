@@ -10,9 +10,9 @@ import pytest
 
 from dna_bigbird import load_bundle, predict
 from dna_bigbird.bundles.save import save_bundle
-from dna_bigbird.errors import InputError, Interrupted, OutputError
-from dna_bigbird.inference import prediction_run
-from dna_bigbird.inference.spool import spool_path
+from dna_bigbird.core.errors import InputError, Interrupted, OutputError
+from dna_bigbird.prediction import predict_run
+from dna_bigbird.prediction.partial_results import spool_path
 
 LABELS = ["CTCF", "DNase"]
 CHUNK = 4
@@ -79,7 +79,7 @@ def changed_bundle(folder, output, **settings):
 
 @pytest.fixture
 def fake(monkeypatch):
-    monkeypatch.setattr(prediction_run, "Predictor", FakePredictor)
+    monkeypatch.setattr(predict_run, "Predictor", FakePredictor)
     yield FakePredictor
     FakePredictor.chunks_left = None
 
@@ -163,7 +163,7 @@ def test_a_continued_run_has_the_bytes_of_an_undisturbed_one(
     assert not (tmp_path / output).exists()
     fake.chunks_left = None
     scored = []
-    frames = prediction_run.PredictionRun.frames
+    frames = predict_run.PredictionRun.frames
 
     def watched(*arguments, **more):
         for frame in frames(*arguments, **more):
@@ -171,7 +171,7 @@ def test_a_continued_run_has_the_bytes_of_an_undisturbed_one(
             yield frame
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prediction_run.PredictionRun, "frames", watched)
+        patch.setattr(predict_run.PredictionRun, "frames", watched)
         done = predict(genome, output=tmp_path / output, resume=True, **options)
     assert done.windows - sum(scored) == chunks * CHUNK
     assert contents(tmp_path / output) == contents(tmp_path / "whole" / output)
@@ -306,7 +306,7 @@ def test_a_full_disk_keeps_what_is_finished(fake, bundle_folder, genome, tmp_pat
         raise OutputError("x", "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(prediction_run, "write", full)
+        patch.setattr(predict_run, "write", full)
         with pytest.raises(OutputError, match="No space left on device; 14 windows are kept"):
             predict(genome, output=tmp_path / "x.tsv", model=bundle_folder)
     fake.chunks_left = 0

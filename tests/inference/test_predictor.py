@@ -10,10 +10,10 @@ import torch
 
 from dna_bigbird import load_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.predictor import Predictor
 
 TOLERANCE = 2e-6  # float32 rounding; losing one block moves scores by more than 1e-3 (see below)
 

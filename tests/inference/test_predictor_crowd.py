@@ -8,11 +8,11 @@ import pytest
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.network import build_model
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.windows.tiling import Window
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.predictor import Predictor
+from dna_bigbird.prediction.windows.tiling import Window
 
 # Losing one block moves a score by more than 1e-3 (test_predictor.py).
 TOLERANCE = {"32-true": 2e-6, "bf16-mixed": 0.002}

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird import limits, load_bundle
-from dna_bigbird.errors import InputError
-from dna_bigbird.inference import predictor
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.engine import batches_of, choose_device, set_backend, token_budget
-from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.windows.tiling import Window
+from dna_bigbird import load_bundle
+from dna_bigbird.core import limits
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.prediction import predictor
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.engine import batches_of, choose_device, set_backend, token_budget
+from dna_bigbird.prediction.predictor import Predictor
+from dna_bigbird.prediction.windows.tiling import Window
 
 EXACT = Compute(precision="32-true")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dna_bigbird import embed, mutagenesis, predict, score_variants
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 
 pd = pytest.importorskip("pandas")
 

@@ -6,8 +6,8 @@ import torch
 
 from dna_bigbird import embed, load_bundle
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference.predicting import predict
-from dna_bigbird.inference.variants.scoring import score_variants
+from dna_bigbird.prediction.predict import predict
+from dna_bigbird.prediction.score_variants import score_variants
 from tests.tiny_bundle import write_tiny_bundle
 
 WINDOW = 100

@@ -5,8 +5,13 @@ import errno
 import numpy as np
 import pytest
 
-from dna_bigbird.errors import InputError, Interrupted, OutputError
-from dna_bigbird.inference.spool import file_identity, first_difference, open_spool, spool_path
+from dna_bigbird.core.errors import InputError, Interrupted, OutputError
+from dna_bigbird.prediction.partial_results import (
+    file_identity,
+    first_difference,
+    open_spool,
+    spool_path,
+)
 
 IDENTITY = {"strand": "both", "files": {"fasta": {"size": 10, "mtime_ns": 1}}}
 

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.download import Patience, download
-from dna_bigbird.inputs.local_copy import take_local
-from dna_bigbird.inputs.specs import RemoteFile
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome.sources.download import Patience, download
+from dna_bigbird.genome.sources.local_copy import take_local
+from dna_bigbird.genome.sources.specs import RemoteFile
 
 BODY = bytes(range(256)) * 500
 SHA = hashlib.sha256(BODY).hexdigest()

@@ -2,10 +2,10 @@
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.specs import find_spec, read_spec
-from dna_bigbird.pipeline.fetch import fetch
-from dna_bigbird.resources import resource_folder
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.resources import resource_folder
+from dna_bigbird.genome.fetch import fetch
+from dna_bigbird.genome.sources.specs import find_spec, read_spec
 
 NAME = "hg38_to_hg19_chain"
 

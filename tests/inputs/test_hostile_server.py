@@ -7,10 +7,10 @@ import urllib.request
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.connection import MAX_REDIRECTS, _Redirects
-from dna_bigbird.inputs.download import CHUNK, Patience, download
-from dna_bigbird.inputs.specs import RemoteFile
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome.sources.connection import MAX_REDIRECTS, _Redirects
+from dna_bigbird.genome.sources.download import CHUNK, Patience, download
+from dna_bigbird.genome.sources.specs import RemoteFile
 
 BODY = b"chr1\t5\t6\n" * 100
 

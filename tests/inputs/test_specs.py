@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dna_bigbird.datasets import deepsea_coordinates
-from dna_bigbird.errors import InputError
-from dna_bigbird.files import sha256_of
-from dna_bigbird.inputs.assemblies import expected_lengths, guess_assembly, usual_assembly
-from dna_bigbird.inputs.fetch import write_samples
-from dna_bigbird.inputs.specs import read_spec
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.genome.sources.assemblies import expected_lengths, guess_assembly, usual_assembly
+from dna_bigbird.genome.sources.fetching import write_samples
+from dna_bigbird.genome.sources.specs import read_spec
 
 SPECS = Path(__file__).parents[2] / "data_specs"
 GOOD = {
@@ -53,8 +52,8 @@ def test_the_deepsea_coordinates_are_an_archive_next_to_the_bundle():
     )
     folder, _, archive = coordinates.files[0].url.rpartition("/")
     assert (folder, archive) == (bundle.files[0].url.rpartition("/")[0], "allTFs.pos.bed.tar.gz")
-    assert coordinates.files[0].url == deepsea_coordinates.ADDRESS
-    assert coordinates.output_name == deepsea_coordinates.ARCHIVE
+    assert coordinates.files[0].url == coordinates.ADDRESS
+    assert coordinates.output_name == coordinates.ARCHIVE
     assert (coordinates.files[0].sha256, coordinates.files[0].size_bytes) == (None, None)
     assert not coordinates.verified
     assert "allTFs.pos.bed" not in bundle.format

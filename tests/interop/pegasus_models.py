@@ -2,7 +2,7 @@
 
 import torch
 
-from dna_bigbird.interop import read_huggingface
+from dna_bigbird.bundles.huggingface import read_huggingface
 from tests.text_vocabulary import tiny_text_tokenizer
 
 VOCABULARY = 400

@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from dna_bigbird.interop import read_huggingface
+from dna_bigbird.bundles.huggingface import read_huggingface
 
 CLOSE = {"rtol": 0, "atol": 1e-4}
 LENGTHS = [768, 1024, 1536, 2048, 3072, 4096]

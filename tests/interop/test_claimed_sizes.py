@@ -10,10 +10,10 @@ import pytest
 import safetensors.torch
 import torch
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.interop.settings import encoder_config
-from dna_bigbird.interop.tensor_names import library_names
-from dna_bigbird.interop.weight_files import read_tensors
+from dna_bigbird.bundles.huggingface.settings import encoder_config
+from dna_bigbird.bundles.huggingface.tensor_names import library_names
+from dna_bigbird.bundles.huggingface.weight_files import read_tensors
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from tests.limited_memory import error_line, run_limited
 

@@ -11,7 +11,7 @@ import torch
 
 from dna_bigbird import load_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.result_folders import RECORD
+from dna_bigbird.core.result_folders import RECORD
 from tests.tiny_bundle import write_rotary_bundle
 
 SMALL = {

@@ -8,10 +8,10 @@ import safetensors.torch
 import torch
 
 from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.huggingface import read_huggingface
+from dna_bigbird.bundles.huggingface.summarizers import summarizer_folder
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
-from dna_bigbird.interop import read_huggingface
-from dna_bigbird.interop.summarizers import summarizer_folder
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.beam_search import beam_search
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.longformer_config import LongformerConfig

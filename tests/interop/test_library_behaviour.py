@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dna_bigbird.attention import patterns
-from dna_bigbird.interop import read_huggingface
+from dna_bigbird.bundles.huggingface import read_huggingface
 
 PAGE = Path(__file__).parents[2] / "docs" / "huggingface.md"
 OF_LONGFORMER = Path(__file__).with_name("test_longformer_behaviour.py")

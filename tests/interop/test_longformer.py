@@ -7,9 +7,9 @@ import safetensors.torch
 import torch
 
 from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.huggingface import read_huggingface, write_huggingface
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
-from dna_bigbird.interop import read_huggingface, write_huggingface
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.longformer_config import LongformerConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.interop import read_huggingface
+from dna_bigbird.bundles.huggingface import read_huggingface
+from dna_bigbird.core.errors import InputError
 from tests.interop.bart_models import library_summarizer
 from tests.interop.longformer_models import BARE, MLM, QUESTIONS, questions, saved_longformer
 from tests.interop.pegasus_models import save

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dna_bigbird.interop import read_huggingface
+from dna_bigbird.bundles.huggingface import read_huggingface
 from dna_bigbird.models.beam_search import beam_search
 from tests.interop.bart_models import library_summarizer, mask_of, their_logits
 from tests.interop.longformer_models import MLM, saved_longformer

@@ -7,11 +7,11 @@ import safetensors.torch
 import torch
 
 from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.huggingface import read_huggingface, write_huggingface
+from dna_bigbird.bundles.huggingface.summarizers import summarizer_folder
 from dna_bigbird.cli.main import main
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.errors import InputError
-from dna_bigbird.interop import read_huggingface, write_huggingface
-from dna_bigbird.interop.summarizers import summarizer_folder
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
 from tests.interop.edited import edited

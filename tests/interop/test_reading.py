@@ -7,9 +7,9 @@ import pytest
 import safetensors.torch
 import torch
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.interop import read_huggingface
-from dna_bigbird.interop.tensor_names import architecture, to_library
+from dna_bigbird.bundles.huggingface import read_huggingface
+from dna_bigbird.bundles.huggingface.tensor_names import architecture, to_library
+from dna_bigbird.core.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from dna_bigbird import load_bundle
+from dna_bigbird.bundles.huggingface import read_huggingface
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
-from dna_bigbird.interop import read_huggingface
+from dna_bigbird.core.errors import InputError
 from tests.interop.edited import edited
 from tests.text_vocabulary import tiny_text_tokenizer
 

@@ -10,13 +10,13 @@ import safetensors.torch
 import tokenizers
 import torch
 
-from dna_bigbird.corpus.same_pieces import FRESH, same_pieces
+from dna_bigbird.bundles.huggingface.short_encoders import read_short_encoder
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
-from dna_bigbird.errors import InputError
-from dna_bigbird.interop.short_encoders import read_short_encoder
-from dna_bigbird.interop.warm_start import warm_start
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.text.huggingface.warm_start import warm_start
+from dna_bigbird.text.same_pieces import FRESH, same_pieces
 
 transformers = pytest.importorskip("transformers")
 

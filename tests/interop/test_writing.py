@@ -6,9 +6,9 @@ import re
 import pytest
 import torch
 
+from dna_bigbird.bundles.huggingface import read_huggingface, write_huggingface
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.errors import InputError
-from dna_bigbird.interop import read_huggingface, write_huggingface
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, stored_encoder
 from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.longformer_config import LongformerConfig

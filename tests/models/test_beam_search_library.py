@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from dna_bigbird.interop import read_huggingface
+from dna_bigbird.bundles.huggingface import read_huggingface
 from dna_bigbird.models.beam_search import beam_search
 from tests.interop.pegasus_models import library_pegasus, save, sources
 

@@ -11,7 +11,7 @@ from torch._dynamo.utils import counters
 from dna_bigbird.attention.attend import BACKENDS
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.fit import COMPILER
+from dna_bigbird.training.fit import COMPILER
 from tests.attention.native.marks import needs_kernel
 from tests.attention.test_flex import needs_compiler
 

@@ -8,7 +8,7 @@ from torch import nn
 
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.attention_cores import longformer_pattern
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder

@@ -9,8 +9,8 @@ from torch import nn
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.memory import pretraining_memory, pretraining_parameters
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.optimisation import build_optimizer
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.optimisation import build_optimizer
 
 ROOT = Path(__file__).parents[2]
 SMALL = {

@@ -8,7 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from dna_bigbird.attention.favor_projection import draw_projection
 from dna_bigbird.bundles.weights import unique_tensors
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.flops import encoder_flops

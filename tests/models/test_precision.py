@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dna_bigbird.attention.native.isa import processor_flags
+from dna_bigbird.attention.kernels.native.isa import processor_flags
 from dna_bigbird.models import precision
 from dna_bigbird.models.precision import float32_matmul, resolve_muon_precision, resolve_precision
 

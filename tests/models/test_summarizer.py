@@ -247,7 +247,7 @@ def test_targets_beyond_the_position_table():
 def test_a_bundle_brings_the_same_logits_back(tmp_path, head):
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.bundles.save import save_bundle
-    from dna_bigbird.datasets.text.summarization import SummarizationOptions
+    from dna_bigbird.text.data.summarization import SummarizationOptions
     from tests.text_vocabulary import tiny_text_tokenizer
 
     model = summarizer(head, vocab_size=tiny_text_tokenizer().size_with_markers).float()

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.models.words import WordCounts, WordPart, bases_of_pieces, count_words
-from dna_bigbird.models.words_config import CountedWords, WordsConfig
+from dna_bigbird.models.kmer_config import CountedWords, WordsConfig
+from dna_bigbird.models.kmer_head import WordCounts, WordPart, bases_of_pieces, count_words
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 

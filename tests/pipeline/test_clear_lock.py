@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from dna_bigbird import watchdog
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline.clear_lock import jobs_left_by, remove_stale_lock
+from dna_bigbird.core import watchdog
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.workflow.clear_lock import jobs_left_by, remove_stale_lock
 
 ME = watchdog.this_process()
 DEAD = dataclasses.replace(ME, start_time="1")

@@ -7,14 +7,14 @@ import pytest
 from scipy import stats
 from sklearn.metrics import matthews_corrcoef, roc_auc_score
 
-from dna_bigbird.datasets.blocks import block_units
-from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.datasets.scores import LabelScores, write_scores
-from dna_bigbird.errors import InputError
-from dna_bigbird.evaluation.bootstrap import draw_units
-from dna_bigbird.files import sha256_of
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.evaluation.compare_seeds import SeedComparison, compare_seeds
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.pipeline.compare_seeds import SeedComparison, compare_seeds
+from dna_bigbird.labelled.blocks import block_units
+from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.scores import LabelScores, write_scores
+from dna_bigbird.metrics.bootstrap import draw_units
 
 ROWS, REPLICATES, SEED = 240, 200, 5
 MODEL_NOISE, BASELINE_NOISE = (0.8, 1.0, 1.4), (2.0, 2.6)
@@ -82,7 +82,7 @@ def joined(folder):
 
 def tables(folder, name: str, count: int):
     """Labels of the test rows, and the scores of each seed."""
-    from dna_bigbird.datasets.scores import read_scores
+    from dna_bigbird.labelled.scores import read_scores
 
     labelled = LabelledSet(folder / "set.h5")
     rows = labelled.rows("test")
@@ -128,8 +128,8 @@ def test_means_and_spread_are_those_of_scikit_learn(folder, joined):
 
 
 def test_each_seed_has_its_own_threshold_of_the_validation_rows(folder, joined):
-    from dna_bigbird.datasets.scores import read_scores
-    from dna_bigbird.evaluation.binary import best_f1_threshold
+    from dna_bigbird.labelled.scores import read_scores
+    from dna_bigbird.metrics.binary import best_f1_threshold
 
     labelled = LabelledSet(folder / "set.h5")
     validation, test = labelled.rows("validation"), labelled.rows("test")

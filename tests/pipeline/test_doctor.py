@@ -10,16 +10,16 @@ import pytest
 import torch
 
 from dna_bigbird.attention.attend import BACKENDS
-from dna_bigbird.attention.choosing import Device, Row, ShapeClass, choose
-from dna_bigbird.attention.native import build as native_build
-from dna_bigbird.attention.native import tools
-from dna_bigbird.attention.native.isa import ISAS, VARIABLE
+from dna_bigbird.attention.autotune import Device, Row, ShapeClass, choose
+from dna_bigbird.attention.kernels.native import build as native_build
+from dna_bigbird.attention.kernels.native import tools
+from dna_bigbird.attention.kernels.native.isa import ISAS, VARIABLE
 from dna_bigbird.cli.main import main
-from dna_bigbird.pipeline import machine
-from dna_bigbird.pipeline.advice import advice, missing
-from dna_bigbird.pipeline.doctor import backends, verdict
-from dna_bigbird.pipeline.machine import Machine
-from dna_bigbird.pipeline.measured_backends import measure_backends
+from dna_bigbird.training import machine
+from dna_bigbird.training.machine import Machine
+from dna_bigbird.workflow.advice import advice, missing
+from dna_bigbird.workflow.doctor import backends, verdict
+from dna_bigbird.workflow.measured_backends import measure_backends
 
 GOOD = Machine(
     processor="A 9000",

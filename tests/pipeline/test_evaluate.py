@@ -11,14 +11,14 @@ import torch
 from sklearn import metrics as sk
 
 from dna_bigbird import load_bundle
-from dna_bigbird.bundles.ensemble import join_bundles
+from dna_bigbird.bundles.ensemble_bundle import join_bundles
 from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
-from dna_bigbird.files import sha256_of
+from dna_bigbird.core.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
 
 ROWS, STEP_BP = 90, 1000
 

@@ -7,15 +7,15 @@ import pytest
 
 from dna_bigbird.baselines.base_mixture import BaseMixtureCausal
 from dna_bigbird.bundles.character_model import load_character_model
-from dna_bigbird.datasets.characters import CharacterSplit
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus.characters import CharacterSplit
+from dna_bigbird.evaluation.character_scores import score_characters
+from dna_bigbird.evaluation.evaluate_characters import evaluate_characters
 from dna_bigbird.models.character_config import CharacterConfig
-from dna_bigbird.pipeline.character_files import read_parts
-from dna_bigbird.pipeline.character_results import predictor_rows
-from dna_bigbird.pipeline.evaluate_characters import evaluate_characters
-from dna_bigbird.pipeline.train_characters import train_characters
-from dna_bigbird.tasks.character_config import StagedTraining
-from dna_bigbird.tasks.character_scores import score_characters
+from dna_bigbird.training.character_config import StagedTraining
+from dna_bigbird.training.character_files import read_parts
+from dna_bigbird.training.character_results import predictor_rows
+from dna_bigbird.training.train_characters import train_characters
 
 MODEL = CharacterConfig(
     hidden_size=8, num_heads=2, ffn_size=8, causal_windows=[4], dilations=[1], dropout=0.0

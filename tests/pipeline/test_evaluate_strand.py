@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.datasets.scores import LabelScores, read_scores, write_scores
-from dna_bigbird.files import sha256_of
+from dna_bigbird.core.files import sha256_of
 from dna_bigbird.genome import Genome, Interval, reverse_complement
+from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
 
 ROWS, STEP_BP = 30, 1000
 

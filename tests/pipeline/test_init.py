@@ -5,9 +5,9 @@ import re
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline.init import init
-from dna_bigbird.resources import resource_folder
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.resources import resource_folder
+from dna_bigbird.workflow.init import init
 
 NAMES = {"Snakefile", "config", "profiles", ".gitignore"}
 
@@ -57,7 +57,7 @@ def test_a_failure_leaves_nothing(tmp_path, monkeypatch):
     def fail(source, target, **options):
         raise OSError(28, "No space left on device", str(target))
 
-    monkeypatch.setattr("dna_bigbird.pipeline.init.shutil.copytree", fail)
+    monkeypatch.setattr("dna_bigbird.workflow.init.shutil.copytree", fail)
     with pytest.raises(InputError, match="Snakefile: cannot write it: No space left on device"):
         init(tmp_path / "new")
     assert list(tmp_path.iterdir()) == []

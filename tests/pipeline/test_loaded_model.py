@@ -10,10 +10,10 @@ import pytest
 
 import dna_bigbird
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline import loaded_model
-from dna_bigbird.pipeline.loaded_model import LoadedModel, load
-from dna_bigbird.tasks.label_config import LabelTrainConfig
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.prediction import loaded_model
+from dna_bigbird.prediction.loaded_model import LoadedModel, load
+from dna_bigbird.training.label_config import LabelTrainConfig
 from tests.tiny_bundle import draw_dna
 from tests.toy_project import bytes_of
 
@@ -110,7 +110,7 @@ def test_it_describes_itself(bundle_folder):
     assert (model.labels, model.window, model.task) == (["CTCF", "DNase"], 200, "chromatin")
     assert model.tokenizer is model.bundles[0].tokenizer
     assert model.summary().startswith(f"{bundle_folder}: chromatin, 2 labels, windows of 200 bp, ")
-    assert model.info().text == dna_bigbird.pipeline.info.info(bundle_folder).text
+    assert model.info().text == dna_bigbird.bundles.info.info(bundle_folder).text
     assert "window=200" in repr(model)
     assert load().task == "promoter"
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from dna_bigbird import predict
-from dna_bigbird.errors import InputError, OutputError
+from dna_bigbird.core.errors import InputError, OutputError
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.meme_text import meme_text
 from dna_bigbird.genome.motif_files import MotifMatrix
-from dna_bigbird.pipeline.marginalise import marginalise, site_of
-from dna_bigbird.pipeline.motif_discovery.insertion import (
+from dna_bigbird.prediction.marginalise import marginalise, site_of
+from dna_bigbird.prediction.motif_discovery.insertion import (
     draw_backgrounds,
     effects_of,
     table_rows,
@@ -160,11 +160,11 @@ def test_a_failed_picture_leaves_no_table(fasta, tmp_path, monkeypatch, is_pictu
     if is_picture:  # a folder in its place is refused before work
         curves.mkdir()
         monkeypatch.setattr(
-            "dna_bigbird.pipeline.marginalise._measure", lambda *a: pytest.fail("work")
+            "dna_bigbird.prediction.marginalise._measure", lambda *a: pytest.fail("work")
         )
     else:
         full = OSError(errno.ENOSPC, "No space left on device")
-        monkeypatch.setattr("dna_bigbird.figures.style.save", raiser(full))
+        monkeypatch.setattr("dna_bigbird.core.figures.style.save", raiser(full))
     with pytest.raises(
         OutputError, match=r"out\.png: (this is a folder|cannot write it: No space)"
     ):

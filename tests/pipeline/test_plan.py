@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.configs.run_config import read_config
-from dna_bigbird.pipeline import plan_steps
-from dna_bigbird.pipeline.plan import plan
-from dna_bigbird.pipeline.plan_amounts import Amounts, count_amounts
-from dna_bigbird.tasks.label_config import BINS, GENERAL, SEQUENCES
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.training.label_config import BINS, GENERAL, SEQUENCES
+from dna_bigbird.workflow import plan_steps
+from dna_bigbird.workflow.config.run_config import read_config
+from dna_bigbird.workflow.plan import plan
+from dna_bigbird.workflow.plan_amounts import Amounts, count_amounts
 
 CONFIG = """\
 name: mine
@@ -95,8 +95,8 @@ def test_the_table_has_a_total_and_says_what_is_measured(folder, one_second):
 
 
 def test_a_large_model_is_for_gpus_and_is_not_measured_whole(monkeypatch):
+    from dna_bigbird.evaluation import plan_speed
     from dna_bigbird.models.config import EncoderConfig
-    from dna_bigbird.pipeline import plan_speed
 
     measured = []
     monkeypatch.setattr(plan_speed, "_measure", lambda work: measured.append(work) or 1.0)

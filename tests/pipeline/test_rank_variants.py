@@ -7,11 +7,11 @@ import pytest
 
 from dna_bigbird.baselines import base_two_sided
 from dna_bigbird.cli.main import main
+from dna_bigbird.evaluation import variant_baselines
+from dna_bigbird.evaluation.known_variants import read_truth
+from dna_bigbird.evaluation.variant_baselines import count_changes, gc_changes
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.variants import Variant
-from dna_bigbird.pipeline import variant_baselines
-from dna_bigbird.pipeline.known_variants import read_truth
-from dna_bigbird.pipeline.variant_baselines import count_changes, gc_changes
 
 TRUTH = [
     ("101", "A", "C", "EFFECT=break;LABEL=CTCF,RAD21;FACTOR=CTCF"),

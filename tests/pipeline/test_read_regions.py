@@ -9,18 +9,18 @@ import pytest
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.read_regions import ReadRegions
-from dna_bigbird.bundles.sequences_read import no_sequences
+from dna_bigbird.bundles.seen_regions import ReadRegions
+from dna_bigbird.bundles.seen_sequences import no_sequences
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.sequence_hashes import sequence_hash
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.datasets.windows import Windows
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.coverage import merge_spans
-from dna_bigbird.pipeline import read_regions as steps
-from dna_bigbird.pipeline.rows_read import counts_read, rows_read
+from dna_bigbird.genome.windows import Windows
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.sequence_hashes import sequence_hash
+from dna_bigbird.training import seen_regions as steps
+from dna_bigbird.training.seen_rows import counts_read, rows_read
 
 
 def labelled(starts, *, chrom="chr1", assembly="GRCh37", window_bp=100):

@@ -5,9 +5,9 @@ from dataclasses import asdict
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline.recipe_search import check_search, draw_recipes, search
-from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.baselines.recipe_search import check_search, draw_recipes, search
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.models.train_config import TrainConfig
 
 MUON = TrainConfig(optimizer="muon", learning_rate=0.002, muon_learning_rate=0.01)
 

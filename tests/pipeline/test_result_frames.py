@@ -6,20 +6,20 @@ import h5py
 import numpy as np
 import pytest
 
+from dna_bigbird.baselines.baseline_scores import BaselineScores
+from dna_bigbird.bundles.info import info
 from dna_bigbird.bundles.metrics import read_metrics
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline.baseline_scores import BaselineScores
-from dna_bigbird.pipeline.evaluate import Evaluation
-from dna_bigbird.pipeline.evaluate_lm import LanguageEvaluation
-from dna_bigbird.pipeline.genome import Reference
-from dna_bigbird.pipeline.info import info
-from dna_bigbird.pipeline.results import Comparison, TrainedModel
-from dna_bigbird.pipeline.set_files import LabelledSetFile
-from dna_bigbird.pipeline.text.repeated_runs import RepeatedRuns
-from dna_bigbird.pipeline.text.text_evaluation import EvaluatedText
-from dna_bigbird.pipeline.token_statistics import TokenStatistics
-from dna_bigbird.pipeline.train_tokenizer import TrainedTokenizer
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.results import Comparison, TrainedModel
+from dna_bigbird.corpus.token_statistics import TokenStatistics
+from dna_bigbird.corpus.train_tokenizer import TrainedTokenizer
+from dna_bigbird.evaluation.evaluate import Evaluation
+from dna_bigbird.evaluation.evaluate_lm import LanguageEvaluation
+from dna_bigbird.genome.genome import Reference
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.set_files import LabelledSetFile
+from dna_bigbird.text.text_evaluate import EvaluatedText
+from dna_bigbird.text.text_runs import RepeatedRuns
 
 pytest.importorskip("pandas")
 

@@ -6,10 +6,10 @@ import typing
 
 import pytest
 
+from dna_bigbird.bundles.info import info
 from dna_bigbird.cli.commands import COMMANDS
 from dna_bigbird.cli.signatures import load_function
-from dna_bigbird.pipeline.info import info
-from dna_bigbird.pipeline.results import Comparison, ConvertedModel, Written
+from dna_bigbird.core.results import Comparison, ConvertedModel, Written
 
 IN_PIPELINE = {
     name: entry

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.configs.config_files import read_config_files
-from dna_bigbird.inputs.configs.run_config import check_config
-from dna_bigbird.pipeline.plan import plan
-from dna_bigbird.pipeline.run_settings import check_settings
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.workflow.config.config_files import read_config_files
+from dna_bigbird.workflow.config.run_config import check_config
+from dna_bigbird.workflow.config.run_settings import check_settings
+from dna_bigbird.workflow.plan import plan
 
 ROOT = Path(__file__).parents[2]
 DEMO = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import pearsonr
 from sklearn.metrics import matthews_corrcoef
 
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import read_scores
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import read_scores
 
 
 def command(folder, *words):

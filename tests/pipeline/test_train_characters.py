@@ -9,12 +9,12 @@ import torch
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.character_model import load_character_model
-from dna_bigbird.errors import InputError
+from dna_bigbird.bundles.info import info
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.character_config import CharacterConfig
-from dna_bigbird.pipeline.info import info
-from dna_bigbird.pipeline.train_characters import train_characters
-from dna_bigbird.tasks.character_config import StagedTraining
-from dna_bigbird.tasks.characters import CharacterTask
+from dna_bigbird.training.character_config import StagedTraining
+from dna_bigbird.training.characters import CharacterTask
+from dna_bigbird.training.train_characters import train_characters
 
 MODEL = CharacterConfig(
     hidden_size=16, num_heads=2, ffn_size=16, causal_windows=[4, 6], dilations=[1, 2], dilated_heads=1, dropout=0.2,

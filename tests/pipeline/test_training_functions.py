@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from dna_bigbird.baselines.baseline import baseline
 from dna_bigbird.baselines.kmer_config import KmerConfig
-from dna_bigbird.datasets.scores import read_scores
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.results import TrainedModel
+from dna_bigbird.evaluation.evaluate import evaluate
+from dna_bigbird.evaluation.evaluate_lm import evaluate_lm
+from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.pipeline.baseline import baseline
-from dna_bigbird.pipeline.evaluate import evaluate
-from dna_bigbird.pipeline.evaluate_lm import evaluate_lm
-from dna_bigbird.pipeline.finetune import finetune
-from dna_bigbird.pipeline.pretrain import pretrain
-from dna_bigbird.pipeline.results import TrainedModel
-from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.finetune import finetune
+from dna_bigbird.training.pretrain import pretrain
 from tests.toy_project import bytes_of
 
 ENCODER = EncoderConfig(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline.view import view
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.report.browser import bigwig
 from dna_bigbird.report.browser.page import LIBRARY, VERSION
+from dna_bigbird.report.view import view
 from tests.report.browser_files import (
     BED_ROWS,
     BREAKOUT,

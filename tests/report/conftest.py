@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from dna_bigbird.report.gallery import Gallery
+from dna_bigbird.evaluation.pages.gallery import Gallery
+from dna_bigbird.evaluation.pages.rendering import FOLDER
 from dna_bigbird.report.page import build_report
-from dna_bigbird.report.rendering import FOLDER
 
 SPEC = importlib.util.spec_from_file_location(
     "example_run", Path(__file__).with_name("example_run.py")

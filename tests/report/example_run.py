@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from dna_bigbird.evaluation.curves import curve_rows, write_curves
+from dna_bigbird.metrics.curves import curve_rows, write_curves
 
 LABELS = {
     "TF": ["CTCF", "REST", "GATA1", "SPI1", "NRF1", "YY1", "MYC-MAX", "CEBPB", "E2F1", "p300<&>"],

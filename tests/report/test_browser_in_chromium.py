@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from dna_bigbird.pipeline.view import view
+from dna_bigbird.report.view import view
 from tests.report import chromium
 from tests.report.browser_files import BREAKOUT, RUNS, write_files
 

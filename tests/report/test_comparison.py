@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.report.compare.lm_runs import ranking_notes
-from dna_bigbird.report.scores import Score
+from dna_bigbird.evaluation.compare.lm_runs import ranking_notes
+from dna_bigbird.metrics.scores import Score
 
 MASKED, CAUSAL = "token_unigram_masked", "token_ngram_causal"
 

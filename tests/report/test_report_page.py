@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.metrics.scores import shown
 from dna_bigbird.report.page import build_report
-from dna_bigbird.report.scores import shown
 
 STRONGEST = "token_bigram_informed_masked"
 

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.report.model_results import (
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.evaluation.model_results import (
     count_parameters,
     read_curves,
     read_history,

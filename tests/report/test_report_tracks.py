@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.prediction_tables import covered, read_scores
 from dna_bigbird.report.tracks import (

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.figures.mutagenesis_figure import mutagenesis_figure
-from dna_bigbird.report.gallery import Gallery
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.evaluation.pages.gallery import Gallery
+from dna_bigbird.prediction.figures.mutagenesis_figure import mutagenesis_figure
 from dna_bigbird.report.page import build_report
 from dna_bigbird.report.sections.mutagenesis_section import mutagenesis
 from dna_bigbird.report.sections.variant_section import variants

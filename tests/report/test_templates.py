@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError
 
+from dna_bigbird.evaluation.pages.rendering import FOLDER, environment, render, sentence
+from dna_bigbird.metrics.scores import Score
+from dna_bigbird.metrics.verdicts import Verdict
 from dna_bigbird.report.page import build_report
-from dna_bigbird.report.rendering import FOLDER, environment, render, sentence
-from dna_bigbird.report.scores import Score
-from dna_bigbird.report.verdicts import Verdict
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.html"))

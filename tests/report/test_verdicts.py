@@ -2,10 +2,10 @@
 
 import pytest
 
-from dna_bigbird.report.baseline_names import ngram_title
-from dna_bigbird.report.rendering import sentence
-from dna_bigbird.report.scores import NO_SCORE, ModelMetrics, Score
-from dna_bigbird.report.verdicts import Verdict, language_verdict
+from dna_bigbird.evaluation.pages.rendering import sentence
+from dna_bigbird.metrics.baseline_names import ngram_title
+from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score
+from dna_bigbird.metrics.verdicts import Verdict, language_verdict
 
 HIGH, LOW = Score(0.9, 0.88, 0.92), Score(0.7, 0.66, 0.74)
 NEAR = Score(0.91, 0.87, 0.93)

@@ -8,11 +8,11 @@ import h5py
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.splits import TEST, TRAIN, VALIDATION
-from dna_bigbird.errors import InputError
+from dna_bigbird.bench.suites import bend
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.suites import bend
-from dna_bigbird.suites.genomes import Genomes
+from dna_bigbird.labelled.splits import TEST, TRAIN, VALIDATION
 
 HEADER = "chromosome\tstart\tend\tstrand\tlabel\tsplit\n"
 PLAIN = "chromosome\tstart\tend\tsplit\n"
@@ -77,9 +77,9 @@ def test_labels_of_an_hdf5_file_with_the_same_rows(write, read_task):
 def test_more_rows_than_fit_into_memory(write, read_task, monkeypatch):
     """Three rows of seven labels; rows that are not on the pieces do not count."""
     write_bed(write, ROWS + "chr2\t0\t512\t+\t1\ttest\n")
-    monkeypatch.setattr("dna_bigbird.suites.suite.MOST_LABELS", 21)
+    monkeypatch.setattr("dna_bigbird.bench.suites.suite.MOST_LABELS", 21)
     assert len(read_task(pieces=True).rows) == 3
-    monkeypatch.setattr("dna_bigbird.suites.suite.MOST_LABELS", 20)
+    monkeypatch.setattr("dna_bigbird.bench.suites.suite.MOST_LABELS", 20)
     with pytest.raises(
         InputError, match=r"cpg_methylation\.bed: more than 2 rows of 7 labels, too"
     ):

@@ -6,10 +6,10 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.bench.suites import dart_eval
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval, reverse_complement
-from dna_bigbird.suites import dart_eval
-from dna_bigbird.suites.genomes import Genomes
 
 LENGTH = 20_000
 JASPAR = (resources.files("dna_bigbird.demo") / "data/jaspar_selection.jaspar").read_text()

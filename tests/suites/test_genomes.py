@@ -2,10 +2,10 @@
 
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.bench.suite_run import genomes
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval
-from dna_bigbird.pipeline.bench.suite_run import genomes
-from dna_bigbird.suites.genomes import Genomes
 
 CHAIN = "chain 100 chr1 5000 + 1000 5000 chr1 4000 + 0 4000 1\n4000\n\n"
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.sequence_sets import UNASSIGNED
-from dna_bigbird.datasets.splits import TEST
-from dna_bigbird.errors import InputError
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.bench.suites.registry import find_suite
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval, reverse_complement
-from dna_bigbird.suites.genomes import Genomes
-from dna_bigbird.suites.registry import find_suite
+from dna_bigbird.labelled.sequences.sets import UNASSIGNED
+from dna_bigbird.labelled.splits import TEST
 
 SUITE = find_suite("genomic-benchmarks")
 HEADER = "id,region,start,end,strand\n"
@@ -271,7 +271,7 @@ LIFTED = {
 @pytest.fixture(scope="module")
 def pieces(real_data, tmp_path_factory):
     """FASTA of the first bases of chr22 and chr17 of hg19."""
-    from dna_bigbird.pipeline.genome import genome
+    from dna_bigbird.genome.genome import genome
 
     names = ("hg19_chr22_1-21000000.fa.gz", "hg19_chr17_1-1000000.fa.gz")
     path = tmp_path_factory.mktemp("pieces") / "pieces.fa"

@@ -7,10 +7,10 @@ import csv
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.splits import TEST, TRAIN, VALIDATION
-from dna_bigbird.errors import InputError
-from dna_bigbird.suites import gue
-from dna_bigbird.suites.genomes import Genomes
+from dna_bigbird.bench.suites import gue
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.labelled.splits import TEST, TRAIN, VALIDATION
 
 NO_GENOMES = Genomes({})
 ROWS = "sequence,label\nACGT,0\nacgn,1\n"

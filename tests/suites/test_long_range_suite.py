@@ -9,11 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
-from dna_bigbird.demo.motifs import load_motifs
-from dna_bigbird.errors import InputError
-from dna_bigbird.suites import long_range
-from dna_bigbird.suites.genomes import Genomes
-from dna_bigbird.suites.suite import Task
+from dna_bigbird.bench.suites import long_range
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.bench.suites.suite import Task
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome.motifs import load_motifs
 
 ZONES = {"right": (0.9, 1.0), "near": (0.6, 0.7), "far": (1.2, 1.3)}
 

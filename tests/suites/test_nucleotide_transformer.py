@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from dna_bigbird.datasets.sequence_sets import UNASSIGNED
-from dna_bigbird.datasets.splits import TEST
-from dna_bigbird.errors import InputError
-from dna_bigbird.suites.genomes import Genomes
-from dna_bigbird.suites.nucleotide_transformer import ORIGINAL, REVISED
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.bench.suites.nucleotide_transformer import ORIGINAL, REVISED
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.labelled.sequences.sets import UNASSIGNED
+from dna_bigbird.labelled.splits import TEST
 
 NO_GENOMES = Genomes({})
 FASTA = ">seq a|b|0\nACGT\nacgn\n>seq 2|1\nGGCC\n"

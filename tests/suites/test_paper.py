@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from dna_bigbird.bench.suites import paper
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.bench.suites.published import published_scores
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.labelled import LabelledData, LabelledSet, write_labelled_set
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement
-from dna_bigbird.suites import paper
-from dna_bigbird.suites.genomes import Genomes
-from dna_bigbird.suites.published import published_scores
+from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
 
 STEP_BP, SITES = 2000, 30
 
@@ -133,7 +133,7 @@ def test_another_genome_and_too_many_rows(folder, tmp_path, random_dna, genomes,
     task = paper.tasks(folder)[0]
     with pytest.raises(InputError, match=r"made on toy1, but g\.fa has other bases in its windows"):
         paper.read(folder, task, Genomes({"toy1": tmp_path / "g.fa"}))
-    monkeypatch.setattr("dna_bigbird.suites.suite.MOST_LABELS", 10)
+    monkeypatch.setattr("dna_bigbird.bench.suites.suite.MOST_LABELS", 10)
     with pytest.raises(
         InputError,
         match=r"\.h5: more than 10 rows of 1 labels, too many for bench; use dna-bigbird finetune",

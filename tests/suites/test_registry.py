@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.suites import published
-from dna_bigbird.suites.registry import MODULES, all_suites, find_suite
+from dna_bigbird.bench.suites import published
+from dna_bigbird.bench.suites.registry import MODULES, all_suites, find_suite
+from dna_bigbird.core.errors import InputError
 
 FILES = {
     "genomic-benchmarks": {
@@ -69,7 +69,7 @@ def test_a_folder_in_the_format_has_a_task(name, write, tmp_path):
 
 
 def test_published_scores_are_shares_with_a_source():
-    text = published.files("dna_bigbird.suites").joinpath("data/published.yaml").read_text()
+    text = published.files("dna_bigbird.bench.suites").joinpath("data/published.yaml").read_text()
     table = yaml.safe_load(text)
     assert set(table) <= set(MODULES)
     for suite, models in table.items():

@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.suites import tata
-from dna_bigbird.suites.genomes import Genomes
+from dna_bigbird.bench.suites import tata
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.core.errors import InputError
 
 TSS = 249
 

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.bench.suites.registry import find_suite
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement
-from dna_bigbird.suites.genomes import Genomes
-from dna_bigbird.suites.registry import find_suite
 from tests.suites.variant_files import CHROMOSOMES, made_variants, write_table
 
 DATASET = "mendelian_traits_matched_9"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.errors import InputError, MissingExtraError, errors_for_reader
-from dna_bigbird.pipeline.bench.suite_run import chosen
-from dna_bigbird.suites.genomes import Genomes
-from dna_bigbird.suites.registry import find_suite
+from dna_bigbird.bench.suite_run import chosen
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.bench.suites.registry import find_suite
+from dna_bigbird.core.errors import InputError, MissingExtraError, errors_for_reader
 from tests.suites.variant_files import made_variants, write_bed, write_genome, write_table
 
 DATASET = "mendelian_traits_matched_9"

@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.datasets.streams import pretraining_data
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.data_modules import pretraining_data
+from dna_bigbird.training.pretraining_task import PretrainingTask
 
 VOCAB = 12
 PIECE_BP = np.array([0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4])

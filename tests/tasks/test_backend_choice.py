@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from dna_bigbird.attention.choosing import Choice
-from dna_bigbird.errors import InputError
+from dna_bigbird.attention.autotune import Choice
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models import gpu_backend
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks import backend_choice
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.run_folder import open_run
-from dna_bigbird.tasks.run_settings import read_chosen, read_settings
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training import backend_choice
+from dna_bigbird.training.run_folder import open_run
+from dna_bigbird.training.run_settings import read_chosen, read_settings
 
 SETTINGS = {"seed": 0, "training": {"max_steps": 5}}
 SMALL = EncoderConfig(

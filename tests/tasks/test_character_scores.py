@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird.evaluation.character_scores import overlapping_windows, score_characters
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
-from dna_bigbird.tasks.character_scores import overlapping_windows, score_characters
 
 
 def one_by_one(model, characters, window, stride):

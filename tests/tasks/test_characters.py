@@ -10,10 +10,10 @@ import yaml
 
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
-from dna_bigbird.tasks.character_config import StagedTraining
-from dna_bigbird.tasks.characters import CharacterTask, collate_characters
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.objective import ratios
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.character_config import StagedTraining
+from dna_bigbird.training.characters import CharacterTask, collate_characters
+from dna_bigbird.training.objective import ratios
 
 TINY = CharacterConfig(
     vocab_size=5, hidden_size=8, num_heads=2, ffn_size=16, causal_windows=[3], dilations=[1], dropout=0.0, init_std=0.5,

@@ -11,9 +11,9 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.tasks import run_folder, run_settings
-from dna_bigbird.tasks.checkpoint_files import (
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.training import run_folder, run_settings
+from dna_bigbird.training.checkpoint_files import (
     CONTENT,
     WHOLE_STATE,
     DamagedError,
@@ -21,8 +21,8 @@ from dna_bigbird.tasks.checkpoint_files import (
     read_checkpoint,
     save_checkpoint,
 )
-from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.run_folder import list_checkpoints, open_run
+from dna_bigbird.training.fit import fit
+from dna_bigbird.training.run_folder import list_checkpoints, open_run
 
 SETTINGS = {"training": {"max_steps": 8}}
 NOBODY = 65534

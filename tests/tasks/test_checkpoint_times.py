@@ -6,10 +6,10 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from dna_bigbird.tasks import checkpoints
-from dna_bigbird.tasks.checkpoints import Checkpoints
-from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.history import History
+from dna_bigbird.training import checkpoints
+from dna_bigbird.training.checkpoints import Checkpoints
+from dna_bigbird.training.fit import fit
+from dna_bigbird.training.history import History
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def saved_at(tiny_run, tmp_path, monkeypatch):
                 steps.append(trainer.global_step)
                 super().save(trainer)
 
-        monkeypatch.setattr("dna_bigbird.tasks.fit.Checkpoints", Watched)
+        monkeypatch.setattr("dna_bigbird.training.fit.Checkpoints", Watched)
         task, data, config = tiny_run(**settings)
         step = task.training_step
 

@@ -4,7 +4,7 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from dna_bigbird.tasks.fit import fit
+from dna_bigbird.training.fit import fit
 
 
 class Norms(pl.Callback):

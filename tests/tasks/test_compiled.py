@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.datasets.streams import pretraining_data
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.fit import COMPILER, fit
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.data_modules import pretraining_data
+from dna_bigbird.training.fit import COMPILER, fit
+from dna_bigbird.training.pretraining_task import PretrainingTask
 from tests.attention.test_flex import needs_compiler
 from tests.tasks.test_fit import KillAt, KilledError, assert_same_run
 

@@ -10,22 +10,22 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import nn
 
-from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.datasets.hidden_sentence_examples import (
+from dna_bigbird.corpus.hidden_sentence_examples import (
     HiddenSentenceExamples,
     collate_hidden_sentences,
 )
-from dna_bigbird.datasets.pretraining_examples import Unmasked
-from dna_bigbird.datasets.pretraining_parts import Pair, Part
+from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.corpus.pretraining_examples import Unmasked
+from dna_bigbird.corpus.pretraining_parts import Pair, Part
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.cpc import HiddenSentences
 from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.contrastive import contrast, loss_of
-from dna_bigbird.tasks.cpc_task import CpcTask
-from dna_bigbird.tasks.objective_config import CpcConfig
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.contrastive import contrast, loss_of
+from dna_bigbird.training.cpc_task import CpcTask
+from dna_bigbird.training.objective_config import CpcConfig
 
 SIZE = 6
 CONFIG = EncoderConfig(

@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from dna_bigbird.models.config import HeadConfig
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.label_config import (
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.label_config import (
     BINS,
     GENERAL,
     SEQUENCES,

@@ -5,9 +5,9 @@ import pytest
 import torch
 from sklearn import metrics as sk
 
-from dna_bigbird.datasets.standardisation import standardisation
+from dna_bigbird.labelled.standardisation import standardisation
+from dna_bigbird.metrics.label_objectives import OneClass, Targets
 from dna_bigbird.models.ensemble import EnsembleClassifier, one_against_rest
-from dna_bigbird.tasks.label_objectives import OneClass, Targets
 
 
 def logits(rows=30, labels=3, seed=0):

@@ -7,15 +7,15 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.datasets.batches import LabelledBatch
-from dna_bigbird.datasets.streams import labelled_data
-from dna_bigbird.datasets.tokenized import TokenizedRows
+from dna_bigbird.corpus.batches import LabelledBatch
+from dna_bigbird.labelled.tokenized import TokenizedRows
+from dna_bigbird.metrics.label_objectives import macro_auroc
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.label_objectives import macro_auroc
-from dna_bigbird.tasks.labelling import LabellingTask, start_at_base_rates
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.data_modules import labelled_data
+from dna_bigbird.training.fit import fit
+from dna_bigbird.training.label_module import LabellingTask, start_at_base_rates
 
 
 class Fixed(nn.Module):

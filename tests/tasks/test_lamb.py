@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.optimisation import build_optimizer
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.optimisation import build_optimizer
 
 
 def config(**settings):

@@ -3,12 +3,12 @@
 import numpy as np
 
 from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.genome import Interval
-from dna_bigbird.tasks.language_baselines import (
+from dna_bigbird.evaluation.language_baselines import (
     BaselineDocuments,
     MaskedBaselines,
     causal_baselines,
 )
+from dna_bigbird.genome import Interval
 
 DOCUMENT_BP = 12
 

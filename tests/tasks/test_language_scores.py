@@ -5,14 +5,14 @@ import math
 import pytest
 import torch
 
-from dna_bigbird.datasets.batches import collate_pretraining
-from dna_bigbird.datasets.streams import pretraining_data
+from dna_bigbird.corpus.batches import collate_pretraining
+from dna_bigbird.evaluation.language_scores import score_examples
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.language_scores import score_examples
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.data_modules import pretraining_data
+from dna_bigbird.training.fit import fit
+from dna_bigbird.training.pretraining_task import PretrainingTask
 
 ENCODER = EncoderConfig(
     vocab_size=12,

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.genome import Genome
-from dna_bigbird.genome.repeats import RepeatClasses
-from dna_bigbird.tasks.language_strata import (
+from dna_bigbird.evaluation.language_strata import (
     ByChromosome,
     ByRepeatClass,
     spread_costs,
     strata_tables,
 )
+from dna_bigbird.genome import Genome
+from dna_bigbird.genome.repeats import RepeatClasses
 
 PIECE_BP = np.array([0, 1, 2, 4])
 

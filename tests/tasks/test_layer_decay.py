@@ -4,8 +4,8 @@ import pytest
 
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.optimisation import build_optimizer
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.optimisation import build_optimizer
 
 DECAY, LAYERS = 0.5, 3
 

@@ -6,13 +6,13 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.muon import Float32Muon, MuonWithAdamW, orthogonalised
-from dna_bigbird.tasks.optimisation import build_optimizer
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.muon import Float32Muon, MuonWithAdamW, orthogonalised
+from dna_bigbird.training.optimisation import build_optimizer
 
 SMALL = EncoderConfig(
     vocab_size=12, hidden_size=8, num_layers=2, num_heads=2, ffn_size=16, max_tokens=16,
@@ -138,8 +138,10 @@ def test_a_matrix_of_low_rank_does_not_blow_up(shape):
 
 def test_rounded_factors_take_the_steps_that_stand_them(monkeypatch):
     """On AMX with oneDNN's float32, small singular values would be lost in X X'."""
-    name = "dna_bigbird.tasks.muon.float32_products_are_rounded"
-    monkeypatch.setattr("dna_bigbird.tasks.muon._by_square", lambda x: pytest.fail("by the square"))
+    name = "dna_bigbird.training.muon.float32_products_are_rounded"
+    monkeypatch.setattr(
+        "dna_bigbird.training.muon._by_square", lambda x: pytest.fail("by the square")
+    )
     monkeypatch.setattr(name, lambda: True)
     orthogonalised(drawn(8, 32))
     monkeypatch.setattr(name, lambda: False)

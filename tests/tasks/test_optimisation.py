@@ -4,8 +4,12 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.optimisation import build_optimizer, learning_rate_factor, parameter_groups
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.optimisation import (
+    build_optimizer,
+    learning_rate_factor,
+    parameter_groups,
+)
 
 
 @pytest.mark.parametrize(("step", "factor"), [(0, 0.0), (100, 1.0), (200, 8 / 9), (1000, 0.0)])

@@ -6,8 +6,8 @@ import signal
 import pytest
 import pytorch_lightning as pl
 
-from dna_bigbird import signals
-from dna_bigbird.tasks.fit import fit
+from dna_bigbird.core import signals
+from dna_bigbird.training.fit import fit
 
 JOB = "77"
 

@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.datasets.batches import PretrainingBatch
+from dna_bigbird.corpus.batches import PretrainingBatch
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.objective import add_sums, ratios
-from dna_bigbird.tasks.pretraining_task import PretrainingTask
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.objective import add_sums, ratios
+from dna_bigbird.training.pretraining_task import PretrainingTask
 
 
 class Fixed(nn.Module):

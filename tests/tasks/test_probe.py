@@ -6,11 +6,11 @@ import torch
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
-from dna_bigbird.datasets.tokenized import TokenizedRows
+from dna_bigbird.labelled.tokenized import TokenizedRows
+from dna_bigbird.metrics.label_objectives import IndependentLabels, Targets
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.tasks import probe
-from dna_bigbird.tasks.label_objectives import IndependentLabels, Targets
+from dna_bigbird.training import probe
 
 ENCODER = EncoderConfig(
     vocab_size=9,

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.tasks import processes
-from dna_bigbird.tasks.processes import SameStart, check_agreement, sha256_of_state
-from dna_bigbird.tasks.run_folder import locked
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.training import processes
+from dna_bigbird.training.processes import SameStart, check_agreement, sha256_of_state
+from dna_bigbird.training.run_folder import locked
 
 
 def test_a_lost_connection_is_one_line():

@@ -6,10 +6,10 @@ import math
 import pytest
 import torch
 
-from dna_bigbird.datasets.batches import collate_pretraining
-from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.growing_table import GrowingTable
-from dna_bigbird.tasks.speed import PEAK_SIZES, DataClock, Speed, measured_peak
+from dna_bigbird.corpus.batches import collate_pretraining
+from dna_bigbird.training.fit import fit
+from dna_bigbird.training.growing_table import GrowingTable
+from dna_bigbird.training.speed import PEAK_SIZES, DataClock, Speed, measured_peak
 
 
 class Clock:
@@ -70,11 +70,11 @@ def timed_fit(tiny_run, tmp_path, monkeypatch):
 
     def run(**settings):
         clock = Clock()
-        monkeypatch.setattr("dna_bigbird.tasks.fit.DataClock", lambda: DataClock(clock))
+        monkeypatch.setattr("dna_bigbird.training.fit.DataClock", lambda: DataClock(clock))
         monkeypatch.setattr(
-            "dna_bigbird.tasks.fit.Speed", lambda *args, **kw: Speed(*args, **kw, clock=clock)
+            "dna_bigbird.training.fit.Speed", lambda *args, **kw: Speed(*args, **kw, clock=clock)
         )
-        monkeypatch.setattr("dna_bigbird.tasks.speed.measured_peak", lambda *_: 5e9)
+        monkeypatch.setattr("dna_bigbird.training.speed.measured_peak", lambda *_: 5e9)
         task, data, config = tiny_run(measure_speed=True, **settings)
         Ticks(clock).install(task, data)
         fit(task, data, config, checkpoints=tmp_path, seed=3, settings={})

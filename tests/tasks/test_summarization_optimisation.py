@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.optimisation import build_optimizer, learning_rate_factor
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.optimisation import build_optimizer, learning_rate_factor
 
 
 @pytest.mark.parametrize("step", [0, 1, 5000, 10000, 20000, 300000])

@@ -6,13 +6,13 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from dna_bigbird.baselines.kmer import PENALTIES
-from dna_bigbird.datasets.tokenized import TokenizedRows
+from dna_bigbird.labelled.tokenized import TokenizedRows
+from dna_bigbird.metrics.label_objectives import IndependentLabels
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.models.words import N_CODE, NO_BASE
-from dna_bigbird.models.words_config import CountedWords
-from dna_bigbird.tasks.label_objectives import IndependentLabels
-from dna_bigbird.tasks.word_part import add_word_part, weights_of_sum
+from dna_bigbird.models.kmer_config import CountedWords
+from dna_bigbird.models.kmer_head import N_CODE, NO_BASE
+from dna_bigbird.training.kmer_head import add_word_part, weights_of_sum
 
 ENCODER = EncoderConfig(
     vocab_size=10,

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from dna_bigbird.attention.graphs import clustering as clustering_module
+from dna_bigbird.attention.graphs import makers, paths, spectra
+from dna_bigbird.attention.graphs.block_graph import BlockGraph
+from dna_bigbird.attention.graphs.patterns import itc_graphs, most_read, random_part, token_graphs
+from dna_bigbird.attention.graphs.reference import reference_graphs
+from dna_bigbird.attention.graphs.statistics import statistics
 from dna_bigbird.attention.patterns import bigbird_itc, full
 from dna_bigbird.attention.patterns.etc import EtcPattern
-from dna_bigbird.theory.graphs import clustering as clustering_module
-from dna_bigbird.theory.graphs import makers, paths, spectra
-from dna_bigbird.theory.graphs.block_graph import BlockGraph
-from dna_bigbird.theory.graphs.patterns import itc_graphs, most_read, random_part, token_graphs
-from dna_bigbird.theory.graphs.reference import reference_graphs
-from dna_bigbird.theory.graphs.statistics import statistics
 
 networkx = pytest.importorskip("networkx")
 

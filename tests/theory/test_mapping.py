@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dna_bigbird.figures.theory_figures import error_figure
+from dna_bigbird.theory.figures import error_figure
 from dna_bigbird.theory.mapping import Grid, check_mapping, map_input, separated_stages
 from dna_bigbird.theory.selective_shift import shift_by_definition, shift_by_heads, star
 from dna_bigbird.theory.steps import FUNCTIONS, largest_error

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.figures.turing_figure import MOST_STEPS, turing_figure
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.theory.turing import checks
 from dna_bigbird.theory.turing.decoder import first_deviation, simulate
 from dna_bigbird.theory.turing.machine import (
@@ -24,6 +23,7 @@ from dna_bigbird.theory.turing.triangular import (
     step_of,
     triangular,
 )
+from dna_bigbird.theory.turing_figure import MOST_STEPS, turing_figure
 
 CASES = checks.exhaustive_cases()
 

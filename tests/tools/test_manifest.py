@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from tools import manifest, planned, refusals
 from tools.texts import ROOT, cleaned
 

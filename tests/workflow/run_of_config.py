@@ -2,8 +2,8 @@
 
 import yaml
 
-from dna_bigbird.inputs.configs.config_files import ConfigFiles
-from dna_bigbird.inputs.configs.run_config import check_config
+from dna_bigbird.workflow.config.config_files import ConfigFiles
+from dna_bigbird.workflow.config.run_config import check_config
 from dna_bigbird.workflow.run import Run, make_run
 
 DEMO = """

@@ -149,7 +149,7 @@ def test_every_option_of_the_command_is_a_key_and_is_in_the_readme():
     """But for those that the workflow decides: where the output is, and how it is run."""
     import inspect
 
-    from dna_bigbird.pipeline.bench.bench import bench
+    from dna_bigbird.bench.bench import bench
 
     root = Path(__file__).parents[2]
     schema = yaml.safe_load((root / "workflow" / "schemas" / "config.schema.yaml").read_text())

@@ -69,7 +69,7 @@ def test_the_readme_of_configs_names_every_key(path):
 
 
 def test_demo_options_are_those_of_the_command():
-    pytest.importorskip("dna_bigbird.pipeline.demo_data")
+    pytest.importorskip("dna_bigbird.demo.demo_data")
     assert properties("inputs", "demo") <= parameters("demo_data")
 
 
@@ -78,9 +78,9 @@ def test_settings_of_our_configs_do_not_contradict_each_other(name):
     from dna_bigbird.corpus.documents import DocumentConfig
     from dna_bigbird.corpus.masking import MaskingConfig
     from dna_bigbird.corpus.tokenizer import TokenizerConfig
-    from dna_bigbird.datasets.splits import SplitConfig
+    from dna_bigbird.labelled.splits import SplitConfig
     from dna_bigbird.models.config import EncoderConfig
-    from dna_bigbird.tasks.config import TrainConfig
+    from dna_bigbird.models.train_config import TrainConfig
 
     config = yaml.safe_load((ROOT / name).read_text())
     DocumentConfig(**config["documents"])

@@ -197,7 +197,7 @@ def test_a_bad_setting_is_named(change, named):
 def test_variants_of_our_configs_read_as_many_tokens_a_step(names):
     """And no setting of theirs contradicts another one."""
     from dna_bigbird.models.config import EncoderConfig
-    from dna_bigbird.tasks.config import TrainConfig
+    from dna_bigbird.models.train_config import TrainConfig
 
     config: dict = {}
     for name in names:

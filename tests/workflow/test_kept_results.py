@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.watchdog import descendants
+from dna_bigbird.core.watchdog import descendants
 from tests.workflow.test_kill import (
     COMMAND,
     FINETUNING,

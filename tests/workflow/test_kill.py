@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from dna_bigbird import watchdog
-from dna_bigbird.pipeline.clear_lock import jobs_left_by
+from dna_bigbird.core import watchdog
+from dna_bigbird.workflow.clear_lock import jobs_left_by
 
 pytestmark = pytest.mark.slow
 

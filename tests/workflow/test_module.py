@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from dna_bigbird.inputs.configs.module_config import in_order
+from dna_bigbird.workflow.config.module_config import in_order
 from tests.workflow.conftest import ROOT, Workflow
 from tests.workflow.test_dag import DEMO_JOBS
 
 OTHER = """\
-from dna_bigbird.resources import resource_folder
+from dna_bigbird.core.resources import resource_folder
 
 configfile: "config/ours.yaml"
 shell.prefix("export OURS=1; set -euo pipefail; ")

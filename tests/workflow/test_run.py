@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.workflow.browser import browser_tracks
 from dna_bigbird.workflow.launch import Launcher
 from dna_bigbird.workflow.names import one_of

@@ -10,16 +10,16 @@ from functools import cache
 
 import pytest
 
-from dna_bigbird.choices import alternatives, choices_of
 from dna_bigbird.cli.commands import REQUIRED, find_command
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.cli.signatures import options_of
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.configs.config_files import ConfigFiles
-from dna_bigbird.inputs.configs.run_config import check_config
-from dna_bigbird.pipeline.run_settings import check_settings
-from dna_bigbird.settings import range_of
+from dna_bigbird.core.choices import alternatives, choices_of
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.settings import range_of
+from dna_bigbird.workflow.config.config_files import ConfigFiles
+from dna_bigbird.workflow.config.run_config import check_config
+from dna_bigbird.workflow.config.run_settings import check_settings
 
 DRAWS = 2
 """Values per setting; test_every_value has all of them."""
@@ -102,8 +102,8 @@ def settings_class(place: Place) -> type:
     """Return the class of the settings, as the command declares it; for options of a command, that of its set."""
     function = command_of(place.command)[0].function
     if not place.group:
-        from dna_bigbird.datasets.chromatin_config import ChromatinConfig
-        from dna_bigbird.datasets.promoter_config import PromoterConfig
+        from dna_bigbird.labelled.chromatin.config import ChromatinConfig
+        from dna_bigbird.labelled.promoter.config import PromoterConfig
 
         return {"chromatin-set": ChromatinConfig, "promoter-set": PromoterConfig}[place.command]
     hints: object = function

@@ -1,4 +1,4 @@
-# Names that the rules share. What a config says is in dna_bigbird/workflow/.
+# Names that the rules share. What a config says is in dna_bigbird/workflow.
 from dna_bigbird import __version__, watchdog
 from dna_bigbird.workflow.launch import Launcher, package_command
 from dna_bigbird.workflow.names import one_of

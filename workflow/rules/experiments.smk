@@ -2,7 +2,7 @@
 # pretraining of the run with some settings changed, on the same token stores. Of heads each goes
 # through the rules of the run's own (finetuning.smk). No part of `all`.
 
-from dna_bigbird.inputs.configs.run_checks import HEAD_TABLES, LANGUAGE_TABLES
+from dna_bigbird.workflow.config.run_checks import HEAD_TABLES, LANGUAGE_TABLES
 
 
 wildcard_constraints:

@@ -11,10 +11,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dna_bigbird.attention.backends.fused import fused
 from dna_bigbird.attention.backends.longformer_cut import Cut, Windows
 from dna_bigbird.attention.backends.longformer_positions import Positions
 from dna_bigbird.attention.backends.longformer_windows import blocked_windows
+from dna_bigbird.attention.backends.sdpa import fused
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 

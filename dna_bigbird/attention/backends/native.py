@@ -1,11 +1,11 @@
-"""The kernel of our own for CPUs, in C++ (`attention/native/kernel.cpp`)."""
+"""The kernel of our own for CPUs, in C++ (`attention/kernels/native/kernel.cpp`)."""
 
 # B batch, H heads, T tokens, D head dimension
 
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.native.operator import DTYPES, block_lists, shape_obstacle
+from dna_bigbird.attention.kernels.native.operator import DTYPES, block_lists, shape_obstacle
 from dna_bigbird.attention.patterns import BlockPattern
 
 

@@ -1,18 +1,18 @@
-"""The kernels of our own for GPUs, in Triton (`attention/triton/kernels.py`)."""
+"""The kernels of our own for GPUs, in Triton (`attention/kernels/triton/kernels.py`)."""
 
 # B batch, H heads, T tokens, D head dimension
 
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.patterns import BlockPattern
-from dna_bigbird.attention.triton.lists import two_way_lists
-from dna_bigbird.attention.triton.operator import (
+from dna_bigbird.attention.kernels.triton.lists import two_way_lists
+from dna_bigbird.attention.kernels.triton.operator import (
     DTYPES,
     head_dim_obstacle,
     is_interpreted,
     package_obstacle,
 )
+from dna_bigbird.attention.patterns import BlockPattern
 
 
 def triton(

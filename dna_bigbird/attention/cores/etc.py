@@ -12,7 +12,7 @@ from dna_bigbird.attention.attend_etc import attend_global, attend_long
 from dna_bigbird.attention.etc_heads import EtcHeads
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
-from dna_bigbird.choices import checked
+from dna_bigbird.core.choices import checked
 
 Sharing = Literal["qkv", "kv", "none"]
 LABEL_DEVIATION = 0.5

@@ -13,7 +13,7 @@ from dna_bigbird.attention.cores.projected import ProjectedAttention, by_groups
 from dna_bigbird.attention.favor_features import Favor
 from dna_bigbird.attention.favor_projection import Norms, Rows, draw_projection
 from dna_bigbird.attention.packing import Packing
-from dna_bigbird.choices import checked
+from dna_bigbird.core.choices import checked
 
 
 def default_features(head_dim: int) -> int:

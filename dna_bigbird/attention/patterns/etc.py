@@ -8,7 +8,7 @@ are in `etc_layout.py`.
 from dataclasses import dataclass
 from typing import Literal
 
-from dna_bigbird.choices import check_fields
+from dna_bigbird.core.choices import check_fields
 
 
 @dataclass(frozen=True)

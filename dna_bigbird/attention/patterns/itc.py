@@ -4,13 +4,13 @@ import functools
 
 import numpy as np
 
-from dna_bigbird.attention.patterns.moved import moved_random_blocks
 from dna_bigbird.attention.patterns.original import (
     huggingface_random_blocks,
     original_random_blocks,
 )
 from dna_bigbird.attention.patterns.pattern import BlockPattern, full
 from dna_bigbird.attention.patterns.uniform import draw_uniform
+from dna_bigbird.attention.patterns.with_globals import moved_random_blocks
 
 PLANS = ("uniform", "original", "huggingface")
 GLOBAL_BLOCKS = ("first_last", "first_two", "none")

@@ -7,7 +7,7 @@ they are in `longformer_layout.py`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dna_bigbird.choices import check_fields
+from dna_bigbird.core.choices import check_fields
 
 
 @dataclass(frozen=True)

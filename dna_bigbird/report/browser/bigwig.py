@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.child_processes import StoppedWorkerError, Workers
-from dna_bigbird.errors import InputError, note, shortened
-from dna_bigbird.files import check_readable, check_utf8_name
+from dna_bigbird.core.child_processes import StoppedWorkerError, Workers
+from dna_bigbird.core.errors import InputError, note, shortened
+from dna_bigbird.core.files import check_readable, check_utf8_name
 from dna_bigbird.genome.chromosome_names import ChromosomeNames
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.browser.extents import Extents

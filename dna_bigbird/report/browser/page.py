@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from dna_bigbird.evaluation.pages.rendering import Script, read_script, render
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.browser.extents import Extents
 from dna_bigbird.report.browser.tracks import Track
-from dna_bigbird.report.rendering import Script, read_script, render
 
 LIBRARY = Path(__file__).parents[1] / "igv" / "igv.min.js"
 VERSION = "3.8.10"

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.genome.annotation_rows import annotation_rows
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.messages import listed_words
 from dna_bigbird.genome.bed import BedRow, iter_bed, note_absent
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.sites.annotation_rows import annotation_rows
 from dna_bigbird.genome.variants import open_vcf
-from dna_bigbird.messages import listed_words
 from dna_bigbird.report.browser.bigwig import Value, read_values
 from dna_bigbird.report.browser.extents import Extents
 

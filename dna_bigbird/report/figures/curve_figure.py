@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from dna_bigbird.figures.marks import add_marks
-from dna_bigbird.figures.style import (
+from dna_bigbird.core.figures.marks import add_marks
+from dna_bigbird.core.figures.style import (
     GREEN,
     GREY,
     KMER,
@@ -16,7 +16,7 @@ from dna_bigbird.figures.style import (
     new_figure,
     style,
 )
-from dna_bigbird.report.model_results import Curve
+from dna_bigbird.evaluation.model_results import Curve
 
 SOURCES = {
     "model": ("BigBird", MODEL, "-"),

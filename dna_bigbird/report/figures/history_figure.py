@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dna_bigbird.figures.marks import add_marks
-from dna_bigbird.figures.style import (
+from dna_bigbird.core.figures.marks import add_marks
+from dna_bigbird.core.figures.style import (
     DARK,
     GREEN,
     GREY,
@@ -19,7 +19,7 @@ from dna_bigbird.figures.style import (
     new_figure,
     style,
 )
-from dna_bigbird.report.model_results import HistoryRow
+from dna_bigbird.evaluation.model_results import HistoryRow
 
 SPLITS = {"train": (SKY, "", 1.3), "validation": (MODEL, "o", 1.8)}
 """Colour, marker and width of the line of each split."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from dna_bigbird.figures.marks import add_marks
-from dna_bigbird.figures.style import (
+from dna_bigbird.core.figures.marks import add_marks
+from dna_bigbird.core.figures.style import (
     GREEN,
     GREY,
     KMER,
@@ -17,7 +17,7 @@ from dna_bigbird.figures.style import (
     new_figure,
     style,
 )
-from dna_bigbird.report.model_results import LabelScore
+from dna_bigbird.evaluation.model_results import LabelScore
 
 MOST_LABEL_ROWS = 40
 """Above this many labels every label is a point in a scatter plot, below it a row."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from dna_bigbird.figures.marks import add_marks
-from dna_bigbird.figures.style import GREEN, MODEL, new_figure, style
+from dna_bigbird.core.figures.marks import add_marks
+from dna_bigbird.core.figures.style import GREEN, MODEL, new_figure, style
 from dna_bigbird.report.run_results import Stage, duration
 
 

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from dna_bigbird.figures.marks import add_marks
-from dna_bigbird.figures.style import (
+from dna_bigbird.core.figures.marks import add_marks
+from dna_bigbird.core.figures.style import (
     DARK,
     GREEN,
     GREY,

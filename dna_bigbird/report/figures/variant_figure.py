@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from dna_bigbird.figures.marks import add_marks
-from dna_bigbird.figures.style import DARK, GREY, KMER, MODEL, new_figure, style
+from dna_bigbird.core.figures.marks import add_marks
+from dna_bigbird.core.figures.style import DARK, GREY, KMER, MODEL, new_figure, style
 
 SOURCES = {"model": "BigBird", "kmer": "k-mer baseline", "gc": "change of GC content"}
 """By the name that their columns have in ranked.tsv."""

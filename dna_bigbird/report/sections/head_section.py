@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.report.baseline_names import window_baseline
+from dna_bigbird.evaluation.compare.calibration import Calibration, calibration
+from dna_bigbird.evaluation.model_results import LabelScore, ModelResult
+from dna_bigbird.evaluation.pages.gallery import Gallery, Picture
+from dna_bigbird.metrics.baseline_names import window_baseline
+from dna_bigbird.metrics.names import metric_name
+from dna_bigbird.metrics.scores import ModelMetrics
+from dna_bigbird.metrics.verdicts import NamedVerdict, Verdict
 from dna_bigbird.report.figures.curve_figure import curve_figure
 from dna_bigbird.report.figures.history_figure import history_figure
 from dna_bigbird.report.figures.label_figure import MOST_LABEL_ROWS, label_figure
-from dna_bigbird.report.gallery import Gallery, Picture
-from dna_bigbird.report.model_results import LabelScore, ModelResult
-from dna_bigbird.report.names import metric_name
-from dna_bigbird.report.scores import ModelMetrics
-from dna_bigbird.report.sections.calibration import Calibration, calibration
 from dna_bigbird.report.sections.summary_section import compared, headline, main_score
-from dna_bigbird.report.verdicts import NamedVerdict, Verdict
 
 AVERAGES = ("macro-average", "micro-average")
 

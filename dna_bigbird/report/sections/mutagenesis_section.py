@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.figures.mutagenesis_figure import LETTERS, UNITS, mutagenesis_figure
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.evaluation.pages.gallery import Gallery, Picture
+from dna_bigbird.evaluation.result_files import as_float, as_int, read_table
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.report.gallery import Gallery, Picture
-from dna_bigbird.report.reading import as_float, as_int, read_table
+from dna_bigbird.prediction.figures.mutagenesis_figure import LETTERS, UNITS, mutagenesis_figure
 from dna_bigbird.report.tracks import region_text
 
 COLUMNS = ("chrom", "pos", "ref")

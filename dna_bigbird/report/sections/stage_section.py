@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dna_bigbird.evaluation.pages.gallery import Gallery, Picture
 from dna_bigbird.report.figures.stage_figure import stage_figure
-from dna_bigbird.report.gallery import Gallery, Picture
 from dna_bigbird.report.run_results import Stage, duration
 
 PIPELINE = [

@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dna_bigbird.label_types import HEADLINES as TYPE_HEADLINES
-from dna_bigbird.label_types import gain_key
-from dna_bigbird.report.model_results import ModelResult
-from dna_bigbird.report.run_results import Results
-from dna_bigbird.report.scores import ModelMetrics, PredictorScores
-from dna_bigbird.report.verdicts import (
+from dna_bigbird.evaluation.model_results import ModelResult
+from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores
+from dna_bigbird.metrics.verdicts import (
     MASKED_BITS,
     UNIGRAM,
     LanguageVerdict,
@@ -16,6 +13,9 @@ from dna_bigbird.report.verdicts import (
     best_masked,
     language_verdict,
 )
+from dna_bigbird.models.label_types import HEADLINES as TYPE_HEADLINES
+from dna_bigbird.models.label_types import gain_key
+from dna_bigbird.report.run_results import Results
 
 HEADLINES = {"promoter": "auroc", "chromatin": "macro_auroc"}
 """The main score of the two heads of a workflow run."""

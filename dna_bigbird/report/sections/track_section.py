@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dna_bigbird.evaluation.pages.gallery import Gallery, Picture
 from dna_bigbird.report.figures.track_figure import strip_figure
-from dna_bigbird.report.gallery import Gallery, Picture
 from dna_bigbird.report.run_results import HEADS, Results
 from dna_bigbird.report.tracks import (
     Strip,

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.evaluation.pages.gallery import Gallery, Picture
+from dna_bigbird.evaluation.result_files import as_float, as_int, read_json_object, read_table
+from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores, Score
+from dna_bigbird.metrics.verdicts import Verdict
 from dna_bigbird.report.figures.variant_figure import MORE_SOURCES, SOURCES, variant_figure
-from dna_bigbird.report.gallery import Gallery, Picture
-from dna_bigbird.report.reading import as_float, as_int, read_json_object, read_table
-from dna_bigbird.report.scores import ModelMetrics, PredictorScores, Score
-from dna_bigbird.report.verdicts import Verdict
 
 QUESTIONS = ("break", "break_own_label", "create", "create_own_label")
 """What is ranked above neutral variants (evaluation/variant_ranking.py)."""

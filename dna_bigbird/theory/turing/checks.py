@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dna_bigbird.choices import checked
+from dna_bigbird.core.choices import checked
 from dna_bigbird.theory.turing.decoder import Number, Scoring, first_deviation, simulate
 from dna_bigbird.theory.turing.machine import Machine, bundled_machine, run_machine
 from dna_bigbird.theory.turing.random_machines import random_machine, random_word

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from dna_bigbird.choices import checked
+from dna_bigbird.core.choices import checked
 from dna_bigbird.theory.turing.machine import Configuration, Machine
 from dna_bigbird.theory.turing.triangular import (
     REPAIRED,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.yaml_files import YamlFile, read_yaml
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.yaml_files import YamlFile, read_yaml
 
 FOLDER = Path(__file__).parent / "machines"
 MOVES = {"L": -1, "S": 0, "R": 1}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dna_bigbird.choices import checked
+from dna_bigbird.core.choices import checked
 from dna_bigbird.theory.turing.decoder import Node, Scoring, encoder_reads, is_new_cell
 from dna_bigbird.theory.turing.machine import Configuration, Machine
 from dna_bigbird.theory.turing.triangular import triangular

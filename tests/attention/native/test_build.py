@@ -15,9 +15,9 @@ import tempfile
 
 import pytest
 
-from dna_bigbird.attention.native import build as module
-from dna_bigbird.attention.native.build import CACHE_VARIABLE, build, built, cache_folder
-from dna_bigbird.attention.native.tools import (
+from dna_bigbird.attention.kernels.native import build as module
+from dna_bigbird.attention.kernels.native.build import CACHE_VARIABLE, build, built, cache_folder
+from dna_bigbird.attention.kernels.native.tools import (
     NativeUnavailableError,
     find_compiler,
     path_with_ninja,

@@ -6,10 +6,10 @@ import subprocess
 import pytest
 import torch
 
-from dna_bigbird.attention.native import isa
-from dna_bigbird.attention.native.isa import FLAGS, ISAS, VARIABLE, best_isa, supported_isas
-from dna_bigbird.attention.native.tools import NativeUnavailableError, find_compiler
-from dna_bigbird.errors import InputError
+from dna_bigbird.attention.kernels.native import isa
+from dna_bigbird.attention.kernels.native.isa import FLAGS, ISAS, VARIABLE, best_isa, supported_isas
+from dna_bigbird.attention.kernels.native.tools import NativeUnavailableError, find_compiler
+from dna_bigbird.core.errors import InputError
 
 AVX2 = "fpu vme sse2 avx f16c fma avx2"
 AVX512 = f"{AVX2} avx512f avx512dq avx512bw avx512vl"

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from dna_bigbird.attention import attend
-from dna_bigbird.attention.native import library
-from dna_bigbird.attention.native.tools import NativeUnavailableError
+from dna_bigbird.attention.kernels.native import library
+from dna_bigbird.attention.kernels.native.tools import NativeUnavailableError
 from dna_bigbird.attention.patterns import bigbird_itc
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 

@@ -11,9 +11,9 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention import attend
-from dna_bigbird.attention.native import library
-from dna_bigbird.attention.native.isa import VARIABLE, supported_isas
-from dna_bigbird.attention.native.operator import block_lists
+from dna_bigbird.attention.kernels.native import library
+from dna_bigbird.attention.kernels.native.isa import VARIABLE, supported_isas
+from dna_bigbird.attention.kernels.native.operator import block_lists
 from dna_bigbird.attention.patterns import bigbird_itc, full
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
@@ -53,7 +53,7 @@ def test_every_instruction_set_is_exact(isa, tmp_path):
         "    case = random_case(seed, MULTIPLES_OF_16)\n"
         "    found = excess(case, results(case, 'native', case.dtype))\n"
         "    assert found <= 1, (found, case.what)\n"
-        "from dna_bigbird.attention.native.isa import best_isa\n"
+        "from dna_bigbird.attention.kernels.native.isa import best_isa\n"
         "print('done with', best_isa())\n"
     )
     done = subprocess.run(

@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from dna_bigbird.attention import attend
+from dna_bigbird.attention.kernels.triton.lists import two_way_lists
+from dna_bigbird.attention.kernels.triton.operator import tuning
 from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, full
-from dna_bigbird.attention.triton.lists import two_way_lists
-from dna_bigbird.attention.triton.operator import tuning
 from tests.attention.cases import Sizes, excess, random_case, results, without_one_block
 
 SIZES = Sizes((8, 20, 32, 64, 80, 96, 128), (5, 16, 32, 48, 64))

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from dna_bigbird.attention import attend
+from dna_bigbird.attention.kernels.triton import operator
+from dna_bigbird.attention.kernels.triton.lists import two_way_lists
 from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, full
-from dna_bigbird.attention.triton import operator
-from dna_bigbird.attention.triton.lists import two_way_lists
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 
@@ -141,7 +141,7 @@ def test_a_model_that_it_cannot_compute():
 
 
 def test_the_package_does_not_import_the_kernels():
-    module = "dna_bigbird.attention.triton.kernels"
+    module = "dna_bigbird.attention.kernels.triton.kernels"
     code = f"import sys, dna_bigbird.models.encoder as _; print({module!r} in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -158,7 +158,7 @@ def compiled(name, dtype, size, dim, masked):
     import triton
     from triton.backends.compiler import GPUTarget
 
-    from dna_bigbird.attention.triton import kernels
+    from dna_bigbird.attention.kernels.triton import kernels
 
     kernel = getattr(kernels, name)
     tile, warps, stages = operator.tuning(dtype, dim, size)

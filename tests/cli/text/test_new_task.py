@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import dna_bigbird.datasets.text
-import dna_bigbird.tasks.text
+import dna_bigbird.text.data
+import dna_bigbird.text.tasks
+from dna_bigbird.bundles import text_tasks
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.text import registry
 from tests.text_bundle import write_text_bundle
 
 ROOT = Path(__file__).parents[3]
@@ -22,10 +22,10 @@ DATA_FILE = '''
 from dataclasses import dataclass
 from random import Random
 
-from dna_bigbird.datasets.text.description import SetDescription, SyntheticText, TaskDescription
-from dna_bigbird.datasets.text.published import Column, PublishedTable, cells_by_system
-from dna_bigbird.datasets.text.reading import read_json_lines
-from dna_bigbird.datasets.text.record_bytes import recorded
+from dna_bigbird.bundles.text_task import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
+from dna_bigbird.text.data.reading import read_json_lines
+from dna_bigbird.text.data.record_bytes import recorded
 
 FILLER = "the old tower and a quiet river near every stone".split()
 
@@ -89,9 +89,9 @@ TASK_FILE = '''
 
 import numpy as np
 
-from dna_bigbird.datasets.text.classification_rows import classification_rows
-from dna_bigbird.datasets.text.praise import TASK, read_praise
-from dna_bigbird.tasks.text.classifying import ClassifyingTask, Predicted
+from dna_bigbird.text.data.classification_rows import classification_rows
+from dna_bigbird.text.data.praise import TASK, read_praise
+from dna_bigbird.text.tasks.classifying import ClassifyingTask, Predicted
 
 
 class PraiseTask(ClassifyingTask):
@@ -140,8 +140,8 @@ training:
 def new_task(tmp_path, monkeypatch):
     """Add the data file and the task file to folders of the two packages; write the recipe."""
     for package, content in (
-        (dna_bigbird.datasets.text, DATA_FILE),
-        (dna_bigbird.tasks.text, TASK_FILE),
+        (dna_bigbird.text.data, DATA_FILE),
+        (dna_bigbird.text.tasks, TASK_FILE),
     ):
         folder = tmp_path / package.__name__
         folder.mkdir()
@@ -151,7 +151,7 @@ def new_task(tmp_path, monkeypatch):
     (tmp_path / "praise.yaml").write_text(RECIPE)
     monkeypatch.chdir(tmp_path)
     yield
-    for package in (dna_bigbird.datasets.text, dna_bigbird.tasks.text):
+    for package in (dna_bigbird.text.data, dna_bigbird.text.tasks):
         sys.modules.pop(f"{package.__name__}.praise", None)
         vars(package).pop("praise", None)
 
@@ -178,21 +178,21 @@ def test_a_task_added_in_three_places_is_trained_scored_and_reported(new_task, c
     with pytest.raises(SystemExit, match="0"):
         main(["text", "train", "--help"])
     assert re.search(r"praise +whether a text praises", capsys.readouterr().out)
-    assert registry.sets()["praise"][1].synthetic_files[0] == "praise/train.jsonl"
+    assert text_tasks.sets()["praise"][1].synthetic_files[0] == "praise/train.jsonl"
 
 
 def names_of_tasks() -> set[str]:
     """Names of tasks and sets that mean nothing else, without dashes, in lower case."""
-    names = {*registry.tasks(), *registry.sets()} - {"json-lines", "patents"}
+    names = {*text_tasks.tasks(), *text_tasks.sets()} - {"json-lines", "patents"}
     return {name.replace("-", "") for name in names}
 
 
 def files_of_tasks() -> set[Path]:
     """Data files and task files, the files whose name begins like theirs, and what they refer to."""
     files = set()
-    for task in registry.tasks().values():
-        module = registry.module_of(task.name)
-        for folder in ("dna_bigbird/datasets/text", "dna_bigbird/tasks/text"):
+    for task in text_tasks.tasks().values():
+        module = text_tasks.module_of(task.name)
+        for folder in ("dna_bigbird/text/data", "dna_bigbird/text/tasks"):
             files |= {ROOT / folder / f"{module}.py", *(ROOT / folder).glob(f"{module}_*.py")}
         files |= {
             ROOT / f"{part.write.split(':')[0].replace('.', '/')}.py" for part in task.synthetic
@@ -200,7 +200,7 @@ def files_of_tasks() -> set[Path]:
     return files
 
 
-HUB_TASKS = ROOT / "dna_bigbird/interop/hub_metadata.py"
+HUB_TASKS = ROOT / "dna_bigbird/bundles/huggingface/hub_metadata.py"
 """Lists kinds of tasks in the words of the Hugging Face hub, which say nothing of ours."""
 
 

@@ -128,7 +128,7 @@ def test_the_bundle_holds_model_vocabulary_and_scores(pretrained):
 
 def test_a_stopped_run_goes_on_to_the_same_bytes(pretrained, monkeypatch):
     """Stopped as by a kill after its first validation."""
-    from dna_bigbird.tasks.text.mlm import MaskedTextTask
+    from dna_bigbird.text.tasks.mlm import MaskedTextTask
 
     steps = MaskedTextTask.training_step
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.text.row_store import StoredSet
-from dna_bigbird.demo.text.pages import natural_questions
-from dna_bigbird.demo.text.summaries import arxiv
-from dna_bigbird.pipeline.text import training_run
+from dna_bigbird.text import training_run
+from dna_bigbird.text.data.row_store import StoredSet
+from dna_bigbird.text.made.pages import natural_questions
+from dna_bigbird.text.made.summaries import arxiv
 from tests.text_bundle import write_text_bundle
 
 NQ = "natural-questions/nq"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dna_bigbird.bundles.text_tasks import tasks
 from dna_bigbird.cli.main import build_parser, main
-from dna_bigbird.datasets.text.registry import tasks
-from dna_bigbird.pipeline.text import text_training
+from dna_bigbird.text import text_train
 
 RECIPES = Path(__file__).parents[3] / "config/text"
 PATHS = "--train a --validation b --pretrained c --output d --checkpoints e"
@@ -28,9 +28,9 @@ def calls(monkeypatch):
     """The arguments of every call of `text.train`, which does nothing."""
     recorded = []
     monkeypatch.setattr(
-        text_training,
+        text_train,
         "train",
-        functools.wraps(text_training.train)(lambda **arguments: recorded.append(arguments)),
+        functools.wraps(text_train.train)(lambda **arguments: recorded.append(arguments)),
     )
     return recorded
 

@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from dna_bigbird import embed, load_bundle, predict
-from dna_bigbird.datasets.bin_groups import BinGroups
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import read_scores
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.inference import predictor
-from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.pipeline import label_training
+from dna_bigbird.labelled.chromatin.bin_groups import BinGroups
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import read_scores
+from dna_bigbird.prediction import predictor
+from dna_bigbird.prediction.predictor import Predictor
+from dna_bigbird.training import label_training
 from tests.tasks.test_fit import KillAt
 from tests.toy_project import FINETUNE, STEPS, bytes_of, refused, run
 

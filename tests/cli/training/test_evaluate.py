@@ -10,12 +10,12 @@ import torch
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from dna_bigbird import load_bundle
-from dna_bigbird.baselines.counted_documents import covering_documents
+from dna_bigbird.corpus.counted_documents import covering_documents
 from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.datasets.scores import read_scores
-from dna_bigbird.datasets.token_store import TokenStore
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import read_scores
 from tests.toy_project import refused, run
 
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from dna_bigbird import load_bundle
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import read_scores
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.pipeline.encoder_source import open_source
+from dna_bigbird.training.encoder_source import open_source
 from tests.toy_project import FINETUNE, PRETRAIN, refused, run
 
 
@@ -55,7 +55,7 @@ def test_few_validation_positives_are_noted(project, capsys, monkeypatch):
     run(f"{line} --output few --checkpoints checkpoints/few")
     note = f"note: set.h5: {count} positives for validation, expected at least 200: the choice of"
     assert capsys.readouterr().err.count(note) == 1
-    monkeypatch.setattr("dna_bigbird.datasets.few_positives.ENOUGH", count)
+    monkeypatch.setattr("dna_bigbird.labelled.few_positives.ENOUGH", count)
     run(f"{line} --output enough --checkpoints checkpoints/enough")
     assert "positives for validation" not in capsys.readouterr().err
     assert (project / "few/metrics.json").read_text() == (

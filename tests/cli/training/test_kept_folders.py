@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.pipeline import trained_bundle
-from dna_bigbird.result_folders import RECORD
+from dna_bigbird.core.result_folders import RECORD
+from dna_bigbird.training import trained_bundle
 from tests.toy_project import FINETUNE, PRETRAIN, bytes_of, refused, run
 
 EVALUATE = "evaluate --genome toy.fa --model promoter --data set.h5 --seed 1 --replicates 50"

@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.files import sha256_of
+from dna_bigbird.core.files import sha256_of
 from tests.toy_project import FINETUNE, PRETRAIN, bytes_of, refused, run
 
 EVALUATE = "evaluate-lm --train train.h5 --test test.h5 --seed 1 --examples 20 --genome toy.fa"

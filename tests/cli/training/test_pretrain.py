@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dna_bigbird import load_bundle
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus.token_store import TokenStore
 from tests.toy_project import FINETUNE, PRETRAIN, bytes_of, refused, run
 from tests.unprivileged import permissions_count
 
@@ -88,7 +88,7 @@ def test_backend_that_cannot_train_is_refused(options, on_gpu, message, monkeypa
 @pytest.mark.parametrize("line", [PRETRAIN, FINETUNE])
 def test_compiling_needs_a_compiler(line, project, monkeypatch, capsys):
     monkeypatch.setattr(
-        "dna_bigbird.pipeline.machine.flex_obstacle", lambda machine: "no C++ compiler"
+        "dna_bigbird.training.machine.flex_obstacle", lambda machine: "no C++ compiler"
     )
     options = "--output never --checkpoints never2 --training.compile true"
     expected = "--training.compile true cannot compile here: no C++ compiler; leave it out"
@@ -119,7 +119,7 @@ def test_one_process_of_a_machine_verifies_the_stores(project, monkeypatch, caps
         raise InputError("before the first step")
 
     monkeypatch.setattr(TokenStore, "verify", lambda self, progress: calls.append(self.path.name))
-    monkeypatch.setattr("dna_bigbird.pipeline.pretraining_run.fit", stop)
+    monkeypatch.setattr("dna_bigbird.training.pretraining_run.fit", stop)
     monkeypatch.setenv("LOCAL_RANK", "1")
     line = f"{PRETRAIN} --output never --checkpoints ck/never"
     assert "before the first step" in refused(line, capsys)

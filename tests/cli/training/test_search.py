@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dna_bigbird import load_bundle
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.datasets.scores import read_scores
-from dna_bigbird.evaluation.binary import auroc
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import read_scores
+from dna_bigbird.metrics.binary import auroc
 from tests.toy_project import FINETUNE, refused, run
 
 FEW = FINETUNE.replace(
@@ -32,7 +32,7 @@ def best_of(rows) -> dict:
 
 
 def test_finetune_keeps_the_best_recipe_and_records_all(project, monkeypatch, capsys):
-    from dna_bigbird.pipeline import finetune_search
+    from dna_bigbird.training import finetune_search
 
     steps, training = [], finetune_search.train_on_labels
     read, sequence = set(), LabelledSet.sequence

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import torch
 
-from dna_bigbird.tasks.checkpoint_files import read_checkpoint
-from dna_bigbird.tasks.run_folder import list_checkpoints
+from dna_bigbird.training.checkpoint_files import read_checkpoint
+from dna_bigbird.training.run_folder import list_checkpoints
 from tests.toy_project import PRETRAIN
 
 LINE = (

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.datasets.text.classification import (
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.text.data.classification import (
     READERS,
     ClassificationOptions,
     read_classification,
 )
-from dna_bigbird.datasets.text.classification_text import SPLITS, HashedSplits
-from dna_bigbird.errors import InputError
+from dna_bigbird.text.data.classification_text import SPLITS, HashedSplits
 
 SHARES = HashedSplits.parse("80/10/10", seed=0)
 

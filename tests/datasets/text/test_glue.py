@@ -2,8 +2,8 @@
 
 import pytest
 
-from dna_bigbird.datasets.text.glue import BROKEN, FORMATS, read_glue
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.text.data.glue import BROKEN, FORMATS, read_glue
 
 REAL_SIZES = {
     "cola": (3, 2, 1), "mnli": (3, 4, 2), "mrpc": (10, 8, 15), "qnli": (3, 2, 1),

@@ -7,8 +7,9 @@ import random
 import numpy as np
 import pytest
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.natural_questions import (
+from dna_bigbird.text.data.natural_questions import (
     LONG,
     NO,
     NULL,
@@ -20,14 +21,13 @@ from dna_bigbird.datasets.text.natural_questions import (
     page_pieces,
     window_targets,
 )
-from dna_bigbird.datasets.text.natural_questions_pages import (
+from dna_bigbird.text.data.natural_questions_pages import (
     Annotation,
     PageSpan,
     is_tag,
     read_natural_questions,
 )
-from dna_bigbird.demo.text.pages import nq_item, simplified
-from dna_bigbird.errors import InputError
+from dna_bigbird.text.made.pages import nq_item, simplified
 from tests.text_vocabulary import tiny_text_tokenizer
 
 REAL = "nlp/natural_questions/nq_simplified_train_1.jsonl.gz"

@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions, hotpotqa_rows
-from dna_bigbird.datasets.text.hotpotqa_questions import read_hotpotqa
-from dna_bigbird.datasets.text.wikihop import WikiHopOptions, read_wikihop, wikihop_rows
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.text.data.hotpotqa import HotpotQaOptions, hotpotqa_rows
+from dna_bigbird.text.data.hotpotqa_questions import read_hotpotqa
+from dna_bigbird.text.data.wikihop import WikiHopOptions, read_wikihop, wikihop_rows
 from tests.text_vocabulary import tiny_text_tokenizer
 
 HOTPOT = {

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.text.natural_questions_pages import Annotation, NqExample, PageSpan
-from dna_bigbird.datasets.text.record_bytes import pack, recorded, unpack
-from dna_bigbird.datasets.text.registry import tasks
-from dna_bigbird.datasets.text.rows import TextRow
+from dna_bigbird.bundles.text_tasks import tasks
+from dna_bigbird.text.data.natural_questions_pages import Annotation, NqExample, PageSpan
+from dna_bigbird.text.data.record_bytes import pack, recorded, unpack
+from dna_bigbird.text.data.rows import TextRow
 from tests.formats.recorded import RECORDED
 
 PAGE = NqExample(
@@ -72,7 +72,7 @@ def record(name: str) -> bytes:
 
 @pytest.mark.parametrize(
     "name",
-    ["os:system", "dna_bigbird_evil.x:y", "dna_bigbird.files:open_text", "dna_bigbird.limits:Row", "text"],
+    ["os:system", "dna_bigbird_evil.x:y", "dna_bigbird.core.files:open_text", "dna_bigbird.core.limits:Row", "text"],
 )  # fmt: skip
 def test_a_record_cannot_name_what_is_not_recorded(name, monkeypatch):
     def imported(module: str, *_: object) -> None:
@@ -98,7 +98,7 @@ def test_a_record_has_no_path_of_a_module():
 def test_a_class_is_found_in_a_new_process():
     """The program that reads a store has perhaps not imported the module of its task."""
     code = (
-        "import base64, sys; from dna_bigbird.datasets.text.record_bytes import unpack; "
+        "import base64, sys; from dna_bigbird.text.data.record_bytes import unpack; "
         "print(unpack(base64.b64decode(sys.argv[1])))"
     )
     for name in ("squad", "natural questions"):
@@ -114,7 +114,7 @@ OF_MODULES = json.loads((Path(__file__).parents[2] / "formats/records.json").rea
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_record_that_names_modules_is_read(name):
     packed = base64.b64decode(OF_MODULES[name])
-    assert name_in(packed)[0].startswith("dna_bigbird.datasets.text.")
+    assert name_in(packed)[0].startswith("dna_bigbird.text.data.")
     value = unpack(packed)
     assert type(value) is type(RECORDED[name])
     assert repr(value) == repr(RECORDED[name])

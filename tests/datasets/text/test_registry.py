@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.datasets.text import registry
-from dna_bigbird.datasets.text.published import NONE, Column, PublishedTable, joined
-from dna_bigbird.errors import InputError
-from dna_bigbird.lazy_names import load
-from dna_bigbird.tasks.text.lookup import task_class
+from dna_bigbird.bundles import text_tasks
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.lazy_names import load
+from dna_bigbird.metrics.published_table import NONE, Column, PublishedTable, joined
+from dna_bigbird.text.tasks.lookup import task_class
 
 ROOT = Path(__file__).parents[3]
 HEAVY = ("torch", "scipy", "pytorch_lightning", "sklearn", "h5py", "pandas", "matplotlib")
-TASKS = sorted(registry.tasks())
+TASKS = sorted(text_tasks.tasks())
 
 
 def test_descriptions_are_read_without_heavy_libraries():
-    code = "import sys; from dna_bigbird.datasets.text import registry; registry.sets(); "
+    code = "import sys; from dna_bigbird.text.data import registry; registry.sets(); "
     code += f"print([name for name in {HEAVY} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -27,7 +27,7 @@ def test_descriptions_are_read_without_heavy_libraries():
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_description_is_complete(name):
-    task = registry.describe(name)
+    task = text_tasks.describe(name)
     assert task.name == name
     assert (ROOT / task.recipe).exists()
     assert task_class(name).description is task
@@ -46,17 +46,17 @@ def test_a_description_is_complete(name):
 
 
 def test_names_of_sets_are_unique_and_published_columns_are_sets():
-    names = [each.name for task in registry.tasks().values() for each in task.sets]
+    names = [each.name for task in text_tasks.tasks().values() for each in task.sets]
     assert len(names) == len(set(names))
-    columns = [column for table in registry.published_tables() for column in table.columns]
+    columns = [column for table in text_tasks.published_tables() for column in table.columns]
     assert {column.run for column in columns} == {
-        name for name, (_, each) in registry.sets().items() if each.synthetic_files
+        name for name, (_, each) in text_tasks.sets().items() if each.synthetic_files
     }
 
 
 def test_an_unknown_task_is_one_line():
     with pytest.raises(InputError, match="no text task 'chess'; expected one of text-class"):
-        registry.describe("chess")
+        text_tasks.describe("chess")
 
 
 def test_parts_of_a_table_are_joined_by_system():

@@ -6,16 +6,16 @@ import json
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.text.squad import (
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.text.data.squad import (
     UNKNOWN,
     SquadOptions,
     best_contexts,
     squad_rows,
     window_starts,
 )
-from dna_bigbird.datasets.text.squad_questions import SquadAnswer, SquadExample, read_squad
-from dna_bigbird.demo.text.squad import squad
-from dna_bigbird.errors import InputError
+from dna_bigbird.text.data.squad_questions import SquadAnswer, SquadExample, read_squad
+from dna_bigbird.text.made.squad import squad
 from tests.datasets.text.test_question_mutations import mutated
 from tests.text_vocabulary import tiny_text_tokenizer
 

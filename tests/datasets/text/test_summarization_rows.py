@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import sentencepiece
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.summarization import (
+from dna_bigbird.text.data.summarization import (
     SummarizationOptions,
     SummaryExample,
     read_summaries,
 )
-from dna_bigbird.datasets.text.summarization_rows import SummaryText, summary_rows
-from dna_bigbird.errors import InputError
+from dna_bigbird.text.data.summarization_rows import SummaryText, summary_rows
 from tests.text_vocabulary import tiny_text_tokenizer
 
 

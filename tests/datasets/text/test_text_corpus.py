@@ -8,13 +8,13 @@ import pickle
 import numpy as np
 import pytest
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
 from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
-from dna_bigbird.corpus.whole_words import TextMaskingConfig
-from dna_bigbird.datasets.text.documents import read_documents
-from dna_bigbird.datasets.text.masked import MaskedTextExamples
-from dna_bigbird.datasets.text.store import TextStore, text_store
-from dna_bigbird.errors import InputError
+from dna_bigbird.text.data.documents import read_documents
+from dna_bigbird.text.data.masked import MaskedTextExamples
+from dna_bigbird.text.data.store import TextStore, text_store
+from dna_bigbird.text.whole_words import TextMaskingConfig
 
 WORDS = [
     "sun",

@@ -6,15 +6,15 @@ import tarfile
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.text.triviaqa import (
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.text.data.triviaqa import (
     TriviaQaOptions,
     alias_spans,
     read_triviaqa,
     triviaqa_rows,
 )
-from dna_bigbird.datasets.text.triviaqa_pages import first_words
-from dna_bigbird.errors import InputError
-from dna_bigbird.tasks.text.triviaqa import normalise_trivia
+from dna_bigbird.text.data.triviaqa_pages import first_words
+from dna_bigbird.text.tasks.triviaqa import normalise_trivia
 from tests.text_vocabulary import tiny_text_tokenizer
 
 SAMPLE = "nlp/triviaqa/triviaqa_rc_sample.tar.gz"

@@ -6,19 +6,19 @@ import random
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions, hotpotqa_rows
-from dna_bigbird.datasets.text.hotpotqa_questions import HotpotQaExample, Paragraph
-from dna_bigbird.datasets.text.natural_questions import (
+from dna_bigbird.models.global_types import CANDIDATE, FIRST, PARAGRAPH, QUESTION, SENTENCE
+from dna_bigbird.text.data.hotpotqa import HotpotQaOptions, hotpotqa_rows
+from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, Paragraph
+from dna_bigbird.text.data.natural_questions import (
     NaturalQuestionsOptions,
     natural_questions_rows,
 )
-from dna_bigbird.datasets.text.natural_questions_pages import read_natural_questions
-from dna_bigbird.datasets.text.triviaqa import TriviaQaOptions, triviaqa_rows
-from dna_bigbird.datasets.text.triviaqa_pages import EvidenceDocument, TriviaQaExample
-from dna_bigbird.datasets.text.two_streams import question_and_parts
-from dna_bigbird.datasets.text.wikihop import WikiHopExample, WikiHopOptions, wikihop_rows
-from dna_bigbird.demo.text.pages import nq_item
-from dna_bigbird.global_types import CANDIDATE, FIRST, PARAGRAPH, QUESTION, SENTENCE
+from dna_bigbird.text.data.natural_questions_pages import read_natural_questions
+from dna_bigbird.text.data.triviaqa import TriviaQaOptions, triviaqa_rows
+from dna_bigbird.text.data.triviaqa_pages import EvidenceDocument, TriviaQaExample
+from dna_bigbird.text.data.two_streams import question_and_parts
+from dna_bigbird.text.data.wikihop import WikiHopExample, WikiHopOptions, wikihop_rows
+from dna_bigbird.text.made.pages import nq_item
 from tests.text_vocabulary import tiny_text_tokenizer
 
 C, Q, P, S, K = FIRST, QUESTION, PARAGRAPH, SENTENCE, CANDIDATE

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.datasets.batches import PretrainingBatch
-from dna_bigbird.datasets.hidden_sentence_examples import (
+from dna_bigbird.corpus.batches import PretrainingBatch
+from dna_bigbird.corpus.hidden_sentence_examples import (
     HiddenSentenceExamples,
     collate_hidden_sentences,
 )
-from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.tasks.objective_config import CpcConfig
+from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.training.objective_config import CpcConfig
 
 SIZE = 10
 CPC = CpcConfig(sentence_share=0.2, fewest_sentences=5)

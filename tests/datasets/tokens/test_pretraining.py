@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.datasets.token_store_writer import write_token_store
-from dna_bigbird.errors import InputError
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.genome import Interval
 
 CLS, SEP, MASK = 2, 3, 4

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.locks import kernel_lock
+from dna_bigbird.corpus import token_parts
 from dna_bigbird.corpus.document_file import write_documents
-from dna_bigbird.datasets import token_parts
-from dna_bigbird.datasets.token_store_writer import write_token_store
-from dna_bigbird.errors import InputError
-from dna_bigbird.locks import kernel_lock
+from dna_bigbird.corpus.token_store_writer import write_token_store
 
 
 @pytest.fixture
@@ -119,8 +119,8 @@ import sys
 from pathlib import Path
 from dna_bigbird.corpus.document_file import iter_document_file
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.datasets import token_parts
-from dna_bigbird.datasets.token_store_writer import write_token_store
+from dna_bigbird.corpus import token_parts
+from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.genome import Genome
 
 def documents():

@@ -7,10 +7,10 @@ import pytest
 
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.datasets.pretraining_examples import PretrainExamples
-from dna_bigbird.datasets.site_windows import SiteWindows
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.datasets.token_store_writer import write_token_store
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.site_windows import SiteWindows
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.genome import Interval
 
 

@@ -4,8 +4,8 @@ from collections import defaultdict
 
 import pytest
 
-from dna_bigbird.baselines.counted_documents import covering_documents
-from dna_bigbird.datasets.token_statistics import describe_tokens
+from dna_bigbird.corpus.counted_documents import covering_documents
+from dna_bigbird.corpus.store_statistics import describe_tokens
 from dna_bigbird.genome.repeats import RepeatClasses
 
 

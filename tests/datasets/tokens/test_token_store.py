@@ -11,12 +11,12 @@ import h5py
 import numpy as np
 import pytest
 
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus import token_parts
 from dna_bigbird.corpus.documents import Document, DocumentConfig, build_documents
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.datasets import token_parts
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.datasets.token_store_writer import write_token_store
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 
 
@@ -150,7 +150,7 @@ import itertools, sys
 from pathlib import Path
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.datasets.token_store_writer import write_token_store
+from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.genome import Genome, Interval
 
 def documents():

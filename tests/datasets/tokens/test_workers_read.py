@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from torch.utils.data import DataLoader, Dataset
 
+from dna_bigbird.corpus import token_parts
 from dna_bigbird.corpus.documents import Document
-from dna_bigbird.datasets import token_parts
-from dna_bigbird.datasets.token_store import TokenStore
-from dna_bigbird.datasets.token_store_writer import write_token_store
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.genome import Interval
 
 DOCUMENTS, TOKENS = 600, 50_000

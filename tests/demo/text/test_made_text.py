@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.datasets.text.registry import synthetic_text
-from dna_bigbird.demo.text.writing import made_files, write_made_text
-from dna_bigbird.errors import InputError
+from dna_bigbird.bundles.text_tasks import synthetic_text
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.text.made.writing import made_files, write_made_text
 
 EXAMPLES = 48
 TWO_WORDS = {"neg": {"dreadful", "boring"}, "pos": {"wonderful", "moving"}}

@@ -10,12 +10,12 @@ import pytest
 
 from dna_bigbird import attribute, predict
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.errors import InputError, Interrupted
+from dna_bigbird.core.errors import InputError, Interrupted
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.inference.attribution import run
-from dna_bigbird.inference.attribution.attributor import Attributor
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.predictor import Predictor
+from dna_bigbird.prediction.attribution import run
+from dna_bigbird.prediction.attribution.attributor import Attributor
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.predictor import Predictor
 from tests.tiny_bundle import OWN_ENCODER, draw_dna, write_tiny_bundle
 
 FLOAT32 = Compute(precision="32-true", device="cpu")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.inference.attribution.counted_words import word_effects
-from dna_bigbird.models.words import WordPart, bases_of_pieces
-from dna_bigbird.models.words_config import CountedWords
+from dna_bigbird.models.kmer_config import CountedWords
+from dna_bigbird.models.kmer_head import WordPart, bases_of_pieces
+from dna_bigbird.prediction.attribution.kmers import word_effects
 
 PIECES = ["[PAD]", "A", "C", "G", "T", "N"]
 

@@ -5,10 +5,10 @@ import pytest
 
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.variants import Variant
-from dna_bigbird.inference.compute import Compute, exact
-from dna_bigbird.inference.variants import effects as variant_effects
-from dna_bigbird.inference.variants.effects import shifts_of, site_effects
-from dna_bigbird.inference.variants.sites import Site
+from dna_bigbird.prediction.compute import Compute, exact
+from dna_bigbird.prediction.variants import effects as variant_effects
+from dna_bigbird.prediction.variants.effects import shifts_of, site_effects
+from dna_bigbird.prediction.variants.sites import Site
 
 
 class Counting:

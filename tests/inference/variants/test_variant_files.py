@@ -11,14 +11,14 @@ import threading
 import pysam
 import pytest
 
-from dna_bigbird.errors import InputError, Interrupted, OutputError
+from dna_bigbird.core.errors import InputError, Interrupted, OutputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement
-from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.inference.variants import effects as variant_effects
-from dna_bigbird.inference.variants.effects import allele_windows
-from dna_bigbird.inference.variants.scoring import score_variants
-from dna_bigbird.inference.variants.targets import choose_targets
-from dna_bigbird.inference.variants.writers import info_ids
+from dna_bigbird.prediction.predictor import Predictor
+from dna_bigbird.prediction.score_variants import score_variants
+from dna_bigbird.prediction.variants import effects as variant_effects
+from dna_bigbird.prediction.variants.effects import allele_windows
+from dna_bigbird.prediction.variants.targets import choose_targets
+from dna_bigbird.prediction.variants.writers import info_ids
 
 HEADER = """\
 ##fileformat=VCFv4.2
@@ -358,7 +358,7 @@ def test_a_folder_that_cannot_be_written_to(inputs, tmp_path):
 
 
 def test_long_chromosomes_get_the_other_index(inputs, tmp_path, monkeypatch):
-    monkeypatch.setattr("dna_bigbird.inference.variants.writers.TBI_MAX_BP", 800)
+    monkeypatch.setattr("dna_bigbird.prediction.variants.writers.TBI_MAX_BP", 800)
     score_variants(**inputs, output=tmp_path / "out.vcf.gz")
     assert not (tmp_path / "out.vcf.gz.tbi").exists()
     index = str(tmp_path / "out.vcf.gz.csi")

@@ -9,10 +9,10 @@ import pytest
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.save import save_bundle
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference.predicting import predict
-from dna_bigbird.inference.variants.scoring import score_variants
+from dna_bigbird.prediction.predict import predict
+from dna_bigbird.prediction.score_variants import score_variants
 
 COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
 LENGTH = 1500

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome
-from dna_bigbird.inference.variants.sites import VariantSites
+from dna_bigbird.prediction.variants.sites import VariantSites
 
 CHR1 = "ACGTTGCAAC" * 4 + "NNNNNNNNNN" + "acgttgcaac"  # 60 bp
 CHR2 = "GATTACAGAT"

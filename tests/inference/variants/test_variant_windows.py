@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dna_bigbird.genome import Genome, Interval, reverse_complement
-from dna_bigbird.inference.variants.effects import allele_windows
-from dna_bigbird.inference.variants.sites import longest_allele
+from dna_bigbird.prediction.variants.effects import allele_windows
+from dna_bigbird.prediction.variants.sites import longest_allele
 
 LENGTH = 60
 

@@ -8,12 +8,12 @@ from dna_bigbird import embed
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.cli.main import main
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.errors import InputError
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference.variants.scoring import score_variants
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.prediction.score_variants import score_variants
 from tests.tiny_bundle import draw_dna
 
 WINDOW, LENGTH = 60, 400

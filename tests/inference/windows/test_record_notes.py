@@ -7,9 +7,9 @@ import pytest
 
 from dna_bigbird import embed, predict
 from dna_bigbird.cli.main import main
-from dna_bigbird.inference import prediction_run
-from dna_bigbird.inference.windows.record_notes import RecordNotes
-from dna_bigbird.inference.windows.tiling import window_starts
+from dna_bigbird.prediction import predict_run
+from dna_bigbird.prediction.windows.record_notes import RecordNotes
+from dna_bigbird.prediction.windows.tiling import window_starts
 
 LENGTHS = [150, 200, 199, 450, 1, 1000]
 """Three are shorter than the 200 bp of the model."""
@@ -64,15 +64,15 @@ def test_standard_input_is_counted_in_the_end(bundle_folder, fasta, bed, rows, m
 
 def test_a_continued_run_counts_all_records(bundle_folder, fasta, tmp_path, monkeypatch):
     output = tmp_path / "x.tsv"
-    monkeypatch.setattr("dna_bigbird.inference.predictor.SHORT_BP", 10**9)  # one window per chunk
-    frames = prediction_run.PredictionRun.frames
+    monkeypatch.setattr("dna_bigbird.prediction.predictor.SHORT_BP", 10**9)  # one window per chunk
+    frames = predict_run.PredictionRun.frames
 
     def failing(*arguments, **more):
         yield from (frame for frame, _ in zip(frames(*arguments, **more), range(5), strict=False))
         raise RuntimeError("the machine caught fire")
 
     with monkeypatch.context() as patch:
-        patch.setattr(prediction_run.PredictionRun, "frames", failing)
+        patch.setattr(predict_run.PredictionRun, "frames", failing)
         with pytest.raises(RuntimeError, match="fire"):
             predict(fasta, model=bundle_folder, output=output)
     done = predict(fasta, model=bundle_folder, output=output, resume=True)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dna_bigbird import embed, mutagenesis, predict, score_variants
-from dna_bigbird.inference.windows.tiling import num_windows, tile, window_starts, windows_of
+from dna_bigbird.prediction.windows.tiling import num_windows, tile, window_starts, windows_of
 
 
 @given(st.integers(1, 3000), st.integers(1, 500), st.integers(1, 500))

@@ -6,13 +6,13 @@ import numpy as np
 import pyBigWig
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.inference.prediction_run import write
-from dna_bigbird.inference.spool import open_spool
-from dna_bigbird.inference.windows.tiling import Window
-from dna_bigbird.inference.writers.target import Target, WriteContext, frame_of
-from dna_bigbird.inference.writers.tracks import place_windows, segments_of
-from dna_bigbird.result_folders import RECORD
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.result_folders import RECORD
+from dna_bigbird.prediction.partial_results import open_spool
+from dna_bigbird.prediction.predict_run import write
+from dna_bigbird.prediction.windows.tiling import Window
+from dna_bigbird.prediction.writers.target import Target, WriteContext, frame_of
+from dna_bigbird.prediction.writers.tracks import place_windows, segments_of
 from tests.bedtools_program import needs_bedtools
 
 LENGTHS = {"chr2": 900, "chr10": 500, "chr1": 700, "long_name_without_windows": 50}
@@ -134,7 +134,7 @@ def test_bigwig_without_any_score_is_refused(spooled, tmp_path):
 
 
 def test_many_labels_are_written_a_few_files_at_a_time(spooled, tmp_path, monkeypatch):
-    monkeypatch.setattr("dna_bigbird.inference.writers.bigwig.LABELS_AT_ONCE", 3)
+    monkeypatch.setattr("dna_bigbird.prediction.writers.bigwig.LABELS_AT_ONCE", 3)
     labels = [f"label {i}" for i in range(8)]
     windows = random_windows(0)[0]
     values = np.random.default_rng(0).random((len(windows), 8), np.float32)

@@ -9,12 +9,12 @@ import h5py
 import numpy as np
 import pytest
 
-from dna_bigbird.errors import InputError, OutputError
-from dna_bigbird.inference.prediction_run import write
-from dna_bigbird.inference.spool import open_spool
-from dna_bigbird.inference.windows.tiling import Window
-from dna_bigbird.inference.writers.target import Target, WriteContext, chosen_target, frame_of
-from dna_bigbird.writing import check_can_write
+from dna_bigbird.core.errors import InputError, OutputError
+from dna_bigbird.core.writing import check_can_write
+from dna_bigbird.prediction.partial_results import open_spool
+from dna_bigbird.prediction.predict_run import write
+from dna_bigbird.prediction.windows.tiling import Window
+from dna_bigbird.prediction.writers.target import Target, WriteContext, chosen_target, frame_of
 
 WINDOWS = [Window(f"seq{i}é", i, i + 200, "") for i in range(9)]
 VALUES = np.random.default_rng(0).random((9, 2), np.float32)

@@ -5,9 +5,9 @@ import re
 import pytest
 import yaml
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.configs.config_files import read_config_files
-from dna_bigbird.inputs.configs.run_config import check_config, read_config
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.workflow.config.config_files import read_config_files
+from dna_bigbird.workflow.config.run_config import check_config, read_config
 
 
 def refused(paths, match):

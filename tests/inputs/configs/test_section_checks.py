@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.configs.run_config import read_config
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.workflow.config.run_config import read_config
 
 RUN = """
 name: exp

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.inputs.configs.run_config import read_config
-from dna_bigbird.inputs.configs.sources import check_source, is_path, plain_path
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.workflow.config.run_config import read_config
+from dna_bigbird.workflow.config.sources import check_source, is_path, plain_path
 
 DESCRIBED = "grch37_genome"
 

@@ -3,8 +3,8 @@
 import gzip
 from pathlib import Path
 
-from dna_bigbird.pipeline.bench.bench import BenchResult, bench
-from dna_bigbird.tasks.label_config import LabelTrainConfig
+from dna_bigbird.bench.bench import BenchResult, bench
+from dna_bigbird.training.label_config import LabelTrainConfig
 from tests.tiny_bundle import draw_dna
 
 TASKS = ("human_enhancers_ensembl", "human_ocr_ensembl")

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from dna_bigbird.pipeline.bench.task_run import TaskRun, TrainingChoice
-from dna_bigbird.suites import tata
-from dna_bigbird.suites.suite import Suite, Task
-from dna_bigbird.tasks.label_config import LabelHeadConfig, LabelTrainConfig
+from dna_bigbird.bench.suites import tata
+from dna_bigbird.bench.suites.suite import Suite, Task
+from dna_bigbird.bench.task_run import TaskRun, TrainingChoice
+from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
 
 PAIR_TASK = Task("toy", "accuracy", "Which is higher?", protocol="pairs")
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from dna_bigbird.bench import trainings
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome
-from dna_bigbird.pipeline.bench import trainings
 from tests.pipeline.bench.label_runs import TASKS, run_bench, write_genome, write_suite, write_task
 from tests.pretrained_bundle import write_pretrained_bundle
 from tests.tiny_bundle import draw_dna

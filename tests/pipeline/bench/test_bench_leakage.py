@@ -5,9 +5,9 @@ import gzip
 
 import pytest
 
+from dna_bigbird.bench.bench_leakage import COLUMNS, bench_leakage
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline.bench.leakage import COLUMNS, bench_leakage
+from dna_bigbird.core.errors import InputError
 
 ROWS = {
     "train/negative": ["a,chr1,0,100,+", "b,chr1,0,100,-", "c,chr2,0,100,+", "d,chr1,500,600,+"],

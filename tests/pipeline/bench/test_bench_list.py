@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from dna_bigbird.bench.bench_list import SHOWN, bench_list
+from dna_bigbird.bench.suites.registry import MODULES, all_suites
 from dna_bigbird.cli.commands import SUITES
 from dna_bigbird.cli.main import main
-from dna_bigbird.pipeline.bench.listing import SHOWN, bench_list
-from dna_bigbird.suites.registry import MODULES, all_suites
 
 
 def test_the_command_table_has_the_suites_of_the_registry():

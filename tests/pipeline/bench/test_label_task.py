@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, roc_auc_score
 
-from dna_bigbird.datasets.labelled import LabelledSet
-from dna_bigbird.errors import InputError
-from dna_bigbird.evaluation.task_results import SUBSETS, TaskResult
-from dna_bigbird.locks import kernel_lock
-from dna_bigbird.pipeline.bench import trainings
-from dna_bigbird.pipeline.bench.trainings import TaskTraining
-from dna_bigbird.tasks.label_config import LabelTrainConfig
+from dna_bigbird.bench import trainings
+from dna_bigbird.bench.trainings import TaskTraining
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.locks import kernel_lock
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.metrics.task_results import SUBSETS, TaskResult
+from dna_bigbird.training.label_config import LabelTrainConfig
 from tests.pipeline.bench.label_runs import (
     TASKS,
     run_bench,
@@ -186,7 +186,7 @@ def test_what_a_killed_run_left_behind_is_removed(files, finished, tmp_path):
 
 
 def test_another_version_of_the_package_computes_all_again(resumed, finished, monkeypatch):
-    monkeypatch.setattr("dna_bigbird.pipeline.bench.parts.__version__", "0.0.0")
+    monkeypatch.setattr("dna_bigbird.bench.parts.__version__", "0.0.0")
     text, computed = resumed()
     assert computed == PARTS
     assert text == task_json(finished[0])

@@ -7,16 +7,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dna_bigbird.bench.leak_free import leak_free, leak_free_pairs, leak_free_windows
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.bench.suites.registry import find_suite
+from dna_bigbird.bench.suites.suite import PairRow, PairRows
+from dna_bigbird.bench.task_set import write_task_set
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.read_regions import ReadRegions
-from dna_bigbird.datasets.sequence_hashes import sequence_hash
+from dna_bigbird.bundles.seen_regions import ReadRegions
 from dna_bigbird.genome import Interval, reverse_complement
-from dna_bigbird.pipeline.bench.leak_free import leak_free, leak_free_pairs, leak_free_windows
-from dna_bigbird.pipeline.bench.task_set import write_task_set
-from dna_bigbird.suites.genomes import Genomes
-from dna_bigbird.suites.registry import find_suite
-from dna_bigbird.suites.suite import PairRow, PairRows
+from dna_bigbird.labelled.sequence_hashes import sequence_hash
 from tests.pipeline.bench.label_runs import write_suite
 from tests.pretrained_bundle import write_pretrained_bundle
 

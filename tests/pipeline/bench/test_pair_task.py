@@ -8,24 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dna_bigbird.bench import pair_task
+from dna_bigbird.bench.array_parts import ArrayParts
+from dna_bigbird.bench.leak_free import LeakFree
+from dna_bigbird.bench.pair_sources import ModelScorer
+from dna_bigbird.bench.pair_task import PairSource, compare, run_pairs, strand_agreement
+from dna_bigbird.bench.pairs import PairScores
+from dna_bigbird.bench.suites import tata
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.bench.suites.suite import PairRow, PairRows
+from dna_bigbird.bench.task_run import TaskRun
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
-from dna_bigbird.errors import InputError
-from dna_bigbird.evaluation.pairs import PairScores
-from dna_bigbird.evaluation.task_results import MODEL, TaskResult
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.writing import json_text
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.predictor import Predictor
-from dna_bigbird.pipeline.bench import pair_task
-from dna_bigbird.pipeline.bench.array_parts import ArrayParts
-from dna_bigbird.pipeline.bench.leak_free import LeakFree
-from dna_bigbird.pipeline.bench.pair_sources import ModelScorer
-from dna_bigbird.pipeline.bench.pair_task import PairSource, compare, run_pairs, strand_agreement
-from dna_bigbird.pipeline.bench.task_run import TaskRun
-from dna_bigbird.suites import tata
-from dna_bigbird.suites.genomes import Genomes
-from dna_bigbird.suites.suite import PairRow, PairRows
-from dna_bigbird.writing import json_text
+from dna_bigbird.metrics.task_results import MODEL, TaskResult
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.predictor import Predictor
 from tests.pipeline.bench.task_runs import toy_run
 from tests.tiny_bundle import write_pretrained_bundle
 
@@ -241,7 +241,7 @@ def test_another_version_or_config_is_computed_again(pretrained, random_dna, tmp
     assert run_pairs(make_run(model, tmp_path / "parts"), rows) == first
     assert calls == []
     with monkeypatch.context() as patch:
-        patch.setattr("dna_bigbird.pipeline.bench.parts.__version__", "0.0.0")
+        patch.setattr("dna_bigbird.bench.parts.__version__", "0.0.0")
         run_pairs(make_run(model, tmp_path / "parts"), rows)
     assert calls == [18, 18]  # the model and random weights
     config = json.loads((model / "config.json").read_text())

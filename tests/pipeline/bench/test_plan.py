@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dna_bigbird.bench import plan
+from dna_bigbird.bench.suites.suite import LabelledRows, PairRow, PairRows, VariantRow, VariantRows
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder, bundled_model
-from dna_bigbird.datasets.sequence_files import SequenceRow
-from dna_bigbird.datasets.sequence_sets import UNASSIGNED
-from dna_bigbird.datasets.splits import TEST, TRAIN, VALIDATION
-from dna_bigbird.label_types import BINARY
-from dna_bigbird.pipeline.bench import plan
-from dna_bigbird.suites.suite import LabelledRows, PairRow, PairRows, VariantRow, VariantRows
-from dna_bigbird.tasks.label_config import LabelTrainConfig
+from dna_bigbird.labelled.sequences.files import SequenceRow
+from dna_bigbird.labelled.sequences.sets import UNASSIGNED
+from dna_bigbird.labelled.splits import TEST, TRAIN, VALIDATION
+from dna_bigbird.models.label_types import BINARY
+from dna_bigbird.training.label_config import LabelTrainConfig
 from tests.pipeline.bench.task_runs import toy_run
 
 ROLES = [TRAIN] * 6 + [VALIDATION] * 2 + [TEST] * 4

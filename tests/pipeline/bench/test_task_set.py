@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.sequence_files import SequenceRow
-from dna_bigbird.datasets.sequence_sets import UNASSIGNED
-from dna_bigbird.datasets.splits import SPLITS, TEST, TRAIN, VALIDATION
-from dna_bigbird.errors import InputError
+from dna_bigbird.bench import label_task
+from dna_bigbird.bench.suites.registry import find_suite
+from dna_bigbird.bench.suites.suite import LabelledRows, Task
+from dna_bigbird.bench.task_set import task_data, write_task_set
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval, reverse_complement
-from dna_bigbird.pipeline.bench import label_task
-from dna_bigbird.pipeline.bench.task_set import task_data, write_task_set
-from dna_bigbird.suites.registry import find_suite
-from dna_bigbird.suites.suite import LabelledRows, Task
+from dna_bigbird.labelled.sequences.files import SequenceRow
+from dna_bigbird.labelled.sequences.sets import UNASSIGNED
+from dna_bigbird.labelled.splits import SPLITS, TEST, TRAIN, VALIDATION
 from tests.tiny_bundle import draw_dna
 
 TASK = Task("toy", "accuracy")

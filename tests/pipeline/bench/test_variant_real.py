@@ -5,9 +5,9 @@ import gzip
 import numpy as np
 import pytest
 
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.bench.variant_task import run_variants
 from dna_bigbird.genome.liftover import read_chain
-from dna_bigbird.pipeline.bench.variant_task import run_variants
-from dna_bigbird.suites.genomes import Genomes
 from tests.pipeline.bench.variant_runs import prepared
 from tests.pretrained_bundle import write_pretrained_bundle
 from tests.suites.test_variant_lift import clinvar
@@ -50,7 +50,7 @@ def real_run(tmp_path, real_data):
 
 def test_real_variants_are_scored(real_run, monkeypatch):
     rows, (run, data) = real_run
-    monkeypatch.setattr("dna_bigbird.pipeline.bench.variant_trivial.COUNTED_BP", 200_000)
+    monkeypatch.setattr("dna_bigbird.bench.variant_trivial.COUNTED_BP", 200_000)
     assert len(rows) > 200
     assert data.counts["rows_read"] == len(rows)
     assert len(data.rows) >= 0.97 * len(rows)

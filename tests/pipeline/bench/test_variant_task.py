@@ -9,16 +9,16 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from dna_bigbird import embed
+from dna_bigbird.bench import variant_sources, variant_task
+from dna_bigbird.bench.array_parts import ArrayParts
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.bench.variant_task import run_variants
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.evaluation.task_results import TaskResult
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.inference.compute import Compute
-from dna_bigbird.inference.embedder import Embedder
-from dna_bigbird.inference.variants.scoring import score_variants
-from dna_bigbird.pipeline.bench import variant_sources, variant_task
-from dna_bigbird.pipeline.bench.array_parts import ArrayParts
-from dna_bigbird.pipeline.bench.variant_task import run_variants
-from dna_bigbird.suites.genomes import Genomes
+from dna_bigbird.metrics.task_results import TaskResult
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.embedder import Embedder
+from dna_bigbird.prediction.score_variants import score_variants
 from tests.pipeline.bench.variant_runs import prepared
 from tests.pretrained_bundle import write_pretrained_bundle
 from tests.suites.variant_files import (

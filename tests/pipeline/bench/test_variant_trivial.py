@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from dna_bigbird.genome import Genome
-from dna_bigbird.pipeline.bench import variant_trivial
-from dna_bigbird.pipeline.bench.variant_trivial import (
+from dna_bigbird.bench import variant_trivial
+from dna_bigbird.bench.suites.suite import VariantRow
+from dna_bigbird.bench.variant_trivial import (
     counted_intervals,
     counting_ratios,
     gc_content,
     random_scores,
 )
-from dna_bigbird.suites.suite import VariantRow
+from dna_bigbird.genome import Genome
 from tests.tiny_bundle import draw_dna
 
 

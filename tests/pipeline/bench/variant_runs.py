@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from dna_bigbird.pipeline.bench.task_run import TaskRun
-from dna_bigbird.suites.genomes import Genomes
-from dna_bigbird.suites.registry import find_suite
-from dna_bigbird.suites.suite import VariantRows
+from dna_bigbird.bench.suites.genomes import Genomes
+from dna_bigbird.bench.suites.registry import find_suite
+from dna_bigbird.bench.suites.suite import VariantRows
+from dna_bigbird.bench.task_run import TaskRun
 from tests.pipeline.bench.task_runs import toy_run
 
 

@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.demo.pair_sources import DNA_WORDS
-from dna_bigbird.pipeline.long_attention.baselines import baselines_job, kmer_counts, nearest_value
-from dna_bigbird.pipeline.long_attention.batches import Batch, hide_any, source_of
-from dna_bigbird.pipeline.long_attention.names import CORES
-from dna_bigbird.pipeline.long_attention.scores import score, wilson
-from dna_bigbird.pipeline.long_attention.small_models import SmallModel
-from dna_bigbird.pipeline.long_attention.tables import tables_of
-from dna_bigbird.pipeline.long_attention.training import Training, train
-from dna_bigbird.report.figures.attention_comparison import comparison_figure
+from dna_bigbird.evaluation.compare.attention_figure import comparison_figure
+from dna_bigbird.evaluation.long_attention.baselines import (
+    baselines_job,
+    kmer_counts,
+    nearest_value,
+)
+from dna_bigbird.evaluation.long_attention.batches import Batch, hide_any, source_of
+from dna_bigbird.evaluation.long_attention.names import CORES
+from dna_bigbird.evaluation.long_attention.pair_sources import DNA_WORDS
+from dna_bigbird.evaluation.long_attention.scores import score, wilson
+from dna_bigbird.evaluation.long_attention.small_models import SmallModel
+from dna_bigbird.evaluation.long_attention.tables import tables_of
+from dna_bigbird.evaluation.long_attention.training import Training, train
 
 SETTINGS = {
     "part": "partner", "core": "full", "seed": 0, "tokens": 512, "steps": 4, "seconds": 0.0,

@@ -11,21 +11,21 @@ import h5py
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.text import registry
-from dna_bigbird.datasets.text.row_store import read_row_store
-from dna_bigbird.datasets.text.rows import TextSet
-from dna_bigbird.demo.text.writing import write_made_text
-from dna_bigbird.errors import InputError
-from dna_bigbird.inference.spool_file import Spool
-from dna_bigbird.locks import kernel_lock
-from dna_bigbird.pipeline.text import stored_sets
-from dna_bigbird.pipeline.text.set_source import SetSource
-from dna_bigbird.pipeline.text.stored_sets import parts_path, stored_set
-from dna_bigbird.tasks.text import row_parts
-from dna_bigbird.tasks.text.lookup import task_for_set
+from dna_bigbird.bundles import text_tasks
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.locks import kernel_lock
+from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.text import stored_sets
+from dna_bigbird.text.data.row_store import read_row_store
+from dna_bigbird.text.data.rows import TextSet
+from dna_bigbird.text.made.writing import write_made_text
+from dna_bigbird.text.set_source import SetSource
+from dna_bigbird.text.stored_sets import parts_path, stored_set
+from dna_bigbird.text.tasks import row_parts
+from dna_bigbird.text.tasks.lookup import task_for_set
 from tests.text_vocabulary import tiny_text_tokenizer
 
-SETS = [name for name, (_, each) in registry.sets().items() if each.synthetic_files]
+SETS = [name for name, (_, each) in text_tasks.sets().items() if each.synthetic_files]
 NQ = "natural-questions"
 EXAMPLES = 16
 
@@ -57,7 +57,7 @@ def small_task(name, two_streams=False):
 
 
 def source_of(made, name, split="train", task=None, **settings):
-    files = registry.sets()[name][1].synthetic_files
+    files = text_tasks.sets()[name][1].synthetic_files
     path = made / files[min(("train", "validation").index(split), len(files) - 1)]
     task = task or small_task(name)
     tokenizer = tiny_text_tokenizer()

@@ -9,9 +9,9 @@ import pytest
 
 from dna_bigbird import text
 from dna_bigbird.cli.main import main
-from dna_bigbird.datasets.text.wikihop import WikiHopOptions
-from dna_bigbird.errors import InputError
-from dna_bigbird.tasks.config import TrainConfig
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.text.data.wikihop import WikiHopOptions
 from tests.text_bundle import write_text_bundle
 
 TRAINING = TrainConfig(
@@ -129,7 +129,7 @@ def test_a_wrong_task_is_named():
 
 
 def test_a_set_of_a_task_with_several_is_an_argument_of_its_own():
-    from dna_bigbird.pipeline.text.task_options import new_task
+    from dna_bigbird.text.task_options import new_task
 
     task = new_task("glue", "rte", {"max_tokens": 64}, None)
     assert (task.options.set, task.options.max_tokens) == ("rte", 64)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.evaluation.task_results import Published, Score, SourceResult, TaskResult
+from dna_bigbird.metrics.task_results import Published, Score, SourceResult, TaskResult
 
 SOURCES = {
     "model": 0.0,

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dna_bigbird.evaluation.task_results import FEWEST_ROWS, Score, SourceResult
-from dna_bigbird.report.bench.claims import (
+from dna_bigbird.bench.report.claims import (
     best_baseline,
     chance_score,
     claim,
@@ -13,6 +12,7 @@ from dna_bigbird.report.bench.claims import (
     find_source,
     main_claims,
 )
+from dna_bigbird.metrics.task_results import FEWEST_ROWS, Score, SourceResult
 from tests.report.bench.example_tasks import (
     example_task,
     pairs_task,

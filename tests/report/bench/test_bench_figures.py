@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from dna_bigbird.evaluation.task_results import Published
-from dna_bigbird.report.bench.figures import best_published, summary_figure, task_figure
+from dna_bigbird.bench.report.figures import best_published, summary_figure, task_figure
+from dna_bigbird.metrics.task_results import Published
 from tests.report.bench.example_tasks import example_task, pairs_task, variants_task
 
 

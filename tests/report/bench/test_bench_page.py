@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.evaluation.task_results import Published, Score
-from dna_bigbird.pipeline.bench.page import bench_page
-from dna_bigbird.result_folders import RECORD
+from dna_bigbird.bench.bench_page import bench_page
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.result_folders import RECORD
+from dna_bigbird.metrics.task_results import Published, Score
 from tests.report.bench.example_tasks import (
     SOURCES,
     example_task,

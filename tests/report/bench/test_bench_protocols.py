@@ -2,8 +2,8 @@
 
 import pytest
 
-from dna_bigbird.evaluation.task_results import Published
-from dna_bigbird.report.names import metric_name
+from dna_bigbird.metrics.names import metric_name
+from dna_bigbird.metrics.task_results import Published
 from tests.report.bench.example_tasks import example_task, pairs_task, variants_task
 from tests.report.bench.test_bench_page import Tables, read_text, tsv, written
 

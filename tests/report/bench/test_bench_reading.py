@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from dna_bigbird.errors import InputError
-from dna_bigbird.report.bench.results import read_result, read_results
+from dna_bigbird.bench.report.results import read_result, read_results
+from dna_bigbird.core.errors import InputError
 from tests.report.bench.example_tasks import example_task, write_task
 
 

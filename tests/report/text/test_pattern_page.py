@@ -6,10 +6,10 @@ import statistics
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.errors import InputError
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.evaluation.key_share import key_share
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.pipeline.key_share import key_share
-from dna_bigbird.pipeline.text import compare_patterns
+from dna_bigbird.text import compare_patterns
 from tests.report.example_run import ENCODER
 from tests.report.text.test_text_tables import Cells
 

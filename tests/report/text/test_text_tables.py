@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dna_bigbird.datasets.text.published import NONE
-from dna_bigbird.errors import InputError
-from dna_bigbird.pipeline.text.paper_tables import tables
-from dna_bigbird.report.text.published_text import published_tables
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.metrics.published_table import NONE
+from dna_bigbird.text.report.published_text import published_tables
+from dna_bigbird.text.text_tables import tables
 
 TYPED_AGAIN = {
     # MLM, MNLI, SQuAD, and SQuAD 2.0, which the paper lacks

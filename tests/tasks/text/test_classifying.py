@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.classification import (
+from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.text.data.classification import (
     READERS,
     ClassificationOptions,
     SetName,
 )
-from dna_bigbird.datasets.text.glue import FORMATS, GlueOptions, GlueSet
-from dna_bigbird.errors import InputError
-from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.tasks.text.classification import UNSEEN, ClassificationTask
-from dna_bigbird.tasks.text.classifying import Predicted
-from dna_bigbird.tasks.text.glue import METRICS, GlueTask
+from dna_bigbird.text.data.glue import FORMATS, GlueOptions, GlueSet
+from dna_bigbird.text.tasks.classification import UNSEEN, ClassificationTask
+from dna_bigbird.text.tasks.classifying import Predicted
+from dna_bigbird.text.tasks.glue import METRICS, GlueTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 

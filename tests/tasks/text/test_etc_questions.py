@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions
-from dna_bigbird.datasets.text.hotpotqa_questions import HotpotQaExample, Paragraph
-from dna_bigbird.datasets.text.natural_questions import NaturalQuestionsOptions
-from dna_bigbird.datasets.text.triviaqa import TriviaQaOptions
-from dna_bigbird.datasets.text.wikihop import WikiHopOptions
-from dna_bigbird.demo.text.pages import nq_item, triviaqa
-from dna_bigbird.demo.text.questions import hotpot_item, wikihop_item
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.text_config import CandidateHead, FactsHead, LongAnswerHead, SpanHead
-from dna_bigbird.tasks.text.hotpotqa import HotpotQaTask
-from dna_bigbird.tasks.text.natural_questions import NaturalQuestionsTask
-from dna_bigbird.tasks.text.triviaqa import TriviaQaTask
-from dna_bigbird.tasks.text.wikihop import WikiHopTask
+from dna_bigbird.text.data.hotpotqa import HotpotQaOptions
+from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, Paragraph
+from dna_bigbird.text.data.natural_questions import NaturalQuestionsOptions
+from dna_bigbird.text.data.triviaqa import TriviaQaOptions
+from dna_bigbird.text.data.wikihop import WikiHopOptions
+from dna_bigbird.text.made.pages import nq_item, triviaqa
+from dna_bigbird.text.made.questions import hotpot_item, wikihop_item
+from dna_bigbird.text.tasks.hotpotqa import HotpotQaTask
+from dna_bigbird.text.tasks.natural_questions import NaturalQuestionsTask
+from dna_bigbird.text.tasks.triviaqa import TriviaQaTask
+from dna_bigbird.text.tasks.wikihop import WikiHopTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 

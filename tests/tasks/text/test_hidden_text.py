@@ -7,20 +7,20 @@ import pytest
 import torch
 
 from dna_bigbird.corpus.hidden_sentences import ends_of_sentences
-from dna_bigbird.corpus.piece_characters import characters_of
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
-from dna_bigbird.corpus.whole_words import TextMaskingConfig
-from dna_bigbird.datasets.text.hidden_sentences import HiddenTextExamples, collate_hidden_text
-from dna_bigbird.datasets.text.masked import MaskedTextExamples
-from dna_bigbird.datasets.text.store import text_store
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.contrastive import contrast, hidden_of
-from dna_bigbird.tasks.objective_config import CpcConfig
-from dna_bigbird.tasks.text.hidden_sentences import HiddenTextTask
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.text.data.hidden_sentences import HiddenTextExamples, collate_hidden_text
+from dna_bigbird.text.data.masked import MaskedTextExamples
+from dna_bigbird.text.data.store import text_store
+from dna_bigbird.text.piece_characters import characters_of
+from dna_bigbird.text.tasks.hidden_sentences import HiddenTextTask
+from dna_bigbird.text.whole_words import TextMaskingConfig
+from dna_bigbird.training.contrastive import contrast, hidden_of
+from dna_bigbird.training.objective_config import CpcConfig
 
 WORDS = ["sun", "moon", "river", "stone", "castle", "bridge", "winter", "garden", "cloud", "horse"]
 SENTENCES, WORDS_EACH = 10, 4

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.hotpotqa import HotpotQaOptions
-from dna_bigbird.datasets.text.hotpotqa_questions import HotpotQaExample, Paragraph
-from dna_bigbird.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import FactsHead
-from dna_bigbird.tasks.text.hotpotqa import HotpotQaTask, word_numbers
+from dna_bigbird.text.data.hotpotqa import HotpotQaOptions
+from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, Paragraph
+from dna_bigbird.text.tasks.hotpotqa import HotpotQaTask, word_numbers
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 

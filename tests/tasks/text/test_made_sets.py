@@ -2,9 +2,9 @@
 
 import pytest
 
-from dna_bigbird.datasets.text import registry
-from dna_bigbird.demo.text.writing import write_made_text
-from dna_bigbird.tasks.text.lookup import task_for_set
+from dna_bigbird.bundles import text_tasks
+from dna_bigbird.text.made.writing import write_made_text
+from dna_bigbird.text.tasks.lookup import task_for_set
 from tests.text_vocabulary import tiny_text_tokenizer
 
 EXAMPLES = 48
@@ -53,7 +53,7 @@ def read(made, name, split):
 
 
 def test_every_known_set_is_made():
-    assert set(PATHS) == set(registry.sets()) - {"json-lines"}
+    assert set(PATHS) == set(text_tasks.sets()) - {"json-lines"}
 
 
 @pytest.mark.parametrize("name", PATHS)

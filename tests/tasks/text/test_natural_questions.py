@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.datasets.text.natural_questions import NaturalQuestionsOptions
-from dna_bigbird.datasets.text.natural_questions_pages import Annotation, PageSpan
-from dna_bigbird.datasets.text.rows import TextSet
-from dna_bigbird.demo.text.pages import nq_item
-from dna_bigbird.errors import InputError
-from dna_bigbird.models.question_models import SPANS
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.text_config import LongAnswerHead
-from dna_bigbird.pipeline.text.text_scores import evaluation
-from dna_bigbird.tasks.text.natural_questions import NaturalQuestionsTask
-from dna_bigbird.tasks.text.natural_questions_decoding import PagePrediction
+from dna_bigbird.text.data.natural_questions import NaturalQuestionsOptions
+from dna_bigbird.text.data.natural_questions_pages import Annotation, PageSpan
+from dna_bigbird.text.data.rows import TextSet
+from dna_bigbird.text.made.pages import nq_item
+from dna_bigbird.text.models.question_models import SPANS
+from dna_bigbird.text.tasks.natural_questions import NaturalQuestionsTask
+from dna_bigbird.text.tasks.natural_questions_decoding import PagePrediction
+from dna_bigbird.text.text_scores import evaluation
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from dna_bigbird.tasks.text.natural_questions_metric import (
+from dna_bigbird.text.tasks.natural_questions_metric import (
     NO_SPAN,
     at_best_threshold,
     long_row,

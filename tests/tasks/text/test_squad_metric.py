@@ -7,10 +7,10 @@ import string
 import numpy as np
 import pytest
 
-from dna_bigbird.datasets.text.squad import SquadOptions
-from dna_bigbird.datasets.text.squad_questions import SquadAnswer, SquadExample
 from dna_bigbird.models.text_config import SpanHead
-from dna_bigbird.tasks.text.squad import SquadPrediction, SquadTask
+from dna_bigbird.text.data.squad import SquadOptions
+from dna_bigbird.text.data.squad_questions import SquadAnswer, SquadExample
+from dna_bigbird.text.tasks.squad import SquadPrediction, SquadTask
 
 WORDS = [
     "the",

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.datasets.text.row_outputs import as_arrays, in_order, split_rows
-from dna_bigbird.errors import InputError
-from dna_bigbird.tasks.config import TrainConfig
-from dna_bigbird.tasks.fit import fit
-from dna_bigbird.tasks.text.module import TextModule
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.prediction.row_outputs import as_arrays, in_order, split_rows
+from dna_bigbird.text.tasks.module import TextModule
+from dna_bigbird.training.fit import fit
 from tests.text_vocabulary import tiny_text_tokenizer
 
 
@@ -34,11 +34,11 @@ def test_a_row_that_is_missing_or_twice_is_no_result(rows):
 
 def test_a_loss_that_is_no_number_names_the_rows(tmp_path):
     """The numbers are those of the training rows."""
-    from dna_bigbird.datasets.text.classification import ClassificationOptions
-    from dna_bigbird.datasets.text.data import text_data
     from dna_bigbird.models.classifier import SequenceClassifier
     from dna_bigbird.models.config import EncoderConfig, HeadConfig
-    from dna_bigbird.tasks.text.classification import ClassificationTask
+    from dna_bigbird.text.data.classification import ClassificationOptions
+    from dna_bigbird.text.data.data import text_data
+    from dna_bigbird.text.tasks.classification import ClassificationTask
 
     path = tmp_path / "train.jsonl"
     path.write_text('{"text": "good", "label": "a"}\n{"text": "bad", "label": "b"}\n')

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.datasets.text.rows import TextRow
-from dna_bigbird.datasets.text.triviaqa import TriviaQaOptions
 from dna_bigbird.models.text_config import SpanHead
-from dna_bigbird.tasks.text.triviaqa import NO_SPAN, TriviaQaTask, noisy_span_loss
+from dna_bigbird.text.data.rows import TextRow
+from dna_bigbird.text.data.triviaqa import TriviaQaOptions
+from dna_bigbird.text.tasks.triviaqa import NO_SPAN, TriviaQaTask, noisy_span_loss
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 

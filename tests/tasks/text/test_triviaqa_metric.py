@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dna_bigbird.evaluation.answers import normalise_answer
-from dna_bigbird.tasks.text.triviaqa import best_document_span, best_overlap, normalise_trivia
+from dna_bigbird.text.answers import normalise_answer
+from dna_bigbird.text.tasks.triviaqa import best_document_span, best_overlap, normalise_trivia
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.datasets.text.wikihop import WikiHopExample, WikiHopOptions
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import CandidateHead
-from dna_bigbird.tasks.text.wikihop import WikiHopTask
+from dna_bigbird.text.data.wikihop import WikiHopExample, WikiHopOptions
+from dna_bigbird.text.tasks.wikihop import WikiHopTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 

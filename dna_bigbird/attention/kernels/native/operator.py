@@ -1,0 +1,229 @@
+"""The native kernel as PyTorch operators: `torch.ops.dna_bigbird.block_attention` and its backward.
+
+With autograd and a fake implementation, so that torch.compile, checkpointing and autocast around
+them work. Two derivatives of it are not possible.
+"""
+
+# B batch, H heads, T tokens, N blocks, D head dimension
+
+import functools
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dna_bigbird.attention.kernels.native.library import Problem, TensorView, library
+from dna_bigbird.attention.patterns import BlockPattern
+from dna_bigbird.attention.sequences import Sequences
+
+DTYPES = (torch.float32, torch.bfloat16)
+MULTIPLE = 16
+"""Of this the block size and the head dimension must be multiples."""
+MOST_HEAD_DIM = 256
+
+_LISTS = "Tensor row_starts, Tensor key_blocks, Tensor order, Tensor? hidden, int block_size"
+torch.library.define(
+    "dna_bigbird::block_attention", f"(Tensor q, Tensor k, Tensor v, {_LISTS}) -> (Tensor, Tensor)"
+)
+torch.library.define(
+    "dna_bigbird::block_attention_backward",
+    "(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor log2_sum_exp, "
+    f"{_LISTS}) -> (Tensor, Tensor, Tensor)",
+)
+
+
+def shape_obstacle(head_dim: int, block_size: int) -> str | None:
+    """Return why the kernel cannot compute heads and blocks of these sizes, or None if it can."""
+    if head_dim % MULTIPLE or head_dim > MOST_HEAD_DIM:
+        return f"takes head dimensions that are multiples of {MULTIPLE} up to {MOST_HEAD_DIM}, got {head_dim}"
+    if block_size % MULTIPLE:
+        return f"takes block sizes that are multiples of {MULTIPLE}, got {block_size}"
+    return None
+
+
+@functools.lru_cache(maxsize=1024)
+@torch.inference_mode(False)  # kept for training too, also if inference asks first
+def block_lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
+    """Return a pattern as the kernel reads it, int32.
+
+    Returns:
+        row_starts (H, N + 1): where each query block's list begins in `key_blocks`, and ends;
+        key_blocks: all lists, one after the other; a block that counts twice is listed twice;
+        order (H, N): the query blocks, longest list first.
+    """
+    table, N = pattern.key_blocks, pattern.num_blocks
+    every = np.arange(N)
+    lists = [
+        every if pattern.is_global[row] else blocks[blocks >= 0]
+        for head in table
+        for row, blocks in enumerate(head)
+    ]
+    lengths = np.array([len(listed) for listed in lists]).reshape(len(table), N)
+    ends = lengths.cumsum().reshape(lengths.shape)
+    row_starts = np.concatenate([ends[:, :1] - lengths[:, :1], ends], axis=1)
+    order = np.argsort(-lengths, axis=1, kind="stable")
+    arrays = (row_starts, np.concatenate(lists), order)
+    return tuple(torch.from_numpy(part.astype(np.int32)) for part in arrays)
+
+
+@torch.library.impl("dna_bigbird::block_attention", "CPU")
+def _forward(q, k, v, row_starts, key_blocks, order, hidden, block_size):
+    _check(q, k, v, row_starts, key_blocks, order, hidden, block_size)
+    results = _empty_results(q)
+    lists = (row_starts, key_blocks, order)
+    forward_into(*results, Sequences(q, k, v, lists, hidden, block_size))
+    return results
+
+
+@torch.library.impl("dna_bigbird::block_attention_backward", "CPU")
+def _backward(grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size):
+    grads = _empty_gradients(q)
+    lists = (row_starts, key_blocks, order)
+    read = Sequences(q, k, v, lists, hidden, block_size)
+    backward_into(grads, grad, out, log2_sum_exp, read)
+    return grads
+
+
+def forward_into(out: Tensor, log2_sum_exp: Tensor, read: Sequences) -> None:
+    """Compute attention into `out` (B, H, T, D) and `log2_sum_exp` (B, H, T) float32, contiguous.
+
+    Args:
+        read: With `block_lists`.
+    """
+    if read.q.numel():
+        library().forward(_problem(read, out, log2_sum_exp))
+
+
+def backward_into(
+    grads: tuple[Tensor, Tensor, Tensor],
+    grad: Tensor,
+    out: Tensor,
+    log2_sum_exp: Tensor,
+    read: Sequences,
+) -> None:
+    """Compute the gradients of q, k and v into `grads`.
+
+    Args:
+        grad: Gradient of the output.
+        out, log2_sum_exp: What `forward_into` computed.
+    """
+    if read.q.numel():
+        problem, grad = _problem(read, out, log2_sum_exp), _readable(grad)
+        problem.grad = TensorView.of(grad)
+        problem.grad_q, problem.grad_k, problem.grad_v = map(TensorView.of, grads)
+        library().backward(problem)
+
+
+@torch.library.register_fake("dna_bigbird::block_attention")
+def _fake_forward(q, k, v, row_starts, key_blocks, order, hidden, block_size):
+    return _empty_results(q)
+
+
+@torch.library.register_fake("dna_bigbird::block_attention_backward")
+def _fake_backward(
+    grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size
+):
+    return _empty_gradients(q)
+
+
+def _keep(ctx, inputs, output) -> None:
+    q, k, v, row_starts, key_blocks, order, hidden, ctx.block_size = inputs
+    ctx.save_for_backward(q, k, v, *output, row_starts, key_blocks, order, hidden)
+    ctx.mark_non_differentiable(output[1])
+    ctx.set_materialize_grads(False)
+
+
+def _differentiate(ctx, grad, _):
+    if grad is None:
+        return (None,) * 8
+    grads = torch.ops.dna_bigbird.block_attention_backward(grad, *ctx.saved_tensors, ctx.block_size)
+    return *grads, None, None, None, None, None
+
+
+torch.library.register_autograd("dna_bigbird::block_attention", _differentiate, setup_context=_keep)
+
+
+def _check(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    row_starts: Tensor,
+    key_blocks: Tensor,
+    order: Tensor,
+    hidden: Tensor | None,
+    block_size: int,
+) -> None:
+    """Raise ValueError if the kernel would read outside of its tensors; `block_lists` are trusted.
+
+    Raises:
+        ValueError: If shapes or types do not fit each other.
+    """
+    B, H, T, D = q.shape
+    N = -(-T // block_size)
+    why = shape_obstacle(D, block_size)
+    if why:
+        raise ValueError(f"the native kernel {why}")
+    if not (q.shape == k.shape == v.shape and q.dtype == k.dtype == v.dtype):
+        raise ValueError(
+            f"q, k, v must have one shape and type, got {q.dtype} {tuple(q.shape)}, "
+            f"{k.dtype} {tuple(k.shape)}, {v.dtype} {tuple(v.shape)}"
+        )
+    if q.dtype not in DTYPES:
+        raise ValueError(f"q, k, v must be float32 or bfloat16, got {q.dtype}")
+    lists = (row_starts, key_blocks, order)
+    if row_starts.shape != (H, N + 1) or order.shape != (H, N):
+        raise ValueError(
+            f"the lists are of {tuple(order.shape)} heads and query blocks, expected {(H, N)}: "
+            f"{T} tokens in blocks of {block_size}"
+        )
+    if any(x.dtype != torch.int32 or not x.is_contiguous() for x in lists):
+        raise ValueError("the lists must be contiguous int32; see block_lists")
+    if hidden is not None and (
+        hidden.shape != (B, T) or hidden.dtype != torch.bool or not hidden.is_contiguous()
+    ):
+        raise ValueError(
+            f"hidden must be contiguous bool {(B, T)}, got {hidden.dtype} {tuple(hidden.shape)}"
+        )
+
+
+def _readable(x: Tensor) -> Tensor:
+    """Return x, or a copy that the kernel can read: rows in one piece, an even distance apart."""
+    return x if x.stride(3) == 1 and x.stride(2) % 2 == 0 else x.contiguous()
+
+
+def _empty_results(q: Tensor) -> tuple[Tensor, Tensor]:
+    """Return room for the output and the log-sum-exp of the scores to base 2 (B, H, T)."""
+    B, H, T, D = q.shape
+    # In memory as (B, T, H, D), which the projection after it wants.
+    return q.new_empty(B, T, H, D).transpose(1, 2), q.new_empty(B, H, T, dtype=torch.float32)
+
+
+def _empty_gradients(q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    q_grad, k_grad, v_grad = (q.new_empty(q.shape) for _ in range(3))
+    return q_grad, k_grad, v_grad
+
+
+def _problem(read: Sequences, out: Tensor, log2_sum_exp: Tensor) -> Problem:
+    B, H, T, D = read.q.shape
+    row_starts, key_blocks, order = read.lists
+    tensors = [*map(_readable, (read.q, read.k, read.v)), out]
+    problem = Problem(
+        B,
+        H,
+        T,
+        D,
+        read.block_size,
+        order.shape[1],
+        row_starts.data_ptr(),
+        key_blocks.data_ptr(),
+        order.data_ptr(),
+        None if read.hidden is None else read.hidden.data_ptr(),
+        1 / math.sqrt(D),
+        read.q.dtype == torch.bfloat16,
+        torch.get_num_threads(),
+        *map(TensorView.of, tensors),
+        log2_sum_exp.data_ptr(),
+    )
+    problem.tensors = tensors  # copies must outlive the call
+    return problem

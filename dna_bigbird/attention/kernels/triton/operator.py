@@ -1,0 +1,203 @@
+"""The Triton kernels as PyTorch operators: `dna_bigbird::triton_block_attention` and its backward.
+
+With autograd and a fake implementation, so that torch.compile, checkpointing and autocast around
+them work. Two derivatives of it are not possible. Triton is imported at the first call.
+"""
+
+# B batch, H heads, T tokens, N blocks, D head dimension
+
+import contextlib
+import importlib.util
+import math
+
+import torch
+from torch import Tensor
+
+from dna_bigbird.attention.sequences import Sequences
+
+DTYPES = (torch.float32, torch.bfloat16)
+MOST_HEAD_DIM = 128
+
+_LISTS = "Tensor starts, Tensor blocks, Tensor order, Tensor? hidden, int block_size"
+torch.library.define(
+    "dna_bigbird::triton_block_attention",
+    f"(Tensor q, Tensor k, Tensor v, {_LISTS}) -> (Tensor, Tensor)",
+)
+torch.library.define(
+    "dna_bigbird::triton_block_attention_backward",
+    "(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor log2_sum_exp, "
+    f"{_LISTS}) -> (Tensor, Tensor, Tensor)",
+)
+
+
+def package_obstacle() -> str | None:
+    """Return what is not installed, or None."""
+    if importlib.util.find_spec("triton") is None:
+        return "needs the package triton, which PyTorch for CUDA installs; use 'gather'"
+    return None
+
+
+def head_dim_obstacle(head_dim: int) -> str | None:
+    """Return why the kernels cannot compute heads of this size, or None if they can."""
+    if head_dim > MOST_HEAD_DIM:
+        return f"takes head dimensions up to {MOST_HEAD_DIM}, got {head_dim}"
+    return None
+
+
+def is_interpreted() -> bool:
+    """Return True if Triton interprets the kernels on the CPU (TRITON_INTERPRET=1), for tests."""
+    from dna_bigbird.attention.kernels.triton import kernels
+
+    return type(kernels.forward).__name__ == "InterpretedFunction"
+
+
+def tuning(dtype: torch.dtype, head_dim: int, block_size: int) -> tuple[int, int, int]:
+    """Return the tokens of a tile, num_warps and num_stages.
+
+    They fit into shared memory and registers of an H100. Not tuned: no GPU was available.
+    """
+    most = 64 if dtype == torch.bfloat16 else 32
+    tile = min(most, power_of_2(block_size))
+    return tile, 8 if head_dim > 64 else 4, 2
+
+
+def power_of_2(number: int) -> int:
+    """Return the smallest side of a tile that holds a number: a power of 2, at least 16."""
+    return max(16, 1 << (number - 1).bit_length())
+
+
+@torch.library.impl("dna_bigbird::triton_block_attention", ("CPU", "CUDA"))
+def _forward(q, k, v, starts, blocks, order, hidden, block_size):
+    _check(q, k, v, order, hidden, block_size)
+    results = _empty_results(q)
+    forward_into(*results, Sequences(q, k, v, (starts, blocks, order), hidden, block_size))
+    return results
+
+
+@torch.library.impl("dna_bigbird::triton_block_attention_backward", ("CPU", "CUDA"))
+def _backward(grad, q, k, v, out, log2_sum_exp, starts, blocks, order, hidden, block_size):
+    grads = _empty_gradients(q)
+    read = Sequences(q, k, v, (starts, blocks, order), hidden, block_size)
+    backward_into(grads, grad, out, log2_sum_exp, read)
+    return grads
+
+
+def forward_into(out: Tensor, log2_sum_exp: Tensor, read: Sequences) -> None:
+    """As `native.operator.forward_into`; `read` has `two_way_lists`."""
+    rows = tuple(part[0] for part in read.lists)
+    tensors = (*map(_readable, (read.q, read.k, read.v)), out)
+    _launch("forward", tensors, (log2_sum_exp,), rows, read)
+
+
+def backward_into(
+    grads: tuple[Tensor, ...], grad: Tensor, out: Tensor, log2_sum_exp: Tensor, read: Sequences
+) -> None:
+    """As `native.operator.backward_into`."""
+    inputs = tuple(map(_readable, (grad, read.q, read.k, read.v)))
+    vectors = (log2_sum_exp, torch.empty_like(log2_sum_exp))
+    rows, readers = zip(*read.lists, strict=True)
+    _launch("backward_of_queries", (*inputs, out, grads[0]), vectors, rows, read)
+    _launch("backward_of_keys", (*inputs, *grads[1:]), vectors, readers, read)
+
+
+@torch.library.register_fake("dna_bigbird::triton_block_attention")
+def _fake_forward(q, k, v, starts, blocks, order, hidden, block_size):
+    return _empty_results(q)
+
+
+@torch.library.register_fake("dna_bigbird::triton_block_attention_backward")
+def _fake_backward(grad, q, k, v, out, log2_sum_exp, starts, blocks, order, hidden, block_size):
+    return _empty_gradients(q)
+
+
+def _keep(ctx, inputs, output) -> None:
+    q, k, v, starts, blocks, order, hidden, ctx.block_size = inputs
+    ctx.save_for_backward(q, k, v, *output, starts, blocks, order, hidden)
+    ctx.mark_non_differentiable(output[1])
+    ctx.set_materialize_grads(False)
+
+
+def _differentiate(ctx, grad, _):
+    if grad is None:
+        return (None,) * 8
+    backward = torch.ops.dna_bigbird.triton_block_attention_backward
+    return *backward(grad, *ctx.saved_tensors, ctx.block_size), None, None, None, None, None
+
+
+torch.library.register_autograd(
+    "dna_bigbird::triton_block_attention", _differentiate, setup_context=_keep
+)
+
+
+def _check(
+    q: Tensor, k: Tensor, v: Tensor, order: Tensor, hidden: Tensor | None, block_size: int
+) -> None:
+    """Raise ValueError if the kernels would read outside of their tensors; the lists are trusted.
+
+    Raises:
+        ValueError: If shapes, types or devices do not fit each other.
+    """
+    B, H, T, D = q.shape
+    if why := head_dim_obstacle(D):
+        raise ValueError(f"the Triton kernel {why}")
+    if not (q.shape == k.shape == v.shape and q.dtype == k.dtype == v.dtype and q.dtype in DTYPES):
+        raise ValueError(
+            "q, k, v must have one shape, all float32 or all bfloat16, got "
+            + ", ".join(f"{x.dtype} {tuple(x.shape)}" for x in (q, k, v))
+        )
+    if order.shape != (2, H, -(-T // block_size)):
+        raise ValueError(
+            f"the lists are of {tuple(order.shape)} directions, heads and blocks, expected "
+            f"{(2, H, -(-T // block_size))}: {T} tokens in blocks of {block_size}"
+        )
+    if hidden is not None and (hidden.shape != (B, T) or not hidden.is_contiguous()):
+        raise ValueError(f"hidden must be contiguous {(B, T)}, got {tuple(hidden.shape)}")
+    tensors = [x for x in (q, k, v, order, hidden) if x is not None]
+    if {x.device for x in tensors} != {q.device}:
+        raise ValueError(
+            f"all tensors must be on {q.device}, got {[str(x.device) for x in tensors]}"
+        )
+
+
+def _readable(x: Tensor) -> Tensor:
+    """Return x, or a copy that the kernels can read: each row in one piece."""
+    return x if x.stride(3) == 1 else x.contiguous()
+
+
+def _empty_results(q: Tensor) -> tuple[Tensor, Tensor]:
+    """Return room for the output and the log-sum-exp of the scores to base 2 (B, H, T)."""
+    B, H, T, D = q.shape
+    # In memory as (B, T, H, D), which the projection after it wants.
+    return q.new_empty(B, T, H, D).transpose(1, 2), q.new_empty(B, H, T, dtype=torch.float32)
+
+
+def _empty_gradients(q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    q_grad, k_grad, v_grad = (q.new_empty(q.shape) for _ in range(3))
+    return q_grad, k_grad, v_grad
+
+
+def _launch(
+    kernel: str,
+    tensors: tuple[Tensor, ...],
+    vectors: tuple[Tensor, ...],
+    lists: tuple[Tensor, ...],
+    read: Sequences,
+) -> None:
+    """Run a kernel over all tiles; arguments in the order of the kernel's."""
+    from dna_bigbird.attention.kernels.triton import kernels
+
+    B, H, T, D = tensors[0].shape
+    N, block_size, hidden = lists[2].shape[1], read.block_size, read.hidden
+    tile, warps, stages = tuning(tensors[0].dtype, D, block_size)
+    programs = B * H * N * -(-block_size // tile)
+    if hidden is not None:
+        hidden = hidden.view(torch.uint8)  # the same bytes as 0 and 1
+    on_device = torch.cuda.device(tensors[0].device) if tensors[0].is_cuda else None
+    if not programs:
+        return
+    with on_device or contextlib.nullcontext():
+        getattr(kernels, kernel)[(programs,)](
+            *tensors, *vectors, hidden, *lists, *(x.stride()[:3] for x in tensors),
+            H, N, T, 1 / math.sqrt(D), block_size, D, tile, power_of_2(D),
+            num_warps=warps, num_stages=stages,
+        )  # fmt: skip

@@ -1,0 +1,176 @@
+"""The baselines without a network: regression on word counts or on GC content."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from dna_bigbird.baselines.baseline_scores import BaselineScores, save_scores
+from dna_bigbird.baselines.kmer import KmerBaseline
+from dna_bigbird.baselines.kmer_config import KmerConfig
+from dna_bigbird.baselines.recipe_search import search
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.same_genome import open_labelled_set
+from dna_bigbird.metrics.label_objectives import OneClass, Targets, macro_auroc
+from dna_bigbird.models.label_types import MONITORS, MULTI_CLASS, REGRESSION
+
+TRIED_LENGTHS = (5, 4, 6, 3, 7, 2, 1)
+ROWS_AT_ONCE = 16_384
+"""Rows whose word counts (up to 11 KB each) are in memory at once while they are scored."""
+
+
+def fit_word_baseline(
+    genome: Path | None,
+    data: Path,
+    output: Path,
+    config: KmerConfig,
+    *,
+    only_gc: bool,
+    seed: int,
+    num_recipes: int = 0,
+    folder: Path | None = None,
+) -> BaselineScores:
+    """Fit on the training rows and write the scores of the held-out rows.
+
+    Args:
+        num_recipes: Word lengths and strands to try on the validation rows; 0 keeps what is given.
+        folder: For search.tsv and finished trials.
+    """
+    labelled = open_labelled_set(data, genome)
+    held_out = held_out_rows(labelled)
+    with threadpool_limits(1):  # sums depend on the number of threads in their last digits
+        config, tried = chosen_words(labelled, config, num_recipes, folder, seed=seed)
+        model, shape = fitted_words(labelled, config, only_gc=only_gc, seed=seed)
+        parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE) or 1)
+        values = np.concatenate(
+            [model.predict(word_counts(model, labelled, part, "held out")) for part in parts]
+        )
+    return save_scores(
+        output,
+        labelled,
+        "gc" if only_gc else "kmer",
+        model.describe().removesuffix(".") + f"{tried}.",
+        held_out,
+        values,
+        fit=f"{shape[0]} training rows, {shape[1]} features, ridge penalty {model.penalty:g}",
+    )
+
+
+def held_out_rows(labelled: LabelledSet) -> np.ndarray:
+    """Return the validation and test rows of a set.
+
+    Raises:
+        InputError: If there are none.
+    """
+    held_out = np.flatnonzero(labelled.split != 0)
+    if not len(held_out):
+        raise InputError(
+            f"{labelled.path}: no row for validation or test, so nothing to score; build the set with "
+            "--split.validation and --split.test"
+        )
+    return held_out
+
+
+def training_rows(labelled: LabelledSet, max_rows: int, seed: int) -> np.ndarray:
+    """Return the training rows of a set, drawn by the seed if there are more than `max_rows`.
+
+    Raises:
+        InputError: If there are none.
+    """
+    train = labelled.rows("train")
+    if not len(train):
+        raise InputError(f"{labelled.path}: no training row")
+    if len(train) <= max_rows:
+        return train
+    return np.sort(np.random.default_rng([seed]).choice(train, max_rows, replace=False))
+
+
+def word_recipes(config: KmerConfig, count: int) -> list[KmerConfig]:
+    """Return the settings of a search: the given ones, then other lengths and strands in a fixed order.
+
+    Example:
+        >>> [(x.max_k, x.strands) for x in word_recipes(KmerConfig(), 4)]
+        [(5, 'auto'), (5, 'apart'), (5, 'together'), (4, 'apart')]
+    """
+    others = [
+        replace(config, max_k=max_k, strands=strands)
+        for max_k in TRIED_LENGTHS
+        for strands in ("apart", "together")
+    ]
+    return [config, *(x for x in others if x != config)][:count]
+
+
+def _validation_score(labelled: LabelledSet, rows: np.ndarray, values: np.ndarray) -> float:
+    """Return the score that chooses the step of a training on the set, of probabilities or targets."""
+    labels, unit = labelled.labels_of(rows), np.ones(values.shape[1])
+    if labelled.label_type == MULTI_CLASS:
+        return OneClass().scores(labels, np.log(values))[OneClass.monitor]
+    if labelled.label_type == REGRESSION:
+        return Targets(0 * unit, unit).scores(labels, values)[Targets.monitor]
+    return macro_auroc(labels, values)
+
+
+def chosen_words(
+    labelled: LabelledSet, config: KmerConfig, count: int, folder: Path | None, *, seed: int
+) -> tuple[KmerConfig, str]:
+    """Return the settings with the highest AUROC on validation rows, and the search in words."""
+    if not count or folder is None:
+        return config, ""
+    recipes = word_recipes(config, count)
+    rows, checksum = labelled.rows("validation"), sha256_of(labelled.path)
+    if not len(rows):
+        raise InputError(f"{labelled.path}: no validation row; --search needs some")
+
+    def run(number: int) -> tuple[float, int]:
+        model, _ = fitted_words(labelled, recipes[number], seed=seed)
+        scores = model.predict(word_counts(model, labelled, rows, "validation"))
+        return _validation_score(labelled, rows, scores), 0
+
+    def identify(number: int) -> dict:
+        return {"settings": asdict(recipes[number]), "data": checksum, "seed": seed}
+
+    values = [{"max_k": x.max_k, "strands": x.strands} for x in recipes]
+    monitor = MONITORS[labelled.label_type]
+    best = search(values, run, identify, folder, monitor=monitor).best.number
+    return recipes[best], f", best of {len(recipes)} recipes on validation rows"
+
+
+def fitted_words(
+    labelled: LabelledSet, config: KmerConfig, *, only_gc: bool = False, seed: int = 0
+) -> tuple[KmerBaseline, tuple[int, int]]:
+    """Fit a regression on the training rows of a set: logistic for labels and classes, else linear.
+
+    Returns:
+        The model, and the numbers of its training rows and features.
+
+    Raises:
+        InputError: If the set has no training row.
+    """
+    config = config.for_set(
+        window_bp=labelled.window_bp,
+        bin_bp=labelled.bin_bp,
+        oriented=labelled.task in ("promoter", "sequence"),
+    )
+    train, validation = training_rows(labelled, config.max_rows, seed), labelled.rows("validation")
+    model = KmerBaseline(config, only_gc=only_gc, label_type=labelled.label_type)
+    features = word_counts(model, labelled, train, "train")
+    model.fit(
+        features,
+        labelled.labels_of(train),
+        word_counts(model, labelled, validation, "validation"),
+        labelled.labels_of(validation),
+    )
+    return model, features.shape
+
+
+def word_counts(
+    model: KmerBaseline, labelled: LabelledSet, rows: Sequence[int], name: str
+) -> np.ndarray:
+    """Return the features of some rows of a set, with a progress bar on a terminal."""
+    progress = progress_bar(rows, desc=f"count {name}", unit="row")
+    return model.features(labelled.sequence(int(row)) for row in progress)

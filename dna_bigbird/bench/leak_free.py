@@ -1,0 +1,85 @@
+"""Which rows of a benchmark task count for the leak-free score; one rule for labels, variants and pairs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.bench.suites.suite import PairRows
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.genome import Interval
+from dna_bigbird.genome.windows import Windows
+from dna_bigbird.labelled.held_out_leaks import find_test_leaks
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.sequence_hashes import sequence_hash
+from dna_bigbird.metrics.task_results import READ_WITH_LABELS, READ_WITHOUT_LABELS
+from dna_bigbird.training.seen_rows import RowsRead, read_by, rows_read
+
+
+@dataclass(frozen=True)
+class LeakFree:
+    """The test rows of a task, and which of them nothing was trained on with labels."""
+
+    test: NDArray[np.int64]
+    """(n,), rows of the set, of the variants, or of the pairs."""
+    keeps: NDArray[np.bool_]
+    """(n,)."""
+    counts: dict[str, int]
+    """Rows left out by reason, each once, and rows that only pretraining has read, which stay. A count of what
+    was read is absent if none is among what can be compared, and not all can be."""
+    notes: tuple[str, ...] = ()
+
+    def rows(self, subset: str) -> NDArray[np.int64]:
+        """Return the rows of a subset of `metrics.task_results.SUBSETS`."""
+        return self.test if subset == "published" else self.test[self.keeps]
+
+
+def leak_free(labelled: LabelledSet, bundle: Bundle) -> LeakFree:
+    """Find the test rows that share something with other rows, or that the model has read."""
+    leaks = find_test_leaks(labelled)
+    read = rows_read(bundle, labelled, leaks.rows)
+    return _without_read(leaks.rows, ~leaks.any, leaks.counts(), read)
+
+
+def leak_free_windows(bundle: Bundle, windows: Sequence[Interval], assembly: str) -> LeakFree:
+    """Find the windows, such as those around variants, that share a base with what the model has read."""
+    number = len(windows)
+    read = read_by(bundle, number, Windows.of(windows), assembly, hashes=None)
+    return _without_read(np.arange(number), np.ones(number, dtype=bool), {}, read)
+
+
+def leak_free_pairs(bundle: Bundle, rows: PairRows) -> LeakFree:
+    """Find the pairs whose real sequence the model has read; coordinates count if all pairs have them."""
+    number, intervals = len(rows.rows), [row.interval for row in rows.rows if row.interval]
+    windows = Windows.of(intervals) if len(intervals) == number else None
+
+    def hashes() -> NDArray[np.uint64]:
+        return np.array([sequence_hash(row.sequence) for row in rows.rows], dtype=np.uint64)
+
+    read = read_by(bundle, number, windows, rows.assembly, hashes)
+    return _without_read(np.arange(number), np.ones(number, dtype=bool), {}, read)
+
+
+def _without_read(
+    test: NDArray[np.int64], is_free: NDArray[np.bool_], counts: dict[str, int], read: RowsRead
+) -> LeakFree:
+    """Return the free rows without those that were read with labels."""
+    keeps = is_free & ~read.with_labels
+    for name, mask, is_known in (
+        (READ_WITH_LABELS, is_free & read.with_labels, read.is_known_of(pretraining=False)),
+        (READ_WITHOUT_LABELS, keeps & read.without_labels, read.is_known_of(pretraining=True)),
+    ):
+        if is_known or mask.any():
+            counts[name] = int(mask.sum())
+    return LeakFree(test, keeps, counts, tuple(_notes(read)))
+
+
+def _notes(read: RowsRead) -> Iterator[str]:
+    if not read.is_recorded:
+        yield "The bundle does not record what it has read: no row is left out as read."
+    for record in read.unknown:
+        yield (
+            f"What was read {record.sentence()} cannot all be compared with the test rows: it is not recorded, on "
+            "another assembly, or one of both has no coordinates. Rows that are not recognised stay."
+        )

@@ -1,0 +1,110 @@
+"""Tables of the suites with a header: text between tabs or commas, or Parquet; cells by column name."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import LONGEST_LINE, check_readable, numbered_lines
+
+PARQUET = ".parquet"
+TABLE_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", PARQUET)
+Cells = dict[str, str]
+
+
+def read_table(
+    path: Path, columns: Sequence[str], optional: Sequence[str] = ()
+) -> Iterator[tuple[int, Cells]]:
+    """Yield the line (of Parquet: the row, from 1) and the cells of each row, without blanks around them.
+
+    Args:
+        columns: Needed columns; their order and further columns are free.
+        optional: Columns that are read where the header has them.
+
+    Raises:
+        InputError: With file and line, if the file is empty, a needed column is missing or repeated, a
+            row has another number of cells than the header, or there is no row.
+    """
+    rows = _parquet_rows if path.name.endswith(PARQUET) else _text_rows
+    number = 0
+    for number, cells in rows(path, columns, optional):
+        yield number, cells
+    if not number:
+        raise InputError(f"{path}: no row after the header; is the copy complete?")
+
+
+def _text_rows(
+    path: Path, columns: Sequence[str], optional: Sequence[str]
+) -> Iterator[tuple[int, Cells]]:
+    lines = (line for _, line in numbered_lines(path, LONGEST_LINE))
+    first = next(lines, "")
+    if not first.strip():
+        raise InputError(f"{path}:1: the file is empty; expected a header with {','.join(columns)}")
+    mark = "\t" if "\t" in first else ","
+    header = [name.strip() for name in first.split(mark)]
+    _check_header(header, columns, f"{path}:1")
+    positions = {name: header.index(name) for name in (*columns, *optional) if name in header}
+    reader = csv.reader(lines, delimiter=mark)
+    try:
+        for cells in reader:
+            line = reader.line_num + 1
+            if not any(cells):
+                continue
+            if len(cells) != len(header):
+                raise InputError(
+                    f"{path}:{line}: {len(cells)} cell{'s' * (len(cells) != 1)}; the header has "
+                    f"{len(header)} columns"
+                )
+            yield line, {name: cells[i].strip() for name, i in positions.items()}
+    except csv.Error as error:
+        raise InputError(
+            f"{path}:{reader.line_num + 1}: this row is not a row of a table: {error}"
+        ) from error
+
+
+def _check_header(header: Sequence[str], columns: Sequence[str], where: str) -> None:
+    for name in columns:
+        if header.count(name) != 1:
+            problem = "two columns are called" if name in header else "no column is called"
+            raise InputError(
+                f"{where}: {problem} {name}; the header is {shortened(','.join(header))}, expected "
+                f"{','.join(columns)}"
+            )
+
+
+def _parquet_rows(
+    path: Path, columns: Sequence[str], optional: Sequence[str]
+) -> Iterator[tuple[int, Cells]]:
+    """Yield row numbers from 1, and cells as text; a missing value is an empty cell."""
+    check_readable(path)
+    from pyarrow import ArrowException, parquet
+
+    try:
+        file = parquet.ParquetFile(path)
+        header = file.schema_arrow.names
+        _check_header(header, columns, str(path))
+        names = [name for name in (*columns, *optional) if name in header]
+        number = 0
+        for batch in file.iter_batches(columns=names):
+            values = [batch.column(name).to_pylist() for name in names]
+            for cells in zip(*values, strict=True):
+                number += 1
+                yield number, {name: _text(cell) for name, cell in zip(names, cells, strict=True)}
+    except (ArrowException, OSError, ValueError) as error:
+        raise InputError(
+            f"{path}: this is not a whole Parquet file: {shortened(error)}. Copy it again"
+        ) from error
+
+
+def _text(cell: object) -> str:
+    return "" if cell is None else str(cell).strip()
+
+
+def check_length(start: int, end: int, expected_bp: int, where: str) -> None:
+    """Raise InputError if an interval has another length than all of its task, such as one whose start is from 1."""
+    length = end - start
+    if length != expected_bp:
+        raise InputError(
+            f"{where}: start {start} and end {end} span {length} bp; expected {expected_bp}, starts counted from 0 and "
+            "ends left out. If this file counts from 1, subtract 1 from every start"
+        )

@@ -1,0 +1,225 @@
+"""Trainings and baselines of a benchmark task; each writes its scores of the test rows once."""
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dna_bigbird.baselines.kmer_baseline import fit_word_baseline
+from dna_bigbird.baselines.kmer_config import KmerConfig
+from dna_bigbird.baselines.network_config import CnnPromConfig
+from dna_bigbird.bench.parts import finish, finished, unfinish
+from dna_bigbird.bench.task_run import TaskRun
+from dna_bigbird.bundles.bundle import Bundle, load_bundle
+from dna_bigbird.bundles.bundled import bundled_encoder
+from dna_bigbird.core.errors import notes_hidden
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
+from dna_bigbird.metrics.task_results import MODEL, RANDOM_WEIGHTS
+from dna_bigbird.models.kmer_config import WordsConfig
+from dna_bigbird.models.lora_config import LoraConfig
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.predictor import Predictor
+from dna_bigbird.training.finetune import finetune
+from dna_bigbird.training.label_config import LabelTrainConfig
+from dna_bigbird.training.network_baseline import fit_network_baseline
+
+CNN, KMER, GC = "cnn", "kmer", "gc"
+FORWARD, REVERSE = "forward.h5", "reverse.h5"
+WORK = ("bundle", "checkpoints")
+"""Folders that are needed until the scores are complete."""
+LORA = LoraConfig(rank=8)
+PROBE = {
+    "max_steps": 1, "validate_every": 1, "learning_rate": 1e-9, "head_learning_rate": 0.0,
+    "weight_decay": 0.0, "optimizer": "adamw", "start_at_probe": True, "start_at_base_rates": False,
+}  # fmt: skip
+"""The regression alone: one step at a rate that changes nothing."""
+CNN_BATCH, CNN_PASSES, CNN_FEWEST, CNN_MOST, CNN_VALIDATIONS = 32, 15, 120, 3000, 6
+"""Windows per step, passes over the training rows, and bounds of the steps, a multiple of the validations."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores of the test rows by one training, or by a baseline without seeds."""
+
+    forward: np.ndarray
+    """(N, L), of the rows as the set has them; of word counts, which have no strand, too."""
+    reverse: np.ndarray | None
+    """Of their reverse complements; None for a baseline."""
+    is_directional: bool
+    description: str
+
+    @property
+    def values(self) -> np.ndarray:
+        """What is scored: the mean of both strands, or the given one."""
+        if self.reverse is None or self.is_directional:
+            return self.forward
+        return (self.forward + self.reverse) / 2
+
+
+@dataclass(frozen=True)
+class TaskTraining:
+    """Everything that is trained on the set of one task."""
+
+    run: TaskRun
+    labelled: LabelledSet
+
+    @cached_property
+    def _set_sha256(self) -> str:
+        return sha256_of(self.labelled.path)
+
+    def scored(self, source: str, seed: int) -> tuple[Scored, bool]:
+        """Return the scores of a source for one seed, and whether they were there already."""
+        folder = self.run.folder / source / f"seed{seed}"
+        settings = self._settings(source, seed)
+        facts = finished(folder, settings)
+        is_stored = facts is not None
+        if facts is None:
+            unfinish(folder)  # its scores are replaced one by one
+            with notes_hidden():
+                facts = finish(folder, settings, self._compute(source, seed, folder))
+        scored = self._read(folder, facts)
+        for name in WORK:  # also of a run that was killed after the part was finished
+            shutil.rmtree(folder / name, ignore_errors=True)
+        return scored, is_stored
+
+    def _read(self, folder: Path, facts: Mapping[str, Any]) -> Scored:
+        test = self.labelled.rows("test")
+        reverse = read_scores(folder / REVERSE).of(test) if facts["has_strands"] else None
+        forward = read_scores(folder / FORWARD).of(test)
+        return Scored(forward, reverse, facts["is_directional"], facts["description"])
+
+    def _settings(self, source: str, seed: int) -> dict[str, Any]:
+        settings: dict[str, Any] = {
+            "source": source, "set_sha256": self._set_sha256, "seed": seed,
+        }  # fmt: skip
+        if source in (MODEL, RANDOM_WEIGHTS):
+            settings |= {
+                "checksums": self.run.checksums,
+                "method": self.run.choice.method,
+                "training": asdict(self._training()),
+                "head": asdict(self.run.choice.head),
+            }
+        elif source == CNN:
+            settings["training"] = asdict(cnn_training(len(self.labelled.rows("train"))))
+        return settings
+
+    def _compute(self, source: str, seed: int, folder: Path) -> dict[str, Any]:
+        compute: Callable[[int, Path], dict[str, Any]] = {
+            MODEL: lambda *rest: self._fine_tune(*rest, fresh=False),
+            RANDOM_WEIGHTS: lambda *rest: self._fine_tune(*rest, fresh=True),
+            CNN: self._cnn,
+            KMER: self._words,
+            GC: lambda *rest: self._words(*rest, only_gc=True),
+        }[source]
+        return compute(seed, folder)
+
+    def _training(self) -> LabelTrainConfig:
+        return used_training(self.run)
+
+    def _fine_tune(self, seed: int, folder: Path, *, fresh: bool) -> dict[str, Any]:
+        bundle = folder / WORK[0]
+        is_bundled = self.run.model.resolve() == bundled_encoder().resolve()
+        trained = finetune(
+            data=self.labelled.path,
+            pretrained=None if is_bundled else self.run.model,
+            output=bundle,
+            checkpoints=folder / WORK[1],
+            seed=seed,
+            from_scratch=fresh,
+            freeze="encoder" if self.run.choice.method == "probe" else None,
+            lora=LORA if self.run.choice.method == "lora" else LoraConfig(),
+            head=self.run.choice.head,
+            words=WordsConfig(max_k=0),
+            training=self._training(),
+            threads=self.run.choice.threads,
+        )
+        loaded = load_bundle(bundle)
+        self._write_strands(loaded, folder)
+        how = {"full": "all weights trained", "lora": "LoRA", "probe": "a regression on its states"}
+        start = "random weights" if fresh else "pretrained weights"
+        steps = "" if self.run.choice.method == "probe" else f", {trained.max_steps:,} steps"
+        return {
+            "has_strands": True,
+            "is_directional": loaded.config.directional,
+            "description": f"BigBird from {start}, {how[self.run.choice.method]}{steps}",
+        }
+
+    def _write_strands(self, bundle: Bundle, folder: Path) -> None:
+        rows = self.labelled.rows("test")
+        sequences = [self.labelled.sequence(int(row)) for row in rows]
+        compute = Compute(batch_size=64, precision="32-true", threads=self.run.choice.threads)
+        predictor = Predictor(bundle, compute=compute, strand="forward")
+        for name, texts in (
+            (FORWARD, sequences),
+            (REVERSE, [reverse_complement(text) for text in sequences]),
+        ):
+            values = predictor.probabilities(texts).astype(np.float32)
+            scores = LabelScores(
+                MODEL,
+                "one strand",
+                self.labelled.label_names,
+                rows,
+                values,
+                self._set_sha256,
+                "forward",
+            )
+            write_scores(folder / name, scores)
+
+    def _words(self, seed: int, folder: Path, *, only_gc: bool = False) -> dict[str, Any]:
+        scores = fit_word_baseline(
+            None, self.labelled.path, folder / FORWARD, KmerConfig(), only_gc=only_gc, seed=seed
+        )
+        return _of_baseline(scores.description)
+
+    def _cnn(self, seed: int, folder: Path) -> dict[str, Any]:
+        scores = fit_network_baseline(
+            None,
+            self.labelled.path,
+            folder / FORWARD,
+            CnnPromConfig(),
+            cnn_training(len(self.labelled.rows("train"))),
+            checkpoints=folder / WORK[1],
+            seed=seed,
+            strand=None,
+        )
+        return _of_baseline(scores.description)
+
+
+def used_training(run: TaskRun) -> LabelTrainConfig:
+    """Return how the model is trained; a probe is not trained further."""
+    return (
+        replace(run.choice.training, **PROBE)
+        if run.choice.method == "probe"
+        else run.choice.training
+    )
+
+
+def _of_baseline(description: str) -> dict[str, Any]:
+    return {"has_strands": False, "is_directional": False, "description": description}
+
+
+def cnn_training(num_rows: int) -> TrainConfig:
+    """Return how the small CNN is trained on so many rows.
+
+    Example:
+        >>> cnn_training(100).max_steps, cnn_training(1_000).max_steps, cnn_training(10**6).max_steps
+        (120, 468, 3000)
+    """
+    steps = min(max(num_rows * CNN_PASSES // CNN_BATCH, CNN_FEWEST), CNN_MOST)
+    steps = steps // CNN_VALIDATIONS * CNN_VALIDATIONS
+    return TrainConfig(
+        max_steps=steps,
+        batch_size=CNN_BATCH,
+        learning_rate=1e-3,
+        warmup_steps=steps // 10,
+        validate_every=steps // CNN_VALIDATIONS,
+        precision="32-true",
+    )

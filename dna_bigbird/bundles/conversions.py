@@ -1,0 +1,133 @@
+"""The three ways of `convert`: from the Hugging Face library, to it, and to a longer context."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from dna_bigbird.bundles import text_tasks
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.bundles.card import model_card
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.huggingface import read_huggingface, write_huggingface
+from dna_bigbird.bundles.huggingface.converted_card import converted_card
+from dna_bigbird.bundles.huggingface.hub_metadata import UNKNOWN, checked_license
+from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.core.errors import InputError, checked_settings
+from dna_bigbird.core.results import ConvertedModel
+from dna_bigbird.models.config import stored_encoder
+from dna_bigbird.models.positions import LABELS, ROTARY, extend_positions
+
+LENGTHS = ("max_tokens", "max_source_tokens", "max_target_tokens")
+"""Options of text tasks that a model's longest sequence limits."""
+
+
+def from_huggingface(folder: Path, output: Path, plan: str | None) -> ConvertedModel:
+    """Read a folder of the library and write it as a bundle."""
+    model = read_huggingface(folder, plan)
+    config = model.config.with_values(**task_settings(model.config, model.search))
+    save_bundle(
+        output,
+        model=model.model,
+        config=config,
+        tokenizer=model.tokenizer,
+        metrics={},
+        card=model.card,
+    )
+    heads = ", ".join(config.heads if config.is_pretrained_only else [config.task]) or "no head"
+    return ConvertedModel(output, f"encoder, {heads}; vocabulary of {model.tokenizer.reads}")
+
+
+def task_settings(config: BundleConfig, search: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the options of a fine-tuned model's task, which a folder of the library lacks.
+
+    Args:
+        search: Settings of the beam search, if the folder has them.
+    """
+    if config.is_pretrained_only:
+        return {}
+    options = text_tasks.describe(config.task).options()
+    longest = config.encoder.max_tokens
+    with checked_settings():
+        options = replace(options, **(search or {}))
+    limits = dict.fromkeys(LENGTHS, longest)
+    limits["max_target_tokens"] = getattr(config.head, "decoder_positions", 0) or longest
+    shorter = {n: min(getattr(options, n), k) for n, k in limits.items() if hasattr(options, n)}
+    options = asdict(replace(options, **shorter))
+    return {"options": options, "set": options.get("set", config.task)}
+
+
+def to_huggingface(
+    source: Path, output: Path, allow_different_attention: bool, license: str | None = None
+) -> ConvertedModel:
+    """Write a bundle as a folder of the library.
+
+    Args:
+        license: Identifier of the hub for the card; None is unknown.
+    """
+    license = checked_license(license or UNKNOWN)
+    bundle = load_bundle(source)
+    bundle.check_single("convert")
+    differences = write_huggingface(
+        output,
+        model=bundle.model,
+        config=bundle.config,
+        tokenizer=bundle.tokenizer,
+        card=(source / "README.md").read_text(encoding="utf-8", errors="replace"),
+        source=str(source),
+        allow_different_attention=allow_different_attention,
+        metrics=bundle.metrics,
+        license=license,
+    )
+    result = "something else" if differences else "the same"
+    return ConvertedModel(output, f"written; the library computes {result}", tuple(differences))
+
+
+def lengthen(source: Path, output: Path, max_tokens: int, rule: str | None) -> ConvertedModel:
+    """Write a bundle again with more positions.
+
+    Args:
+        rule: 'tile' or 'interpolate', see models.positions; None without a table.
+
+    Raises:
+        InputError: If the new length does not fit the model.
+    """
+    bundle = load_bundle(source)
+    bundle.check_single("convert")
+    before = bundle.config.encoder.max_tokens
+    encoder = bundle.config.encoder
+    if encoder.reads_any_length and rule is not None:
+        raise InputError(
+            f"{source}: --positions {rule} is for a table of positions; the model has none: leave the "
+            "option out"
+        )
+    if encoder.has_position_table and rule is None:
+        raise InputError(
+            f"{source}: its positions are a learned table; say how it grows: --positions tile or "
+            "interpolate"
+        )
+    try:
+        model = extend_positions(bundle.model, max_tokens, rule)
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
+    rule = rule or (LABELS if encoder.attention == "etc" else ROTARY)
+    step = {"from_max_tokens": before, "positions": rule}
+    config = bundle.config.with_values(
+        encoder=stored_encoder(model.encoder.config), lengthened=[*bundle.config.lengthened, step]
+    )
+    is_converted = config.huggingface is not None
+    card = converted_card(config) if is_converted else model_card(config, bundle.metrics)
+    title, rest = card.split("\n", 1)
+    notice = (
+        f"> Lengthened from {before} to {max_tokens} tokens (positions: {rule}) and not trained since; "
+        "scores are of the shorter model."
+    )
+    save_bundle(
+        output,
+        model=model,
+        config=config,
+        tokenizer=bundle.tokenizer,
+        metrics=bundle.metrics,
+        card=f"{title}\n\n{notice}\n{rest}",
+        sequences_read=bundle.sequences_read,
+    )
+    return ConvertedModel(output, f"{before} -> {max_tokens} tokens, positions: {rule}")

@@ -1,0 +1,186 @@
+"""One of our models as a folder that the Hugging Face library loads."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from torch import nn
+
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.huggingface.converted_card import library_card
+from dna_bigbird.bundles.huggingface.hub_metadata import UNKNOWN, front_matter
+from dna_bigbird.bundles.huggingface.longformer_writing import longformer_folder
+from dna_bigbird.bundles.huggingface.search_options import generation_config
+from dna_bigbird.bundles.huggingface.settings import (
+    TOKEN_IDS,
+    check_held,
+    differences,
+    library_config,
+)
+from dna_bigbird.bundles.huggingface.summarizers import summarizer_folder
+from dna_bigbird.bundles.huggingface.tensor_names import (
+    CLASSIFIER,
+    FINE_TUNED,
+    SPANS,
+    architecture,
+    to_library,
+)
+from dna_bigbird.bundles.metrics import Metrics
+from dna_bigbird.bundles.text_tasks import tasks
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.result_folders import HUGGING_FACE, atomic_directory
+from dna_bigbird.corpus.dna_json import tokenizer_json
+from dna_bigbird.corpus.special_tokens import names_file
+from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.summarizer import Summarizer
+
+
+def write_huggingface(
+    folder: Path,
+    *,
+    model: nn.Module,
+    config: BundleConfig | Mapping[str, Any],
+    tokenizer: Tokenizer,
+    card: str,
+    source: str,
+    allow_different_attention: bool = False,
+    metrics: Metrics | Mapping[str, Any] | None = None,
+    license: str = UNKNOWN,
+) -> list[str]:
+    """Write a folder that the library loads, whole or not at all.
+
+    Args:
+        config: Settings of the bundle, or their values by the keys of config.json.
+        card: README.md of the bundle, appended to the folder's own.
+        source: What to call the bundle in messages.
+        allow_different_attention: Write it even if the library computes something else with it.
+        metrics: Scores of the bundle, for the metadata of README.md.
+        license: Identifier of the hub, for the same.
+
+    Returns:
+        What the library computes differently; the folder's README.md lists it.
+
+    Raises:
+        InputError: If the bundle has a head that the library lacks, or there are such differences
+            and they were not allowed.
+    """
+    config = BundleConfig.from_json(config)
+    encoder = config.encoder
+    kept = config.huggingface or {}
+    if isinstance(model, Summarizer):
+        written, tensors, different = summarizer_folder(model, kept, source)
+    elif encoder.attention == "longformer":
+        name = _class_of(config, model, encoder, source)
+        ids = _token_ids(tokenizer)
+        written, tensors, different = longformer_folder(model, config, name, ids, source)
+        if name == CLASSIFIER:
+            written |= _labels(config)
+    else:
+        check_held(encoder, source)
+        name = _class_of(config, model, encoder, source)
+        written = library_config(encoder, name, _token_ids(tokenizer), kept)
+        if name == CLASSIFIER:
+            written |= _labels(config)
+        tensors, different = to_library(model.state_dict(), name), differences(encoder)
+    if different and not allow_different_attention:
+        raise InputError(
+            f"{source}: the library cannot compute this model: {'; '.join(different)}. Give "
+            "--allow-different-attention true to write the weights all the same"
+        )
+    weights = safetensors.torch.save(tensors, metadata={"format": "pt"})
+    with atomic_directory(folder, HUGGING_FACE) as partial:
+        (partial / "model.safetensors").write_bytes(weights)
+        (partial / "config.json").write_text(_json(written))
+        if search := generation_config(config, written):
+            (partial / "generation_config.json").write_text(_json(search))
+        for name, content in _tokenizer_files(tokenizer).items():
+            (partial / name).write_bytes(content)
+        (partial / "special_tokens_map.json").write_bytes(names_file(tokenizer.names))
+        settings = _tokenizer_settings(tokenizer, encoder.max_tokens, model)
+        (partial / "tokenizer_config.json").write_text(_json(settings))
+        scores = Metrics.from_json(metrics or {})
+        top = front_matter(config, scores, written, license, is_same=not different)
+        (partial / "README.md").write_text(top + library_card(card, different, config))
+    return different
+
+
+def _class_of(config: BundleConfig, model: nn.Module, encoder: EncoderConfig, source: str) -> str:
+    """Return the library's class that has the model's head: BigBird's name of it.
+
+    Raises:
+        InputError: If there is none.
+    """
+    task, head = config.task, config.head
+    if task == "pretraining":
+        return architecture(model.heads)
+    tasks_written = {description.library_class: name for name, description in tasks().items()}
+    class_name = next((name for name in FINE_TUNED if tasks_written.get(name) == task), None)
+    if class_name is None:
+        tasks_written.pop("", None)
+        raise InputError(
+            f"{source}: a {task} model; the library has no head like ours, so only pretrained and "
+            f"converted bundles and those of {', '.join(tasks_written.values())} are written"
+        )
+    is_longformer = encoder.attention == "longformer"
+    expected = {"pooling": "cls", "activation": "tanh" if is_longformer else encoder.activation}
+    if class_name == SPANS:
+        expected = {"extra_block": not is_longformer, "block_question": not is_longformer}
+    for name, value in expected.items():
+        if getattr(head, name, None) != value:
+            raise InputError(
+                f"{source}: the head's {name} is {getattr(head, name, None)}, that of the library's {class_name} "
+                f"{value}; it would compute something else"
+            )
+    return class_name
+
+
+def _labels(config: BundleConfig) -> dict:
+    names = config.label_names
+    return {
+        "id2label": {str(i): name for i, name in enumerate(names)},
+        "label2id": {name: i for i, name in enumerate(names)},
+        "classifier_dropout": config.head.dropout,
+        "problem_type": "single_label_classification",
+    }
+
+
+def _json(value: dict) -> str:
+    return json.dumps(value, indent=2, sort_keys=True) + "\n"
+
+
+def _token_ids(tokenizer: Tokenizer) -> dict[str, int]:
+    """Return the ids of config.json; a vocabulary without sentence marks has [CLS] and [SEP]."""
+    ids = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.sep_id)
+    return dict(zip(TOKEN_IDS, ids, strict=True))
+
+
+def _tokenizer_files(tokenizer: Tokenizer) -> dict[str, bytes]:
+    if isinstance(tokenizer, DnaTokenizer):
+        # Our own form too: `convert` takes it back from there.
+        return {JSON: tokenizer_json(tokenizer), **tokenizer.files}
+    return {
+        name: tokenizer.files[name] for name in (JSON, SENTENCEPIECE) if name in tokenizer.files
+    }
+
+
+def _tokenizer_settings(tokenizer: Tokenizer, max_tokens: int, model: nn.Module) -> dict:
+    is_json = SENTENCEPIECE not in tokenizer.files
+    # Our next-sentence head was trained with segments; BigBird tokenizers of the library leave them out.
+    inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    if isinstance(model, Summarizer):
+        of_file = "PegasusTokenizer"
+        own = {"offset": 0, "mask_token_sent": None, "additional_special_tokens": []}
+    else:
+        of_file, own = "BigBirdTokenizer", {}
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast" if is_json else of_file,
+        **({} if is_json else own),
+        **({"model_input_names": inputs} if isinstance(tokenizer, DnaTokenizer) else {}),
+        "model_max_length": max_tokens,
+        "clean_up_tokenization_spaces": False,
+        **{f"{role}_token": name for role, name in tokenizer.names.items()},
+    }

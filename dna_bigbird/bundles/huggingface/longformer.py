@@ -1,0 +1,158 @@
+"""Longformer folders of the Hugging Face library: settings and weights under BigBird's names.
+
+Below the heads Longformer has those names, and global projections; its heads are RoBERTa's.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from dna_bigbird.bundles.huggingface.settings import ACTIVATIONS, KEPT
+from dna_bigbird.bundles.huggingface.short_encoders import ROBERTA_HEAD
+from dna_bigbird.bundles.huggingface.tensor_names import (
+    CLASSIFIER,
+    SPANS,
+    plain_names,
+)
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.stored_settings import is_finite, settings_from
+
+MODEL_TYPE = "longformer"
+AS_BIGBIRD = {
+    "LongformerModel": "BigBirdModel",
+    "LongformerForMaskedLM": "BigBirdForMaskedLM",
+    "LongformerForSequenceClassification": CLASSIFIER,
+    "LongformerForQuestionAnswering": SPANS,
+}
+"""BigBird's class with the same heads, by the class of Longformer."""
+FIELDS = {
+    "vocab_size": ("vocab_size", 30522),
+    "hidden_size": ("hidden_size", 768),
+    "num_layers": ("num_hidden_layers", 12),
+    "num_heads": ("num_attention_heads", 12),
+    "ffn_size": ("intermediate_size", 3072),
+    "num_segments": ("type_vocab_size", 2),
+    "dropout": ("hidden_dropout_prob", 0.1),
+    "attention_dropout": ("attention_probs_dropout_prob", 0.1),
+    "norm_eps": ("layer_norm_eps", 1e-12),
+    "init_std": ("initializer_range", 0.02),
+}
+"""Our field: the library's name, and what it means there if it is absent."""
+WINDOW, POSITIONS, PAD = "attention_window", "max_position_embeddings", "pad_token_id"
+HEAD_ACTIVATION = "gelu"
+"""Of the head for masked tokens, also if the encoder has another one."""
+TABLE = "embeddings.position_embeddings.weight"
+RENAMED = ROBERTA_HEAD | {
+    "qa_outputs.": "qa_classifier.qa_outputs.",
+    "pooler.dense.": "pooler.",
+}
+"""Beginnings of names of Longformer, and of BigBird."""
+
+
+def longformer_config(config: Mapping[str, Any], plan: str | None, source: str) -> EncoderConfig:
+    """Return our settings of the model that a config.json describes.
+
+    Args:
+        plan: Plan of random blocks, which Longformer does not have.
+
+    Raises:
+        InputError: If it describes a model that we do not have.
+    """
+    _check_class(config, source)
+    if plan is not None:
+        raise InputError(f"--plan {plan}: a Longformer has no random blocks")
+    act = config.get("hidden_act", "gelu")
+    if not isinstance(act, str) or act not in ACTIVATIONS:
+        raise InputError(f"{source}: hidden_act {act!r} is not one of {', '.join(ACTIVATIONS)}")
+    values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
+    rows, unused = config.get(POSITIONS, 512), unused_positions(config)
+    if not isinstance(rows, int) or rows <= unused:
+        raise InputError(
+            f"{source}: {POSITIONS} is {shortened(repr(rows))}; expected more than {unused}, the rows up to "
+            f"{PAD}, which no token has"
+        )
+    values |= {
+        "attention": "longformer",
+        "activation": ACTIVATIONS[act],
+        "max_tokens": rows - unused,
+        "longformer": longformer_settings(config, values["num_layers"], source),
+    }
+    try:
+        return settings_from(EncoderConfig, values)
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
+
+
+def _check_class(config: Mapping[str, Any], source: str) -> None:
+    for name in ("is_decoder", "add_cross_attention", "is_encoder_decoder"):
+        if config.get(name):
+            raise InputError(f"{source}: {name} is set; only encoders are read")
+    for name in set(KEPT) - {"hidden_act"}:
+        value = config.get(name)
+        if value is not None and not is_finite(value):
+            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
+    classes = config.get("architectures") or []
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise InputError(f"{source}: architectures is {classes!r}, expected a list of names")
+    for name in classes:
+        if name not in AS_BIGBIRD:
+            raise InputError(
+                f"{source}: a {name}; only {', '.join(AS_BIGBIRD)} are read: its head has no counterpart here"
+            )
+
+
+def unused_positions(config: Mapping[str, Any]) -> int:
+    """Return the rows at the start of the position table that no token has: up to the padding's."""
+    pad_id = config.get(PAD)
+    return 1 + (int(pad_id) if pad_id is not None else 1)
+
+
+def longformer_settings(config: Mapping[str, Any], num_layers: Any, source: str) -> dict:
+    """Return our windows: half of the library's, which count both sides.
+
+    Args:
+        num_layers: Of the encoder, as its config.json has it.
+
+    Raises:
+        InputError: If they are not even numbers, one for all layers or one per layer.
+    """
+    both = config.get(WINDOW, 512)
+    windows = both if isinstance(both, list) else [both]
+    are_even = all(type(each) is int and each > 0 and each % 2 == 0 for each in windows)
+    if not are_even or len(windows) not in ((num_layers,) if isinstance(both, list) else (1,)):
+        raise InputError(
+            f"{source}: {WINDOW} is {shortened(ascii(both))}; expected an even number, or one per layer "
+            f"({num_layers})"
+        )
+    sides = [each // 2 for each in windows]
+    if len(set(sides)) <= 1:
+        return {"window_tokens": sides[0]} if sides else {}
+    return {"windows": sides}
+
+
+def as_bigbird(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with the names of BigBird's classes."""
+    return {**config, "architectures": [AS_BIGBIRD[n] for n in config.get("architectures") or []]}
+
+
+def plain_longformer(tensors: Mapping[str, Tensor], unused: int, source: str) -> dict[str, Tensor]:
+    """Return the tensors under BigBird's plain names, without the positions that no token has.
+
+    Args:
+        unused: Number of such rows.
+
+    Raises:
+        InputError: If there is no table of positions.
+    """
+    short = {name.removeprefix(f"{MODEL_TYPE}."): x for name, x in tensors.items()}
+    plain = {}
+    for name, tensor in plain_names(short).items():
+        start = next((start for start in RENAMED if name.startswith(start)), "")
+        plain[RENAMED.get(start, "") + name.removeprefix(start)] = tensor
+    if TABLE not in plain:
+        raise InputError(f"{source}: no tensor {TABLE}; expected those of Longformer")
+    if plain[TABLE].dim():
+        plain[TABLE] = plain[TABLE][unused:]
+    return plain

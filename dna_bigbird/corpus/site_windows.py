@@ -1,0 +1,126 @@
+"""Examples around given sites: where in the documents of a token store a site can be read."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dna_bigbird.corpus.pretraining_parts import two_parts
+from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.genome import Interval
+from dna_bigbird.genome.chromosome_names import usual_name
+
+_OUTSIDE = 4
+"""Cost of an example that misses the site, in examples; more than any distance within one."""
+
+
+class SiteWindows:
+    """Draws a document, and the sentence to start with, such that an example contains a site.
+
+    The middle of each site counts. All sites that some document of at least two sentences contains are
+    equally likely, and of one site all of these documents.
+
+    Attributes:
+        used: Number of sites that can be drawn.
+        outside: Number of sites that no document of the store contains.
+
+    Args:
+        share: Share of the examples that are drawn around sites.
+        piece_bp: Base pairs of every token id, as the tokenizer's.
+    """
+
+    def __init__(
+        self, store: TokenStore, sites: Sequence[Interval], share: float, piece_bp: np.ndarray
+    ) -> None:
+        self.store = store
+        self.share = share
+        self.piece_bp = piece_bp
+        self._documents = _DocumentsByPlace(store)
+        numbers = {usual_name(name): number for number, name in enumerate(store.chromosomes)}
+        chroms = np.array(
+            [numbers.get(usual_name(site.chrom), -1) for site in sites], dtype=np.int64
+        )
+        middles = np.array([(site.start + site.end) // 2 for site in sites], dtype=np.int64)
+        is_read = self._documents.are_read(chroms, middles)
+        self._chroms, self._middles = chroms[is_read], middles[is_read]
+        self.used = int(is_read.sum())
+        self.outside = len(sites) - self.used
+
+    def draw(
+        self, rng: np.random.Generator, budget: int, *, in_first: bool
+    ) -> tuple[int, int] | None:
+        """Return a document and the first sentence of an example; None: not around a site.
+
+        The site comes to lie between the first and the last quarter of the example, as nearly as whole
+        sentences allow.
+
+        Args:
+            budget: Most tokens of an example, without special ones.
+            in_first: The second part will be another one: the site must be in the first.
+        """
+        if rng.random() >= self.share:
+            return None
+        site = int(rng.integers(self.used))
+        middle = int(self._middles[site])
+        documents = self._documents.at(int(self._chroms[site]), middle)
+        document = int(documents[rng.integers(len(documents))])
+        bounds = self.store.token_bounds(document, self.piece_bp)
+        offsets = self.store.token_offsets(document)
+        is_there = (bounds[:, 0] <= middle) & (middle < bounds[:, 1])
+        token = int(offsets[0] + np.flatnonzero(is_there)[0])
+        target = 0.25 + 0.5 * rng.random()
+        return document, _first_sentence(document, offsets, token, budget, target, in_first)
+
+
+def _first_sentence(
+    document: int, offsets: np.ndarray, token: int, budget: int, target: float, in_first: bool
+) -> int:
+    """Return where to start so that a token lies at the share `target` of the example."""
+
+    def cost(first: int) -> float:
+        a, b = two_parts(document, offsets, first, budget)
+        parts = [a] if in_first else [a, b]
+        unfilled = budget - a.length - b.length
+        before = 0
+        for part in parts:
+            if part.start <= token < part.end:
+                length = sum(x.length for x in parts)
+                return abs(before + token - part.start - target * length) + unfilled
+            before += part.length
+        return _OUTSIDE * budget
+
+    own = int(np.searchsorted(offsets, token, side="right")) - 1
+    lowest = max(0, int(np.searchsorted(offsets, token - budget, side="right")) - 1)
+    last = min(own, len(offsets) - 3)  # a sentence must follow
+    return min(range(min(lowest, last), last + 1), key=cost)
+
+
+class _DocumentsByPlace:
+    """Looks up which documents of at least two sentences contain a base."""
+
+    def __init__(self, store: TokenStore) -> None:
+        intervals = [store.document_interval(d) for d in range(store.num_documents)]
+        chroms = np.array([store.chromosome_number(d) for d in range(store.num_documents)])
+        has_pair = np.diff(store.document_sentence_offsets) > 1
+        self._by_chrom = {}
+        for number in np.unique(chroms[has_pair]).tolist():
+            documents = np.flatnonzero(has_pair & (chroms == number))
+            starts = np.array([intervals[d].start for d in documents])
+            order = np.argsort(starts, kind="stable")
+            ends = np.array([intervals[d].end for d in documents])[order]
+            self._by_chrom[number] = (documents[order], starts[order], ends)
+
+    def at(self, chrom: int, position: int) -> np.ndarray:
+        """Return the documents that contain a base, ascending by their start."""
+        documents, starts, ends = self._by_chrom[chrom]
+        longest = int((ends - starts).max())
+        first, last = np.searchsorted(starts, [position - longest, position], side="right")
+        return documents[first:last][ends[first:last] > position]
+
+    def are_read(self, chroms: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """Return for bases whether any document contains them, bool."""
+        is_read = np.zeros(len(chroms), dtype=bool)
+        for chrom, (_, starts, ends) in self._by_chrom.items():
+            here = chroms == chrom
+            begun = np.searchsorted(starts, positions[here], side="right")
+            is_read[here] = begun > np.searchsorted(np.sort(ends), positions[here], side="right")
+        return is_read

@@ -1,0 +1,230 @@
+"""Token store: documents as token ids with the coordinates of every sentence, in one HDF5 file.
+
+Layout (S sentences, D documents, T tokens; docs/corpus.md has the table):
+    token_ids                (T,) uint16, sentences in reading order, no special tokens
+    sentence_token_offsets   (S+1,) int64 into token_ids
+    sentence_bounds          (S, 2) int64, 0-based half-open on the chromosome, also on '-'
+    document_sentence_offsets (D+1,) int64 into the sentences
+    document_bounds          (D, 2) int64; document_chrom (D,) uint32; document_strand (D,) int8
+Equal inputs give equal bytes for any number of workers. Checksums: datasets.checked_hdf5;
+the attribute `checksum` is the sha256 of `datasets_sha256`, and older stores have only that.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from dna_bigbird.core.checked_hdf5 import (
+    check_datasets,
+    dataset_digests,
+    open_hdf5,
+    read_attributes,
+    reading,
+    stored_checksums,
+)
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.hdf5 import read_hdf5
+from dna_bigbird.core.short_repr import brief, representation
+from dna_bigbird.genome import Interval
+from dna_bigbird.genome.coverage import Spans, merge_spans
+
+FORMAT_VERSION = 1
+_AGAIN = "make it again: dna-bigbird tokenize"
+DATASETS = {  # name: (dtype, columns or 0, rows in a chunk)
+    "token_ids": (np.uint16, 0, 65536),
+    "sentence_token_offsets": (np.int64, 0, 8192),
+    "sentence_bounds": (np.int64, 2, 8192),
+    "document_sentence_offsets": (np.int64, 0, 1024),
+    "document_bounds": (np.int64, 2, 1024),
+    "document_chrom": (np.uint32, 0, 1024),
+    "document_strand": (np.int8, 0, 1024),
+}
+_TABLES = ("document_sentence_offsets", "document_bounds", "document_chrom", "document_strand")
+"""Small: read, and compared with their checksums, whenever a store is opened."""
+
+
+def checksum_of(digests: str) -> str:
+    return hashlib.sha256(digests.encode()).hexdigest()
+
+
+class TokenStore:
+    """Reads a token store. Can be pickled and used after a fork: each process opens the file.
+
+    Opening it checks attributes and tables of documents; `verify` checks the tokens too.
+
+    Attributes:
+        document_sentence_offsets: Shape (D+1,), int64; the sentences of document d are numbers
+            `offsets[d]` up to but not including `offsets[d + 1]`.
+        vocab_size, assembly, chromosomes, tokenizer_sha256: What the file says of itself.
+
+    Raises:
+        InputError: If the file is missing, damaged or no token store of this version.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._open_datasets: dict[str, h5py.Dataset] = {}
+        self._pid = -1
+        if not self.path.is_file():
+            raise InputError(f"{path}: no such token store; make it with: dna-bigbird tokenize")
+        with open_hdf5(self.path, _AGAIN) as file:
+            self.attributes = read_attributes(file)
+            if self.attributes.get("kind") != "dna-bigbird token store":
+                raise InputError(f"{path}: this HDF5 file is not a token store or a labelled set")
+            if (version := self.attributes["format_version"]) != FORMAT_VERSION:
+                raise InputError(
+                    f"{path}: format version {version}, this dna-bigbird reads "
+                    f"{FORMAT_VERSION}; {_AGAIN}"
+                )
+            self._checksums = stored_checksums(
+                file, self.path, _AGAIN, lacking="its attributes have no checksum"
+            )
+            if self._checksums is not None:
+                check_datasets(file, self.path, self._checksums, _AGAIN, names=_TABLES)
+            self.document_sentence_offsets = file["document_sentence_offsets"][:]
+            self._bounds = file["document_bounds"][:]
+            self._chrom = file["document_chrom"][:]
+            self._strand = file["document_strand"][:]
+            self.num_tokens = len(file["token_ids"])
+            self.chromosomes: list[str] = json.loads(self.attributes["chromosomes"])
+            self.vocab_size = int(self.attributes["vocab_size"])
+            self.assembly = str(self.attributes["assembly"])
+            self.tokenizer_sha256 = str(self.attributes["tokenizer_sha256"])
+
+    def __repr__(self) -> str:
+        return representation(
+            self,
+            brief(self.path),
+            f"{self.num_documents:,} documents",
+            f"{self.num_tokens:,} tokens",
+            assembly=self.assembly,
+            vocab_size=self.vocab_size,
+        )
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_open_datasets": {}, "_pid": -1}
+
+    def _read(self, name: str, start: int, end: int) -> np.ndarray:
+        with reading(self.path, _AGAIN):
+            if self._pid != os.getpid():
+                file = read_hdf5(self.path)
+                self._open_datasets = {key: file[key] for key in DATASETS}
+                self._pid = os.getpid()
+            return self._open_datasets[name][start:end]
+
+    @property
+    def num_documents(self) -> int:
+        """Number of documents."""
+        return len(self._bounds)
+
+    @property
+    def num_bp(self) -> int:
+        """Base pairs of all documents, those of every pass counted."""
+        return int((self._bounds[:, 1] - self._bounds[:, 0]).sum())
+
+    def regions(self) -> dict[str, Spans]:
+        """Return the bases of all documents as merged intervals by chromosome."""
+        return {
+            self.chromosomes[number]: merge_spans(*self._bounds[self._chrom == number].T)
+            for number in np.unique(self._chrom).tolist()
+        }
+
+    def num_sentences(self, document: int) -> int:
+        """Number of sentences of a document."""
+        offsets = self.document_sentence_offsets
+        return int(offsets[document + 1] - offsets[document])
+
+    def chromosome_number(self, document: int) -> int:
+        """Return which of `chromosomes` a document lies on."""
+        return int(self._chrom[document])
+
+    def document_interval(self, document: int) -> Interval:
+        """Where a document lies, with the strand it is read from."""
+        start, end = self._bounds[document].tolist()
+        strand = "-" if self._strand[document] < 0 else "+"
+        return Interval(self.chromosomes[self._chrom[document]], start, end, strand)
+
+    def token_offsets(self, document: int) -> np.ndarray:
+        """Offsets into the tokens of all documents, shape (sentences + 1,), int64."""
+        first, last = self.document_sentence_offsets[document : document + 2].tolist()
+        return self._read("sentence_token_offsets", first, last + 1)
+
+    def tokens(self, start: int, end: int) -> np.ndarray:
+        """Token ids between two offsets (see `token_offsets`), int64."""
+        return self._read("token_ids", start, end).astype(np.int64)
+
+    def document(self, document: int) -> np.ndarray:
+        """Token ids of a whole document in reading order, int64."""
+        offsets = self.token_offsets(document)
+        return self.tokens(int(offsets[0]), int(offsets[-1]))
+
+    def sentence(self, document: int, sentence: int) -> np.ndarray:
+        """Token ids of one sentence, int64; sentences count from 0 in reading order."""
+        offsets = self.token_offsets(document)
+        self._check(document, sentence)
+        return self.tokens(int(offsets[sentence]), int(offsets[sentence + 1]))
+
+    def token_bounds(
+        self, document: int, piece_bp: np.ndarray, first: int = 0, last: int | None = None
+    ) -> np.ndarray:
+        """Return where tokens lie on the chromosome, those of sentences `first` to before `last`.
+
+        Args:
+            piece_bp: Base pairs of every token id, as the tokenizer's.
+
+        Returns:
+            Start and end of each token in reading order, shape (T, 2), int64, 0-based half-open
+            and counted forward on either strand.
+        """
+        last = self.num_sentences(document) if last is None else last
+        interval = self.sentence_interval(document, first, last)
+        offsets = self.token_offsets(document)
+        lengths = piece_bp[self.tokens(int(offsets[first]), int(offsets[last]))]
+        ends = np.cumsum(lengths)
+        read = np.stack([ends - lengths, ends], axis=1)
+        return interval.end - read[:, ::-1] if interval.strand == "-" else interval.start + read
+
+    def sentence_interval(self, document: int, first: int, last: int | None = None) -> Interval:
+        """Where a sentence lies, or sentences `first` up to but not including `last`."""
+        last = first + 1 if last is None else last
+        self._check(document, first)
+        self._check(document, last - 1)
+        base = int(self.document_sentence_offsets[document])
+        bounds = self._read("sentence_bounds", base + first, base + last)
+        interval = self.document_interval(document)
+        return Interval(interval.chrom, int(bounds.min()), int(bounds.max()), interval.strand)
+
+    def _check(self, document: int, sentence: int) -> None:
+        if not 0 <= sentence < self.num_sentences(document):
+            raise IndexError(
+                f"document {document} has {self.num_sentences(document)} sentences, not {sentence}"
+            )
+
+    def verify(self, progress: Callable[[list], Iterable] = iter) -> None:
+        """Read everything and compare it with the checksums in the file, with little memory.
+
+        Args:
+            progress: Called with the list of blocks to read; for a progress bar.
+
+        Raises:
+            InputError: If the data are not what was written.
+        """
+        with open_hdf5(self.path, _AGAIN) as file:
+            if self._checksums is not None:
+                names = [name for name in DATASETS if name not in _TABLES]
+                check_datasets(
+                    file, self.path, self._checksums, _AGAIN, names=names, progress=progress
+                )
+                return
+            digests = dataset_digests(file, DATASETS, progress)  # an older store
+        checksum = checksum_of(json.dumps(digests, sort_keys=True))
+        if checksum != (expected := str(self.attributes["checksum"])):
+            raise InputError(
+                f"{self.path}: damaged: its checksum is {checksum[:12]}…, the file says "
+                f"{expected[:12]}…; {_AGAIN}"
+            )

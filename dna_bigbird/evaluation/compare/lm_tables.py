@@ -1,0 +1,203 @@
+"""The paper's Table 5, Figure 8 and Table 1 for our runs: rows, notes, and files to keep."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dna_bigbird.evaluation.compare.lm_pairs import pair_notes, pair_rows
+from dna_bigbird.evaluation.compare.lm_runs import Run, cells, differences, ranking_notes
+from dna_bigbird.evaluation.compare.lm_seeds import no_seed_cells, seed_cells
+from dna_bigbird.evaluation.pages.rendering import sentence
+from dna_bigbird.metrics.baseline_names import ngram_name, ngram_title
+from dna_bigbird.metrics.scores import PredictorScores
+from dna_bigbird.metrics.verdicts import best_masked
+
+PAPER = {"layers": 12, "hidden": 768, "vocabulary": 32000, "steps": 1_000_000}
+"""Table 21 of the paper; it does not say how long the models of these tables were trained."""
+PAPER_BITS = {("full", 512): 1.23, ("bigbird", 4096): 1.12}
+"""Bits per base of Table 5, by attention and length."""
+PAPER_BLOCKS = {"random": 60.1, "window": 58.3, "random + window": 62.7, "full attention": 64.2}
+"""MLM accuracy in per cent of Table 1, by the building blocks of the pattern."""
+PAPER_LENGTHS = {512: 22, 1024: 24, 4096: 27}
+"""MLM accuracy in per cent at the end of Figure 8, read off the picture by eye."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A table with a score and its interval in every row."""
+
+    title: str
+    rows: tuple[dict, ...]
+    notes: tuple[str, ...]
+    parts: tuple[dict, ...] = ()
+    """Rows of bits per base by chromosome and repeat class."""
+    parts_shown: tuple[tuple[str, str], ...] = ()
+    """Of them (positions_of, predictor) for the readable table."""
+    pairs: tuple[dict, ...] = ()
+    """Differences of all pairs of models, if every training has the scores of each example."""
+
+
+def table5(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison:
+    """Bits per base of n-grams, full attention and BigBird (paper, Table 5)."""
+    first = runs[0]
+    baselines = first.metrics.baselines
+    rows = [_baseline_row(key, x, first) | no_seed_cells(runs) for key, x in baselines.items()]
+    rows += [_table5_row(run) | seed_cells(run, runs) for run in runs]
+    pairs = pair_rows(runs)
+    bits = [(x.name, x.bits) for x in runs]
+    notes = [
+        *(pair_notes(pairs) or ranking_notes(bits, "bits per base", higher_is_better=False)),
+        *(_against_baseline(run) for run in runs),
+        sentence("notes.masked_positions", first.name),
+        sentence("notes.counted_bp"),
+        *differences(runs),
+    ]
+    return Comparison(
+        "Table 5: bits per base on held-out regions",
+        tuple(rows),
+        tuple(notes),
+        tuple(part_rows(runs)),
+        (
+            *((run.name, "model") for run in runs),
+            *((run.name, best_masked(run.metrics)[0]) for run in runs),
+        ),
+        tuple(pairs),
+    )
+
+
+def _table5_row(run: Run) -> dict:
+    size = (run.encoder.attention, run.encoder.max_tokens)
+    return (
+        {"predictor": run.name, "seen": "masked", **cells("bits_per_base", run.bits)}
+        | {"n_bp": run.metrics.number("n_masked_bp"), "counted_bp": None}
+        | {"paper": PAPER_BITS.get(size), "differs": differs(run)}
+    )
+
+
+def figure8(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison:
+    """MLM accuracy by length of the context (paper, Figure 8)."""
+    rows = [
+        {"variant": run.name, "max_tokens": run.encoder.max_tokens}
+        | _training(run)
+        | {"validation_mlm_accuracy": _last(run, "mlm_accuracy")}
+        | {"validation_bits_per_base": _last(run, "bits_per_base_masked")}
+        | _test_scores(run)
+        | seed_cells(run, runs)
+        | {"paper_mlm_percent": PAPER_LENGTHS.get(run.encoder.max_tokens)}
+        for run in runs
+    ]
+    pairs = pair_rows(runs)
+    return Comparison(
+        "Figure 8: masked tokens named exactly, by length of the context",
+        tuple(rows),
+        _rankings(runs, pairs),
+        pairs=tuple(pairs),
+    )
+
+
+def table1(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison:
+    """MLM accuracy by building block of the pattern (paper, Table 1)."""
+    rows = []
+    for run in runs:
+        blocks = run.encoder.building_blocks
+        rows.append(
+            {"variant": run.name, "building_blocks": blocks}
+            | {"key_blocks_read": round(key_share(run), 4)}
+            | _training(run)
+            | _test_scores(run)
+            | seed_cells(run, runs)
+            | {"paper_mlm_percent": PAPER_BLOCKS.get(blocks)}
+        )
+    pairs = pair_rows(runs)
+    return Comparison(
+        "Table 1: building blocks of the attention pattern",
+        tuple(rows),
+        (*_rankings(runs, pairs), sentence("notes.english_text")),
+        pairs=tuple(pairs),
+    )
+
+
+TABLES = {"table5": table5, "figure8": figure8, "table1": table1}
+
+
+def part_rows(runs: Sequence[Run]) -> list[dict]:
+    """Return bits per base by chromosome and repeat class, of models and masked baselines."""
+    return [
+        {"positions_of": run.name, "predictor": name, "way": division, "part": part}
+        | cells("bits_per_base", scores.bits_per_base)
+        | {"n_bp": scores.number("n_bp")}
+        for run in runs
+        for name, predictor in _masked_predictors(run).items()
+        for division in ("by_chromosome", "by_repeat_class")
+        for part, scores in predictor.parts(division).items()
+    ]
+
+
+def _masked_predictors(run: Run) -> dict[str, PredictorScores]:
+    masked = {k: x for k, x in run.metrics.baselines.items() if "causal" not in k}
+    return {"model": run.metrics, **masked}
+
+
+def differs(run: Run) -> str:
+    """Return how a run differs from the paper's."""
+    encoder = run.encoder
+    ours = {
+        "layers": encoder.num_layers,
+        "hidden": encoder.hidden_size,
+        "vocabulary": encoder.vocab_size,
+        "steps": run.max_steps,
+    }
+    pairs = [(name, ours[name], paper) for name, paper in PAPER.items() if ours[name] != paper]
+    texts = [f"{name} {own:,} for {paper:,}" for name, own, paper in pairs]
+    return "; ".join(texts) or "nothing that its config shows"
+
+
+def _baseline_row(key: str, scores: PredictorScores, run: Run) -> dict:
+    causal = "causal" in key
+    is_paper = key == "token_ngram_causal"
+    return (
+        {"predictor": ngram_name(key), "seen": "causal" if causal else "masked"}
+        | cells("bits_per_base", scores.bits_per_base)
+        | {"n_bp": scores.number("n_bp") if causal else run.metrics.number("n_masked_bp")}
+        | {"counted_bp": scores.number("n_counted_bp")}
+        | {"paper": 1.57 if is_paper else None}
+        | {"differs": "paper: order and unit not stated" if is_paper else ""}
+    )
+
+
+def _against_baseline(run: Run) -> str:
+    key, best = best_masked(run.metrics)
+    named = [(run.name, run.bits), (f"the {ngram_title(key)} on the same positions", best)]
+    return " ".join(ranking_notes(named, "bits per base", higher_is_better=False))
+
+
+def _rankings(runs: Sequence[Run], pairs: Sequence[dict]) -> tuple[str, ...]:
+    if pairs:
+        return (*pair_notes(pairs), *differences(runs))
+    accuracies = [(run.name, run.accuracy) for run in runs]
+    bits = [(run.name, run.bits) for run in runs]
+    return (
+        *ranking_notes(accuracies, "MLM accuracy", higher_is_better=True),
+        *ranking_notes(bits, "bits per base", higher_is_better=False),
+        *differences(runs),
+    )
+
+
+def _training(run: Run) -> dict:
+    return {
+        "parameters": run.parameters,
+        "steps": run.max_steps,
+        "tokens_per_step": run.tokens_per_step,
+    }
+
+
+def _test_scores(run: Run) -> dict:
+    return (
+        cells("mlm_accuracy", run.accuracy)
+        | cells("bits_per_base", run.bits)
+        | {"n_masked_tokens": run.metrics.number("n_masked_tokens")}
+    )
+
+
+def _last(run: Run, name: str) -> float | None:
+    points = [(r.step, r.value) for r in run.history if (r.split, r.name) == ("validation", name)]
+    return round(max(points)[1], 6) if points else None

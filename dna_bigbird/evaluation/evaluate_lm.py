@@ -1,0 +1,162 @@
+"""`dna-bigbird evaluate-lm`."""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from dna_bigbird.core.choices import checked
+from dna_bigbird.core.dataframes import DataFrame
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.html_repr import html_rows
+from dna_bigbird.core.paths import GenomePath, InputPath, JsonOutput, TsvOutput
+from dna_bigbird.core.progress import shows_progress
+from dna_bigbird.core.settings import Count, Positive, Range
+from dna_bigbird.core.shared_options import Progress, ScoredBundle, Threads
+from dna_bigbird.core.short_repr import short_repr
+
+if TYPE_CHECKING:
+    from dna_bigbird.bundles.metrics import Metrics
+
+
+@dataclass(frozen=True)
+class LanguageEvaluation:
+    """Scores of a pretrained model and its baselines on held-out documents."""
+
+    output: Path
+    """The bundle with these scores."""
+    report: Path
+    """JSON file with the scores and a description of each baseline."""
+    metrics: "Metrics"
+    """metrics.json of the bundle."""
+
+    __repr__ = short_repr
+    _repr_html_ = html_rows()
+
+    def to_dataframe(self) -> DataFrame:
+        """Return a row per score of the model and of each baseline: source, score, value, low, high, n."""
+        return self.metrics.to_dataframe()
+
+    def summary(self) -> str:
+        """Return the bits per base of the model and of each baseline."""
+        bits = self.metrics.score("bits_per_base_masked").value
+        lines = [f"{self.output}: bits per base {bits} (masked); baselines:"]
+        for name, table in self.metrics.baselines.items():
+            bits, counted = next(iter(table.values())), table.scores["n_counted_bp"]
+            lines.append(f"  {name}: {bits}, counted on {counted:,} bp")
+        return "\n".join(lines)
+
+
+@checked()
+@shows_progress
+def evaluate_lm(
+    model: InputPath,
+    train: InputPath,
+    test: InputPath,
+    output: ScoredBundle,
+    report: JsonOutput,
+    seed: int = 0,
+    examples: Positive = 1000,
+    max_tokens: Annotated[int, Range(8)] | None = None,
+    batch_size: Positive = 32,
+    baseline_counted_documents: Count = 0,
+    baseline_scored_documents: Positive = 2000,
+    threads: Threads = 0,
+    genome: GenomePath | None = None,
+    repeats: InputPath | None = None,
+    pieces: bool = False,
+    kenlm: bool = False,
+    unmasked_baselines: bool = True,
+    example_scores: TsvOutput | None = None,
+    progress: Progress = True,
+) -> LanguageEvaluation:
+    """Score a pretrained model and n-gram baselines on held-out documents.
+
+    Bits per base: negative log-likelihood of the predicted tokens over ln 2 times the base pairs
+    they cover, in float32: over all, by chromosome and by repeat class. 15 % of the tokens are hidden
+    as in the paper (80 % show [MASK], 10 % a random token), whatever training hid, and scored again
+    with [MASK] at all of them. Masked and causal scores answer different questions and have different
+    names.
+
+    Examples:
+        dna-bigbird evaluate-lm --model results/trained/pretrained --train train.h5 --test test.h5 --genome hg19.fa \\
+            --output results/models/pretrained --report results/evaluation/pretrained.json
+
+    Args:
+        model: Model bundle: a folder of `dna-bigbird pretrain`.
+        train: Training data: the token store that baselines count; the one the model was trained
+            on.
+        test: Test data: token store of held-out documents.
+        report: Detailed scores: a JSON file to write, the scores again, with a description of each
+            baseline.
+        seed: Seed of the random numbers: of the test examples, their masks and the bootstrap.
+        examples: Number of examples: of the test.
+        max_tokens: Longest sequence in tokens: of a test example; by default the model's. More than in
+            training needs a model without a table of positions (rotary, or attention etc).
+        batch_size: Examples computed at once.
+        baseline_counted_documents: Most training documents that a baseline counts, evenly spaced if
+            there are more; 0: all that cover the training regions once (memory: docs/metrics.md).
+        baseline_scored_documents: Most held-out documents that a causal baseline scores, also
+            evenly spaced.
+        genome: Genome: the FASTA file that the documents come from; with it, scores also come by
+            repeat class: lower case against upper case, or those of --repeats.
+        repeats: BED file with the class of a repeat in column 4: such as RepeatMasker's.
+        pieces: The FASTA has only the first part of its chromosomes.
+        kenlm: Add the n-grams of KenLM, which must be installed (docs/experiments.md).
+        unmasked_baselines: Score the baselines that do not read the hidden tokens, too: causal counts, and
+            counts with one base hidden. They do not depend on the model and take most of the time.
+        example_scores: Scores of each example to write: a TSV file, from which `dna-bigbird compare-lm`
+            computes differences between models on the same hidden tokens.
+    """
+    from dna_bigbird.baselines.kneser_ney import missing as kenlm_missing
+    from dna_bigbird.bundles.card import model_card
+    from dna_bigbird.bundles.metrics import Metrics
+    from dna_bigbird.bundles.save import write_scored_bundle
+    from dna_bigbird.core.limits import use_threads
+    from dna_bigbird.core.tables import to_tsv
+    from dna_bigbird.core.writing import atomic_path, json_text
+    from dna_bigbird.corpus.masking import PAPER
+    from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+    from dna_bigbird.evaluation import language_inputs, language_tables
+    from dna_bigbird.evaluation.language_baselines import (
+        BaselineDocuments,
+        causal_baselines,
+        one_hidden_baseline,
+    )
+    from dna_bigbird.metrics.example_sums import example_rows
+
+    check_baselines(kenlm, unmasked_baselines)
+    if kenlm and kenlm_missing():
+        raise InputError(f"--kenlm: not installed: {kenlm_missing()}; see docs/experiments.md")
+    documents = BaselineDocuments(baseline_counted_documents, baseline_scored_documents)
+    use_threads(threads)
+    bundle = language_inputs.load_masked_model(model)
+    stores = language_inputs.load_stores(train, test, bundle.tokenizer, model)
+    strata = language_inputs.ways_to_divide(stores["test"], genome, repeats, pieces)
+    length = language_inputs.example_length(bundle, max_tokens)
+    held_out = PretrainExamples(stores["test"], bundle.tokenizer, length, PAPER, seed)
+    ways, scores = language_tables.scored_ways(bundle, held_out, examples, batch_size)
+    metrics = scores["masked"].metrics(seed) | scores["all_masked"].all_masked_metrics(seed)
+    metrics |= {"step": bundle.metrics.step, "seed": seed, "split": "test"}
+    metrics |= {} if max_tokens is None else {"max_tokens": max_tokens}
+    metrics |= language_tables.masked_tables(scores, ways, stores["train"], strata, documents)
+    if unmasked_baselines:
+        pair = (stores["train"], stores["test"], bundle.tokenizer, documents)
+        metrics["baselines"] |= causal_baselines(*pair, seed=seed, kenlm=kenlm)
+        metrics["baselines"] |= one_hidden_baseline(*pair, seed=seed)
+    with contextlib.ExitStack() as outputs:  # all or none
+        if example_scores is not None:
+            path = outputs.enter_context(atomic_path(example_scores))
+            path.write_text(to_tsv(example_rows(**scores)))
+        path = outputs.enter_context(atomic_path(report))
+        path.write_text(json_text(language_tables.with_descriptions(metrics)))
+        write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
+    return LanguageEvaluation(output, report, Metrics.from_json(metrics))
+
+
+def check_baselines(kenlm: bool, unmasked_baselines: bool) -> None:
+    """Raise InputError if baselines are asked for and left out."""
+    if kenlm and not unmasked_baselines:
+        raise InputError(
+            "--kenlm true: its n-grams are causal; leave out --unmasked_baselines false"
+        )

@@ -1,0 +1,191 @@
+"""Reads the result files of one trained model; nothing is computed from sequence here."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.evaluation.result_files import (
+    as_float,
+    as_int,
+    optional_json,
+    read_json_object,
+    read_model_config,
+    read_table,
+)
+from dna_bigbird.metrics.scores import ModelMetrics, is_number
+
+
+@dataclass(frozen=True)
+class HistoryRow:
+    """One logged number of a training run."""
+
+    step: int
+    split: str
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
+class LabelScore:
+    """Scores of one label on the test rows; NaN where they are not defined."""
+
+    label: str
+    group: str
+    n_positive: int
+    auroc: float
+    auprc: float
+    kmer_auroc: float
+    kmer_auprc: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One drawn curve: ROC (false, true positive rate) or PR (recall, precision)."""
+
+    label: str
+    source: str
+    curve_type: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """Test rows of about equal probability; `probabilities` is `raw` or `calibrated`."""
+
+    group: str
+    probabilities: str
+    n: int
+    mean_probability: float
+    share_positive: float
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """The results of one trained model: `pretrained`, `promoter`, `chromatin` or `heads/VARIANT`."""
+
+    name: str
+    config: BundleConfig
+    metrics: ModelMetrics
+    validation: ModelMetrics
+    """Scores on the validation split at the chosen step; empty if there is no such file."""
+    parameters: int | None
+    history: tuple[HistoryRow, ...]
+    labels: tuple[LabelScore, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    calibration: tuple[CalibrationBin, ...] = ()
+    """Empty if the evaluation wrote none."""
+    leaks: int | None = None
+    """Rows of the leakage report of its set; None if there is no report."""
+
+    @property
+    def chosen_step(self) -> int | None:
+        """The step whose weights were kept, if a file records it."""
+        steps = (self.config.chosen_step, self.validation.number("step"))
+        return next((int(x) for x in steps if is_number(x)), None)
+
+    def logs(self, score: str) -> bool:
+        """Return True if the history has a number of this name."""
+        return any(row.name == score and math.isfinite(row.value) for row in self.history)
+
+
+def read_model(folder: Path, name: str) -> ModelResult:
+    """Read the files of one model in a results folder.
+
+    Args:
+        name: `pretrained`, `promoter`, `chromatin`, or `heads/VARIANT`.
+
+    Raises:
+        InputError: If a file is missing or damaged.
+    """
+    head = name != "pretrained"
+    rule = f"the rule evaluate (task {name})" if head else "the rule evaluate_lm"
+    bundle, evaluation = folder / "models" / name, folder / "evaluation" / name
+    return ModelResult(
+        name=name,
+        config=read_model_config(bundle, rule),
+        metrics=ModelMetrics.from_json(read_json_object(bundle / "metrics.json", rule)),
+        validation=ModelMetrics.from_json(
+            optional_json(folder / "trained" / name / "metrics.json")
+        ),
+        parameters=count_parameters(bundle / "model.safetensors"),
+        history=read_history(folder / "trained" / name / "history.tsv"),
+        labels=read_labels(evaluation / "per_label.tsv", rule) if head else (),
+        curves=read_curves(evaluation / "curves.tsv", rule) if head else (),
+        calibration=read_calibration(evaluation / "calibration.tsv", rule) if head else (),
+        leaks=count_leaks(folder / name / "leakage.tsv"),
+    )
+
+
+def read_history(path: Path) -> tuple[HistoryRow, ...]:
+    """Read `history.tsv` (step, split, name, value); empty if there is none."""
+    if not path.is_file():
+        return ()
+    rows = read_table(path, ("step", "split", "name", "value"), "the training rule")
+    return tuple(
+        HistoryRow(as_int(r["step"], path, i), r["split"], r["name"], as_float(r["value"], path, i))
+        for i, r in enumerate(rows, start=2)
+    )
+
+
+def read_labels(path: Path, rule: str) -> tuple[LabelScore, ...]:
+    """Read `per_label.tsv`."""
+    scores = ("auroc", "auprc", "kmer_auroc", "kmer_auprc")
+    rows = read_table(path, ("label", "group", "n_positive", *scores[:2]), rule)
+    return tuple(
+        LabelScore(
+            r["label"],
+            r["group"] or "labels",
+            as_int(r["n_positive"], path, i),
+            *(as_float(r.get(s) or "nan", path, i) for s in scores),
+        )
+        for i, r in enumerate(rows, start=2)
+    )
+
+
+def read_curves(path: Path, rule: str) -> tuple[Curve, ...]:
+    """Read `curves.tsv` (evaluation/curves.py), points in file order."""
+    points: dict[tuple[str, str, str], tuple[list[float], list[float]]] = {}
+    rows = read_table(path, ("label", "source", "curve", "x", "y"), rule)
+    for line, r in enumerate(rows, start=2):
+        x, y = points.setdefault((r["label"], r["source"], r["curve"]), ([], []))
+        x.append(as_float(r["x"], path, line))
+        y.append(as_float(r["y"], path, line))
+    return tuple(Curve(*key, tuple(x), tuple(y)) for key, (x, y) in points.items())
+
+
+def read_calibration(path: Path, rule: str) -> tuple[CalibrationBin, ...]:
+    """Read `calibration.tsv`; empty if there is none."""
+    if not path.is_file():
+        return ()
+    columns = ("group", "probabilities", "n", "mean_probability", "share_positive")
+    return tuple(
+        CalibrationBin(
+            r["group"],
+            r["probabilities"],
+            as_int(r["n"], path, i),
+            as_float(r["mean_probability"], path, i),
+            as_float(r["share_positive"], path, i),
+        )
+        for i, r in enumerate(read_table(path, columns, rule), start=2)
+    )
+
+
+def count_leaks(path: Path) -> int | None:
+    """Count the rows of a leakage report below its header; None if there is no report."""
+    if not path.is_file():
+        return None
+    with open(path, encoding="utf-8") as stream:
+        return sum(line[:1] != "#" for line in stream) - 1
+
+
+def count_parameters(path: Path) -> int | None:
+    """Count the numbers in a safetensors file from its header; None if there is no file."""
+    if not path.is_file():
+        return None
+    with open(path, "rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        header = json.loads(stream.read(length))
+    return sum(math.prod(t["shape"]) for name, t in header.items() if name != "__metadata__")

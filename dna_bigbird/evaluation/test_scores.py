@@ -1,0 +1,264 @@
+"""Steps of `evaluate`: the held-out rows of a labelled set, and the scores of model and baselines."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.core.choices import checked
+from dna_bigbird.core.errors import InputError, note, shortened
+from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.writing import atomic_path
+from dna_bigbird.labelled.blocks import block_units
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.scores import STRANDS, LabelScores, read_scores
+from dna_bigbird.metrics.bootstrap import draw_units
+from dna_bigbird.metrics.calibration import Calibration, calibrate
+from dna_bigbird.metrics.curves import CHANCE, CurvePoint, curve_rows, write_curves
+from dna_bigbird.metrics.sources import Source, per_label, score_source
+from dna_bigbird.metrics.typed_sources import (
+    per_target,
+    score_classes,
+    score_targets,
+    trivial_scores,
+)
+from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION, TRIVIAL
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.predictor import Predictor
+
+MODEL = "model"
+ROWS_AT_ONCE = 1024
+"""Windows that are read from the set at once."""
+
+
+class HeldOut:
+    """Labels of the validation and test rows, the draws of the bootstrap, and results by source.
+
+    Raises:
+        InputError: If no row is for the test.
+    """
+
+    def __init__(self, labelled: LabelledSet, *, seed: int, replicates: int, block_bp: int) -> None:
+        self.validation, self.test = labelled.rows("validation"), labelled.rows("test")
+        if not len(self.test):
+            raise InputError(
+                f"{labelled.path}: no row in the test split; build the set with other regions for its splits"
+            )
+        self.seed = seed
+        self.names, self.groups = labelled.label_names, labelled.label_groups
+        self.label_type = labelled.label_type
+        self.labels = labelled.labels_of(self.validation), labelled.labels_of(self.test)
+        units, self.block_bp = block_units(labelled, self.test, block_bp)
+        self.draws = draw_units(len(self.test), replicates=replicates, seed=seed, units=units)
+        self.sources: dict[str, Source] = {}
+        self.descriptions: dict[str, dict[str, str]] = {}
+        self.curves: list[CurvePoint] = []
+        self.calibration: Calibration | None = None
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Numbers of the held-out rows, rising."""
+        return np.sort(np.concatenate([self.validation, self.test]))
+
+    def score(self, scores: LabelScores, name: str = MODEL) -> None:
+        """Measure one source of scores; the model first, whose calibration is measured too."""
+        validation = self.labels[0], scores.of(self.validation)
+        test = self.labels[1], scores.of(self.test)
+
+        def progress(numbers):
+            return progress_bar(numbers, desc=f"score {name}", unit=" labels")
+
+        strand = {"strand": scores.strand} if scores.strand else {}
+        self.descriptions[name] = {"description": scores.description} | strand
+        if self.label_type == REGRESSION:
+            self.sources[name] = score_targets(*test, self.draws)
+            return
+        if self.label_type == MULTI_CLASS:
+            self.sources[name] = score_classes(*test, self.draws, progress)
+        else:
+            self.sources[name] = score_source(validation, test, self.groups, self.draws, progress)
+        if name == MODEL:
+            self.calibration = calibrate(validation, test, self.groups)
+        points = curve_rows(test[0], {name: test[1]}, self.names)
+        self.curves += [p for p in points if name == MODEL or p.source != CHANCE]
+
+    def score_trivial(self, labelled: LabelledSet, checksum: str) -> None:
+        """Measure what the training rows' labels alone give; for classes and targets."""
+        name = TRIVIAL.get(self.label_type)
+        if name is None or name in self.sources:
+            return
+        train = labelled.labels_of(labelled.rows("train"))
+        what = "shares of the classes" if self.label_type == MULTI_CLASS else "mean"
+        self.score(
+            LabelScores(
+                name=name,
+                description=f"The {what} of the training rows, for every row.",
+                label_names=self.names,
+                rows=self.rows,
+                values=trivial_scores(train, len(self.rows)),
+                set_sha256=checksum,
+            ),
+            name,
+        )
+
+    def metrics(self) -> dict:
+        """Return the test metrics of the model, those of each baseline, and the gain over it."""
+        bootstrap = {
+            "block_bp": self.block_bp,
+            "n_blocks": len(self.draws.times),
+            "seed": self.seed,
+            "split": "test",
+        }
+        own = self.sources[MODEL]
+        calibration = self.calibration.metrics() if self.calibration else {}
+        metrics = own.metrics | calibration | bootstrap
+        for name, source in self._baselines().items():
+            for key, value in own.gains_over(source).items():
+                metrics[key.replace("gain", f"gain_over_{name}")] = value
+        baselines = {
+            name: source.metrics | bootstrap | self.descriptions[name]
+            for name, source in self._baselines().items()
+        }
+        return metrics | {"baselines": baselines}
+
+    def label_aurocs(self, most: int) -> list[tuple[str, dict[str, float]]]:
+        """Return every label with the AUROC of each source; nothing if there are one or too many."""
+        if not 1 < len(self.names) <= most or self.label_type == REGRESSION:
+            return []
+        return [
+            (label, {name: float(x.areas.point[0, number]) for name, x in self.sources.items()})
+            for number, label in enumerate(self.names)
+        ]
+
+    def write(self, folder: Path) -> None:
+        """Write per_label.tsv, calibration.tsv and curves.tsv; for targets only the first."""
+        own = self.sources[MODEL]
+        if self.label_type == REGRESSION:
+            tables = {
+                "per_label.tsv": to_tsv(
+                    per_target(self.names, len(self.test), own, self._baselines())
+                )
+            }
+        else:
+            tables = self._label_tables(own)
+        for name, text in tables.items():
+            with atomic_path(folder / name) as path:
+                path.write_text(text)
+
+    def _label_tables(self, own: Source) -> dict[str, str]:
+        return {
+            "per_label.tsv": to_tsv(
+                per_label(self.names, self.groups, own, self._baselines(), self.calibration)
+            ),
+            "calibration.tsv": to_tsv(self.calibration.table()),
+            "curves.tsv": write_curves(self.curves),
+        }
+
+    def _baselines(self) -> dict[str, Source]:
+        return {name: source for name, source in self.sources.items() if name != MODEL}
+
+
+def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
+    """Raise InputError if a model reads text, or has other labels or windows than the set."""
+    bundle.check_reads_dna()
+    if bundle.config.task == PRETRAINING:
+        raise InputError(
+            f"{bundle.folder}: a pretrained model without a label head; fine-tune it first"
+        )
+    # Sequences of a user are of any length; windows of a genome are not.
+    keys = ("label_names", "label_type", "window_bp")
+    for key in keys if labelled.needs_genome else keys[:2]:
+        of_model, of_set = getattr(bundle.config, key), getattr(labelled, key)
+        if of_model != of_set:
+            raise InputError(
+                f"{labelled.path}: its {key} is {shortened(of_set)}, that of {bundle.folder} "
+                f"{shortened(of_model)}; is it the set the model was fine-tuned on?"
+            )
+
+
+def check_baselines(
+    baselines: Mapping[str, Path], held_out: HeldOut, data: Path, checksum: str, strand: str
+) -> None:
+    """Read the score files of the baselines once, before hours of prediction.
+
+    Notes baselines that were scored on other strands than the model.
+
+    Raises:
+        InputError: If a file belongs to another set, lacks a held-out row, or has the model's name.
+    """
+    if MODEL in baselines:
+        raise InputError(f"--baselines: {MODEL!r} is the name of the model itself; take another")
+    for path in baselines.values():
+        scores = read_scores(path)
+        scores.check_belongs(path, data, checksum)
+        scores.of(held_out.rows)
+        if scores.strand in STRANDS and scores.strand != strand:
+            note(
+                f"{path}: {STRANDS[scores.strand]}, the model: {STRANDS[strand]}. To compare the "
+                f"same, score the baseline again: dna-bigbird baseline --strand {strand}"
+            )
+
+
+@checked()
+def model_scores(
+    bundle: Bundle,
+    labelled: LabelledSet,
+    rows: np.ndarray,
+    *,
+    batch_size: int,
+    checksum: str,
+    strand: Literal["both", "forward"],
+) -> LabelScores:
+    """Return the probabilities of a model for some rows, with a progress bar on a terminal.
+
+    Args:
+        checksum: sha256 of the labelled set.
+        strand: 'forward' reads a row as the set orients it, 'both' its reverse complement too.
+
+    Raises:
+        InputError: If a row has no A, C, G or T.
+    """
+    # The same precision on every processor, so that reported scores do not depend on it.
+    compute = Compute(batch_size=batch_size, precision="32-true")
+    predictor = Predictor(bundle, compute=compute, strand=strand)
+    values = np.empty((len(rows), len(labelled.label_names)), dtype=np.float32)
+    with progress_bar(total=len(rows), desc="evaluate", unit=" windows") as progress:
+        for first in range(0, len(rows), ROWS_AT_ONCE):
+            chunk = rows[first : first + ROWS_AT_ONCE]
+            probabilities = predictor.probabilities([labelled.sequence(int(i)) for i in chunk])
+            _check_has_bases(probabilities, labelled, chunk)
+            values[first : first + len(chunk)] = probabilities
+            progress.update(len(chunk))
+    for line in predictor.notes():
+        note(line)
+    what = "targets" if labelled.label_type == REGRESSION else "probabilities"
+    return LabelScores(
+        name=MODEL,
+        description=f"{what} of the model, {strand_text(bundle, strand)}",
+        label_names=labelled.label_names,
+        rows=rows,
+        values=values,
+        set_sha256=checksum,
+        strand=strand,
+    )
+
+
+def strand_text(bundle: Bundle, strand: str) -> str:
+    """Return which strands are read, in words."""
+    if not bundle.config.directional or strand == "forward":
+        return STRANDS[strand]
+    no_higher = bundle.config.label_type in RECORDED
+    return STRANDS["forward"] if no_higher else "the higher of both strands"
+
+
+def _check_has_bases(probabilities: np.ndarray, labelled: LabelledSet, rows: np.ndarray) -> None:
+    empty = np.flatnonzero(np.isnan(probabilities).any(axis=1))
+    if len(empty):
+        raise InputError(
+            f"{labelled.path}: row {rows[empty[0]]} has no A, C, G or T, so it has no score; build "
+            "the set with a smaller max_n_fraction"
+        )

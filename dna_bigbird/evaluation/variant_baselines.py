@@ -1,0 +1,107 @@
+"""Baselines of `rank-variants`: change of GC content, of a k-mer model's predictions, of count mixtures."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
+from dna_bigbird.baselines.kmer_baseline import fitted_words
+from dna_bigbird.baselines.kmer_config import KmerConfig
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.variants import Variant
+from dna_bigbird.labelled.same_genome import open_labelled_set
+from dna_bigbird.prediction.variants.effects import WindowCutter
+from dna_bigbird.prediction.variants.sites import Site
+
+CONTEXT_BP = 32
+"""More bases on each side than any context of the mixture of counts has."""
+LETTERS = frozenset("ACGT")
+
+
+def gc_changes(variants: Sequence[Variant]) -> np.ndarray:
+    """Return by how many each substitution changes the count of G and C, (variants, 1)."""
+    return np.array([[float(_gc(v.alts[0]) - _gc(v.ref))] for v in variants])
+
+
+def count_changes(variants: Sequence[Variant], genome: Genome, data: Path) -> np.ndarray:
+    """Return log p(ALT) - log p(REF) by counting, in nats, (variants, 1).
+
+    The mixture of counts (baselines/base_two_sided.py) reads the training windows of a set, joined
+    where they overlap, and predicts the base of the variant from the bases on both sides. Only
+    substitutions of one base have such a score.
+    """
+    labelled = open_labelled_set(data, genome)
+    rows = labelled.rows("train")
+    training = joined([labelled.interval(int(row)) for row in rows])
+    mixture = BaseMixtureTwoSided().fit_sequences([genome.fetch(piece) for piece in training])
+    return counted_ratios(variants, genome, mixture)
+
+
+def counted_ratios(
+    variants: Sequence[Variant], genome: Genome, mixture: BaseMixtureTwoSided
+) -> np.ndarray:
+    """Return log p(ALT) - log p(REF) of substitutions by a fitted mixture, in nats, (variants, 1)."""
+    sites = sorted({(v.interval.chrom, v.interval.start) for v in variants})
+    around = [
+        Interval(chrom, max(0, start - CONTEXT_BP), start + CONTEXT_BP + 1)
+        for chrom, start in sites
+    ]
+    hidden = [np.array([s - piece.start]) for (_, s), piece in zip(sites, around, strict=True)]
+    p = mixture.probabilities([genome.fetch(piece) for piece in around], hidden)
+    log_p = {site: np.log(of_site[0]) for site, of_site in zip(sites, p, strict=True)}
+    return np.array([[_ratio(v, log_p[v.interval.chrom, v.interval.start])] for v in variants])
+
+
+def _ratio(variant: Variant, log_p: np.ndarray) -> float:
+    ref, alt = ("ACGT".index(base) for base in (variant.ref, variant.alts[0].upper()))
+    return float(log_p[alt] - log_p[ref])
+
+
+def are_substitutions(variants: Sequence[Variant]) -> bool:
+    """Return True if every variant replaces one known base by another."""
+    return all(v.ref in LETTERS and v.alts[0].upper() in LETTERS for v in variants)
+
+
+def joined(intervals: Sequence[Interval]) -> list[Interval]:
+    """Return the union of intervals, on the forward strand.
+
+    Example:
+        >>> joined([Interval("a", 5, 9), Interval("a", 0, 6, "-"), Interval("b", 2, 3)])
+        [Interval(chrom='a', start=0, end=9, strand='+'), Interval(chrom='b', start=2, end=3, strand='+')]
+    """
+    union: list[Interval] = []
+    for chrom, start, end in sorted((x.chrom, x.start, x.end) for x in intervals):
+        if union and union[-1].chrom == chrom and start <= union[-1].end:
+            start, end = union[-1].start, max(end, union.pop().end)
+        union.append(Interval(chrom, start, end))
+    return union
+
+
+def _gc(bases: str) -> int:
+    return sum(base in "GC" for base in bases.upper())
+
+
+def kmer_changes(
+    variants: Sequence[Variant], genome: Genome, data: Path, labels: Sequence[str]
+) -> np.ndarray:
+    """Fit the k-mer model on a set and return its changes of log odds, (variants, labels).
+
+    Raises:
+        InputError: If the set lacks one of the labels.
+    """
+    labelled = open_labelled_set(data, genome)
+    missing = [label for label in labels if label not in labelled.label_names]
+    if missing:
+        raise InputError(f"{data}: no label {missing[0]!r}; is the model from another set?")
+    with threadpool_limits(1):
+        model, _ = fitted_words(labelled, KmerConfig())
+        cut = WindowCutter(genome, labelled.window_bp, "forward")
+        windows = [window for v in variants for _, pair in cut(Site(v, (0,))) for window in pair]
+        probabilities = model.predict(model.features(windows)).astype(np.float64)
+    clipped = probabilities.clip(1e-9, 1 - 1e-9)
+    logits = np.log(clipped / (1 - clipped)).reshape(len(variants), 2, -1)
+    columns = [labelled.label_names.index(label) for label in labels]
+    return (logits[:, 1] - logits[:, 0])[:, columns]

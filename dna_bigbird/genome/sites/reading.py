@@ -1,0 +1,99 @@
+"""Reading start sites from any of the files in which they come."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import numbered_lines
+from dna_bigbird.genome.bed import iter_bed, start_site
+from dna_bigbird.genome.sites.annotation import read_annotation
+from dna_bigbird.genome.sites.epd import read_fps, read_sga
+from dna_bigbird.genome.sites.start_site import StartSite
+
+FORMATS = ("auto", "bed", "gtf", "gff", "fps", "sga")
+MAX_SITES_A_GENE = 50
+"""EPDnew has up to 29 promoters per gene; a name of more sites (`peak_1`, `peak_2`) is not a gene."""
+_NUMBERED = re.compile(r"(.+)_\d+")
+
+
+def read_sites(path: Path | str, format: str = "auto") -> list[StartSite]:
+    """Read start sites, plain, gzip or bgzip, in the order of the file.
+
+    - `bed`: 1-bp rows with a strand, or EPD's 60-bp rows (see `genome.bed.start_site`)
+    - `gtf`, `gff`: the starts of transcripts, and of genes without any (see `read_annotation`)
+    - `fps`, `sga`: EPD's formats
+    - `auto`: inferred from the first row
+
+    The gene of a site called `GENE_1` is `GENE`, as EPDnew names them; a gene has at most
+    `MAX_SITES_A_GENE` sites. GTF and GFF tell the gene themselves.
+
+    Raises:
+        InputError: Naming file and line, for a malformed row; if there is no site at all.
+    """
+    if format == "auto":
+        format = format_of(path)
+    if format == "bed":
+        sites = [
+            StartSite(start_site(row, path), row.name, "", row.line_number)
+            for row in iter_bed(path)
+        ]
+    elif format in ("gtf", "gff"):
+        sites = read_annotation(path, gtf=format == "gtf")
+    elif format in ("fps", "sga"):
+        sites = list((read_fps if format == "fps" else read_sga)(path))
+    else:
+        raise ValueError(f"unknown format {format!r}; there are: {', '.join(FORMATS)}")
+    if not sites:
+        raise InputError(f"{path}: no start site in it; it was read as {format.upper()}")
+    return _with_genes(sites)
+
+
+def format_of(path: Path | str) -> str:
+    """Tell the format of a file of start sites from its first row.
+
+    Raises:
+        InputError: Naming file and line, if it is none of the known ones, or there is no row.
+    """
+    for number, line in numbered_lines(path):
+        if re.match(r"##gff-version\s+3", line):
+            return "gff"
+        if not line.strip() or line.startswith(("#", "track", "browser")):
+            continue
+        if re.match(r"[A-Z]{2}(   |$)", line):
+            return "fps"
+        site_format = _format_of_row(line.rstrip("\n"))
+        if site_format:
+            return site_format
+        raise InputError(
+            f"{path}:{number}: the row {line.strip()[:40]!r} is none of BED, GTF, GFF, FPS and "
+            "SGA. If you know better, say --format bed (or gtf, gff, fps, sga)"
+        )
+    raise InputError(f"{path}: no row in it; expected start sites")
+
+
+def _format_of_row(line: str) -> str:
+    """Infer it from the column of the strand, so that a row with a wrong number is still reported."""
+    tabbed = line.split("\t")
+    if len(tabbed) >= 9 and tabbed[6] in ("+", "-", ".", "?"):
+        is_gff = re.search(r"(^|;)\s*[^\s;\"]+=|^\.?$", tabbed[8])
+        return "gff" if is_gff else "gtf"
+    if len(tabbed) >= 5 and tabbed[3] in ("+", "-", "0"):
+        return "sga"
+    fields = tabbed if len(tabbed) > 1 else line.split()
+    return "bed" if len(fields) >= 3 else ""
+
+
+def _with_genes(sites: list[StartSite]) -> list[StartSite]:
+    genes = [site.gene or _stem(site.name) for site in sites]
+    count = Counter(genes)
+    return [
+        replace(site, gene=gene if count[gene] <= MAX_SITES_A_GENE else "")
+        for site, gene in zip(sites, genes, strict=True)
+    ]
+
+
+def _stem(name: str) -> str:
+    match = _NUMBERED.fullmatch(name)
+    return match[1] if match else ""

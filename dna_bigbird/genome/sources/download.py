@@ -1,0 +1,208 @@
+"""Downloading one file: resumed, verified, retried, and never half under its final name."""
+
+import contextlib
+import http.client
+import os
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.writing import check_can_write, partial_path, readable_write_error
+from dna_bigbird.genome.sources.connection import (
+    byte_count,
+    content_range,
+    open_address,
+    version_of,
+)
+from dna_bigbird.genome.sources.local_copy import wrong_checksum, wrong_size
+from dna_bigbird.genome.sources.specs import RemoteFile
+
+CHUNK = 1 << 18
+Progress = Callable[[int, int | None], None]
+"""Called with bytes present and bytes in all (None if the server does not say)."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When to give up."""
+
+    stall_s: float = 60.0
+    """Seconds without a byte after which a connection is dropped and tried again."""
+    tries: int = 6
+    """Connections in a row that bring nothing new."""
+    first_wait_s: float = 1.0
+    """Wait before the second try; it doubles each time."""
+
+
+class _ConnectionLostError(Exception):
+    """The connection failed in a way that another try may mend."""
+
+
+def download(
+    file: RemoteFile,
+    output: Path,
+    *,
+    patience: Patience = Patience(),
+    sleep: Callable[[float], None] = time.sleep,
+    progress: Progress = lambda present, total: None,
+) -> str:
+    """Download to `output` and return the SHA-256; bytes of an interrupted run are kept and used.
+
+    They wait in a hidden file next to the output, with what the server said about their version:
+    if the file has changed since, it is read from the start. A server that ignores the
+    request for the rest (status 200 instead of 206) likewise.
+
+    Raises:
+        InputError: If the server refuses, every try failed, or the size or the checksum is wrong;
+            nothing is left under the final name, and after a wrong size or checksum nothing at all.
+    """
+    check_can_write(output)
+    partial = partial_path(output)
+    failures = 0
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        if partial.is_symlink() or _validator_path(partial).is_symlink():  # not of an earlier run
+            _discard(partial)
+        while True:
+            before = _size(partial)
+            try:
+                _continue(file, partial, patience.stall_s, progress)
+                break
+            except _ConnectionLostError as error:
+                failures = 1 if _size(partial) > before else failures + 1
+                if failures >= patience.tries:
+                    raise InputError(
+                        f"{file.url}: gave up after {failures} tries without a new byte ({error}); "
+                        f"{_size(partial):,} bytes are kept and the next run goes on from there. "
+                        "Without network, give a local copy: --local PATH"
+                    ) from None
+                sleep(patience.first_wait_s * 2 ** (failures - 1))
+        checksum = sha256_of(partial)
+        if file.sha256 and checksum != file.sha256:
+            size = _size(partial)
+            _discard(partial)
+            raise InputError(wrong_checksum(file.url, checksum, file.sha256, size))
+        with open(partial, "rb") as written:
+            os.fsync(written.fileno())
+        partial.replace(output)
+        _validator_path(partial).unlink(missing_ok=True)
+    except OSError as error:
+        _discard(partial)
+        raise readable_write_error(output, error) from error
+    return checksum
+
+
+def _continue(file: RemoteFile, partial: Path, stall_s: float, progress: Progress) -> None:
+    """Fetch what is missing of the partial file; returns when it is complete."""
+    request = urllib.request.Request(file.url, headers={"Accept-Encoding": "identity"})
+    present, validator = _size(partial), _read_validator(partial)
+    if file.size_bytes is not None and present > file.size_bytes:
+        present = 0
+    if present and not (validator or file.sha256):
+        present = 0  # without a way to tell that it is the same file, the rest might not fit
+    if present:
+        request.add_header("Range", f"bytes={present}-")
+        if validator:
+            request.add_header("If-Range", validator)
+    try:
+        with open_address(request, stall_s) as response:
+            if response.status == 206:
+                start, total = content_range(response.headers.get("Content-Range", ""))
+                if start != present:
+                    _discard(partial)
+                    raise _ConnectionLostError(
+                        f"the server sent the bytes from {start}, not {present}"
+                    )
+            else:
+                present, total = 0, byte_count(response.headers.get("Content-Length"))
+            if None not in (total, file.size_bytes) and total != file.size_bytes:
+                _discard(partial)
+                raise InputError(wrong_size(file.url, total, file.size_bytes))
+            if response.status != 206:
+                _validator_path(partial).write_text(version_of(response.headers))
+            _append(response, file, partial, present, total, stall_s, progress)
+    except urllib.error.HTTPError as error:
+        with error:
+            _refused(file, partial, error)
+    except (http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
+        raise _ConnectionLostError(_reason(error, stall_s)) from None
+    except urllib.error.URLError as error:
+        raise _ConnectionLostError(_reason(error.reason, stall_s)) from None
+
+
+def _append(
+    response: http.client.HTTPResponse,
+    file: RemoteFile,
+    partial: Path,
+    present: int,
+    total: int | None,
+    stall_s: float,
+    progress: Progress,
+) -> None:
+    total = total if total is not None else file.size_bytes
+    with open(partial, "r+b" if present else "wb") as stream:
+        stream.seek(present)
+        progress(present, total)
+        while chunk := _next_bytes(response, stall_s):
+            present += len(chunk)
+            if file.size_bytes is not None and present > file.size_bytes:
+                _discard(partial)
+                raise InputError(wrong_size(file.url, present, file.size_bytes))
+            stream.write(chunk)
+            progress(present, total)
+    if total is not None and present < total:
+        raise _ConnectionLostError(f"the connection ended at byte {present:,} of {total:,}")
+
+
+def _next_bytes(response: http.client.HTTPResponse, stall_s: float) -> bytes:
+    try:
+        return response.read1(CHUNK)
+    except OSError as error:  # of the network, not of the disk that is written to
+        raise _ConnectionLostError(_reason(error, stall_s)) from None
+
+
+def _refused(file: RemoteFile, partial: Path, error: urllib.error.HTTPError) -> None:
+    """Decide on an error status: complete already, try again, or tell the user."""
+    if error.code == 416:  # nothing after the bytes we have
+        _, total = content_range(error.headers.get("Content-Range", ""))
+        if total == _size(partial):
+            return
+        _discard(partial)
+        raise _ConnectionLostError("the kept bytes are not part of the file on the server")
+    if error.code in (408, 425, 429) or error.code >= 500:
+        raise _ConnectionLostError(f"HTTP status {error.code} {error.reason}")
+    raise InputError(
+        f"{file.url}: HTTP status {error.code} {error.reason}; the file is not there (any more) or "
+        "needs a login. Correct the address in data_specs/, or give a local copy: --local PATH"
+    )
+
+
+def _reason(error: object, stall_s: float) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no byte for {stall_s:g} s"
+    return str(error) or type(error).__name__
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _validator_path(partial: Path) -> Path:
+    return partial.with_name(partial.name + ".version")
+
+
+def _read_validator(partial: Path) -> str | None:
+    with contextlib.suppress(FileNotFoundError):
+        return _validator_path(partial).read_text("ascii", "replace") or None
+    return None
+
+
+def _discard(partial: Path) -> None:
+    for path in (partial, _validator_path(partial)):
+        path.unlink(missing_ok=True)

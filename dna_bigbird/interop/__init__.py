@@ -1,6 +1,0 @@
-"""BigBird models of the Hugging Face library, read and written without that library."""
-
-from dna_bigbird.interop.huggingface_reading import Converted, read_huggingface
-from dna_bigbird.interop.huggingface_writing import write_huggingface
-
-__all__ = ["Converted", "read_huggingface", "write_huggingface"]

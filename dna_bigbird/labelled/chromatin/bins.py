@@ -1,0 +1,101 @@
+"""Bins of a genome with one label per peak file: a table of bits, one chromosome at a time."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome import Genome
+from dna_bigbird.genome.bed import beyond_error, iter_bed
+from dna_bigbird.genome.coverage import Spans, merge_spans
+from dna_bigbird.labelled.chromatin.peak_sheet import PeakLabel
+from dna_bigbird.labelled.packed_labels import PackedLabels
+
+_NOTHING = np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Some bins and their labels, in the genome's order."""
+
+    chrom: NDArray[np.int64]
+    """(n,), place of the chromosome in the genome."""
+    number: NDArray[np.int64]
+    """(n,), the bin starts at `number * bin_bp`."""
+    labels: PackedLabels
+    """(n, L)."""
+
+    @classmethod
+    def joined(cls, parts: "list[Bins]", label_count: int) -> "Bins":
+        """Put the bins of several chromosomes below each other; empties the list."""
+        none = [np.empty(0, dtype=np.int64)]
+        chrom = np.concatenate(none + [x.chrom for x in parts])
+        number = np.concatenate(none + [x.number for x in parts])
+        labels = [x.labels for x in parts]
+        parts.clear()
+        return cls(chrom, number, PackedLabels.joined(labels, label_count))
+
+
+def bins_with_any(labels: list[PeakLabel], chrom: str, bin_bp: int, length_bp: int) -> NDArray:
+    """Return the numbers of a chromosome's bins that have at least one of the labels, rising."""
+    has_label = np.zeros(length_bp // bin_bp, dtype=bool)
+    for label in labels:
+        has_label[label.bins.get(chrom, _NOTHING)] = True
+    return np.flatnonzero(has_label)
+
+
+def label_bins(labels: list[PeakLabel], rank: int, chrom: str, numbers: NDArray[np.int64]) -> Bins:
+    """Return bins of a chromosome with their labels.
+
+    Args:
+        rank: Place of the chromosome in the genome.
+        numbers: Of the bins, rising.
+    """
+    bits = np.zeros((len(numbers), -(-len(labels) // 8)), dtype=np.uint8)
+    row_of = np.full(int(numbers.max(initial=-1)) + 1, -1, dtype=np.int32)
+    row_of[numbers] = np.arange(len(numbers))
+    for column, label in enumerate(labels):
+        on = label.bins.get(chrom, _NOTHING)
+        rows = row_of[on[on < len(row_of)]]
+        bits[rows[rows >= 0], column // 8] |= np.uint8(0x80 >> column % 8)
+    chroms = np.full(len(numbers), rank, dtype=np.int64)
+    return Bins(chroms, numbers.astype(np.int64), PackedLabels(bits, len(labels)))
+
+
+def build_bins(genome: Genome, labels: list[PeakLabel], bin_bp: int = 200) -> Bins:
+    """Return every bin that the merged peaks of some label cover by more than half."""
+    parts = [
+        label_bins(labels, rank, chrom, bins_with_any(labels, chrom, bin_bp, length))
+        for rank, (chrom, length) in enumerate(genome.lengths.items())
+    ]
+    return Bins.joined(parts, len(labels))
+
+
+def read_blacklist(path: Path | None, genome: Genome, *, pieces: bool = False) -> dict[str, Spans]:
+    """Return the merged intervals of a BED file by chromosome, as the genome names it.
+
+    Rows on chromosomes that the genome does not have are skipped, and with `pieces` so are the
+    parts of rows past a chromosome's end. No path gives nothing.
+
+    Raises:
+        InputError: Naming file and line, for a bad row or one beyond its chromosome; or if the
+            genome has none of the chromosomes.
+    """
+    spans: dict[str, list[tuple[int, int]]] = {}
+    seen: list[str] = []
+    for row in iter_bed(path) if path else ():
+        seen.append(row.interval.chrom)
+        chrom = genome.find(row.interval.chrom)
+        if chrom is None:
+            continue
+        if row.interval.end > genome.lengths[chrom] and not pieces:
+            raise beyond_error(row, genome, chrom, str(path))
+        spans.setdefault(chrom, []).append((row.interval.start, row.interval.end))
+    if seen and not spans:
+        raise InputError(
+            f"{path}: none of its chromosomes ({', '.join(list(dict.fromkeys(seen))[:5])}) is in "
+            f"{genome.path.name} (it has {', '.join(list(genome.lengths)[:5])})"
+        )
+    return {chrom: merge_spans(*zip(*rows, strict=True)) for chrom, rows in spans.items()}

@@ -1,0 +1,97 @@
+"""`dna-bigbird chromatin-set`."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from dna_bigbird.core.choices import checked
+from dna_bigbird.core.errors import note
+from dna_bigbird.core.paths import GenomePath, InputPath, check_paths, listed_paths, optional_path
+from dna_bigbird.core.settings import Count
+from dna_bigbird.core.shared_options import Assembly, SetOutput
+from dna_bigbird.labelled.chromatin.config import ChromatinConfig
+from dna_bigbird.labelled.set_files import LabelledSetFile, write_set
+from dna_bigbird.labelled.splits import SplitConfig
+
+
+@checked()
+def chromatin_set(
+    genome: GenomePath,
+    peaks: list[InputPath] | InputPath,
+    output: SetOutput,
+    assembly: Assembly,
+    split: SplitConfig,
+    seed: int = 0,
+    blacklist: InputPath | None = None,
+    near_identical: Literal["drop", "keep"] = "keep",
+    pieces: bool = False,
+    check_every: Count = 0,
+    **settings: Annotated[Any, ChromatinConfig],
+) -> LabelledSetFile:
+    """Build bins with one label per peak file, with their windows and splits.
+
+    A label is on where its merged peaks cover more than half of the bin.
+
+    Examples:
+        dna-bigbird chromatin-set --genome hg19.fa --peaks peaks.tsv --output chromatin.h5 --assembly hg19 \\
+            --split.validation chr7 --split.test chr8 chr9
+
+    Args:
+        genome: Genome: a FASTA file, plain or bgzip.
+        peaks: Peak files (BED, narrowPeak, broadPeak; plain or gzip), each one label, named as the file or
+            as in CTCF=peaks.bed; the name `*` makes one label of each name in column 4. Or one
+            tab-separated sheet with the columns label, group, cell, path (from the sheet's
+            folder) and perhaps prefix.
+        split: Regions held out for validation and test.
+        seed: Seed of the random numbers: of the background.
+        blacklist: BED file; bins that share a base with it are left out.
+        near_identical: What to do with training and validation rows that are nearly identical to
+            one of a held-out split: looking for them reads every window.
+        pieces: The FASTA has only the first part of its chromosomes: leave out peaks beyond it.
+        check_every: Check every n-th row against its source: the labels of the bin with those that
+            bedtools makes from the peak files; 0 compares none. The set is the same.
+    """
+    from dna_bigbird.genome import Genome
+    from dna_bigbird.genome.bedtools import check_has_bedtools
+    from dna_bigbird.labelled.chromatin.background_bins import background_notes
+    from dna_bigbird.labelled.chromatin.chromatin_rows import (
+        build_rows,
+        held_out_notes,
+        recorded_settings,
+    )
+    from dna_bigbird.labelled.chromatin.peak_files import peak_rows
+
+    config = ChromatinConfig(**settings)
+    if check_every:
+        check_has_bedtools(f"--check_every {check_every}")
+    reference = Genome(genome)
+    split.check_regions(reference, pieces=pieces)
+    sheet = peak_rows(listed_paths(peaks))
+    check_paths(chromatin_set, {"output": output}, also_read=[row.path for row in sheet])
+    data, config = build_rows(
+        reference,
+        sheet,
+        config,
+        split,
+        blacklist=optional_path(blacklist),
+        seed=seed,
+        drop_near_identical=near_identical == "drop",
+        pieces=pieces,
+        check_every=check_every,
+    )
+    inputs = {"genome": Path(genome)}
+    inputs |= {f"peaks line {row.line_number}": row.path for row in sheet}
+    inputs |= {"blacklist": Path(blacklist)} if blacklist else {}
+    result = write_set(
+        Path(output),
+        data,
+        reference,
+        command="chromatin-set",
+        assembly=assembly,
+        settings=recorded_settings(config, seed, near_identical, pieces),
+        split=split,
+        inputs=inputs,
+    )
+    note(result.labels_text())
+    for text in (*background_notes(data, config.background or 0), *held_out_notes(data, split)):
+        note(text)
+    return result

@@ -1,0 +1,213 @@
+"""The sample sheet: which peak file makes which chromatin label."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import numbered_lines
+from dna_bigbird.genome import Genome
+from dna_bigbird.genome.bed import iter_bed, note_absent, place_on_genome
+from dna_bigbird.genome.bed_columns import BedColumns, read_columns
+from dna_bigbird.genome.coverage import bins_mostly_covered, bins_touched, merge_spans
+
+COLUMNS = ("label", "group", "cell", "path")
+EVERY_NAME = "*"
+"""In the column `label`: one label for each distinct name in column 4 of the file."""
+
+
+@dataclass(frozen=True)
+class SheetRow:
+    """One line of the sheet; `path` is taken from the sheet's own folder if not absolute."""
+
+    label: str
+    group: str
+    cell: str
+    path: Path
+    prefix: str
+    line_number: int
+
+
+@dataclass
+class PeakLabel:
+    """A label and where it is on; chromosomes are called as the genome calls them."""
+
+    name: str
+    group: str
+    cell: str
+    path: Path
+    bins: dict[str, NDArray[np.int32]]
+    """Numbers of the bins that the peaks cover by more than half, rising, by chromosome."""
+    line_number: int = 0
+    """Line of the sheet that names the file."""
+
+    @property
+    def positives(self) -> int:
+        """How many bins have the label."""
+        return sum(map(len, self.bins.values()))
+
+
+def read_sheet(path: Path) -> list[SheetRow]:
+    """Read a tab-separated sheet with the columns label, group, cell, path, and perhaps prefix.
+
+    Other columns are ignored, as are blank lines and lines that start with `#`.
+
+    Raises:
+        InputError: Naming file and line, for missing columns or values, a peak file that is not
+            there, or the same label and file twice.
+    """
+    rows: list[SheetRow] = []
+    header: list[str] = []
+    seen: dict[tuple[str, Path], int] = {}
+    for number, line in numbered_lines(path):
+        if not line.strip() or line.startswith("#"):
+            continue
+        fields = [field.strip() for field in line.split("\t")]
+        if not header:
+            header = fields
+            _check_header(header, f"{path}:{number}")
+            continue
+        row = _parse(header, fields, number, path)
+        if (row.label, row.path) in seen:
+            raise InputError(
+                f"{path}:{number}: label {row.label!r} from {row.path.name} is already in "
+                f"line {seen[row.label, row.path]}"
+            )
+        seen[row.label, row.path] = number
+        rows.append(row)
+    if not rows:
+        raise InputError(f"{path}: no peak file in it; expected one line for each label")
+    return rows
+
+
+def _check_header(header: list[str], where: str) -> None:
+    missing = [column for column in COLUMNS if column not in header]
+    if missing:
+        raise InputError(
+            f"{where}: the header lacks {', '.join(missing)}; expected the tab-separated columns "
+            f"{', '.join(COLUMNS)}"
+        )
+
+
+def _parse(header: list[str], fields: list[str], number: int, sheet: Path) -> SheetRow:
+    where = f"{sheet}:{number}"
+    values = dict(zip(header, [*fields, *[""] * (len(header) - len(fields))], strict=False))
+    for column in ("label", "group", "path"):
+        if not values[column]:
+            raise InputError(
+                f"{where}: nothing in the column {column}. Are there tabs between them?"
+            )
+    peaks = Path(sheet).parent / values["path"]
+    if not peaks.is_file():
+        raise InputError(f"{where}: there is no peak file {peaks}")
+    prefix = values.get("prefix", "")
+    return SheetRow(values["label"], values["group"], values["cell"], peaks, prefix, number)
+
+
+def read_peaks(
+    sheet: list[SheetRow],
+    genome: Genome,
+    bin_bp: int = 200,
+    *,
+    pieces: bool = False,
+    with_peak: dict[str, NDArray[np.bool_]] | None = None,
+) -> tuple[list[PeakLabel], dict[str, int]]:
+    """Read all peak files, merge the peaks of each label, and find the bins they mostly cover.
+
+    Labels come in the order of the sheet; those of a `*` row sorted by name. Two rows may give
+    labels of one name (replicates): they stay two labels.
+
+    Args:
+        with_peak: Filled with a flag per bin of every chromosome that has peaks: True where a peak
+            of any file shares a base with it.
+
+    Returns:
+        The labels, and counts of peaks read and left out (see `genome.bed.place_on_genome`).
+
+    Raises:
+        InputError: Naming file and line, for a bad row, a peak beyond its chromosome, or a file
+            without a peak on the genome.
+    """
+    labels: list[PeakLabel] = []
+    absent: Counter[str] = Counter()
+    counts = {"peaks_read": 0, "left_out_chromosome_absent": 0, "left_out_beyond_the_piece": 0}
+    for row in sheet:
+        peaks = read_columns(row.path)
+        if not len(peaks):
+            raise InputError(f"{row.path}: no peak in it, so label {row.label!r} has no positive")
+        kept, on_genome = _place(peaks, genome, row.path, pieces, counts, absent)
+        if row.label != EVERY_NAME:
+            columns = [(row.prefix + row.label, np.arange(len(kept)))]
+        else:
+            _check_names(peaks, row)
+            name = peaks.name[kept]
+            columns = [
+                (row.prefix + peaks.names[i], np.flatnonzero(name == i))
+                for i in np.unique(name).tolist()
+            ]
+        for label, some in sorted(columns, key=lambda x: x[0]):
+            bins = _bins(peaks, kept[some], on_genome, genome, bin_bp, with_peak)
+            labels.append(PeakLabel(label, row.group, row.cell, row.path, bins, row.line_number))
+    note_absent("the peak files", genome, absent, "peaks")
+    return labels, counts
+
+
+def _place(
+    peaks: BedColumns,
+    genome: Genome,
+    path: Path,
+    pieces: bool,
+    counts: dict[str, int],
+    absent_names: Counter[str],
+) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Return which peaks are on the genome, and the genome's name of each of their chromosomes."""
+    on_genome = [genome.find(chrom) for chrom in peaks.chromosomes]
+    length = np.array([genome.lengths[x] if x else -1 for x in on_genome])[peaks.chrom]
+    absent, beyond = length < 0, (length >= 0) & (peaks.end > length)
+    kept = np.flatnonzero(~absent & ~beyond)
+    if not len(kept) or (beyond.any() and not pieces):
+        place_on_genome(iter_bed(path), genome, path, pieces=pieces)  # raises, and names the line
+    counts["peaks_read"] += len(peaks)
+    counts["left_out_chromosome_absent"] += int(absent.sum())
+    numbers = np.bincount(peaks.chrom[absent], minlength=len(peaks.chromosomes)).tolist()
+    absent_names.update(
+        {name: number for name, number in zip(peaks.chromosomes, numbers, strict=True) if number}
+    )
+    counts["left_out_beyond_the_piece"] += int(beyond.sum())
+    return kept, on_genome
+
+
+def _check_names(peaks: BedColumns, row: SheetRow) -> None:
+    if "." in peaks.names or "" in peaks.names:
+        line = next(x.line_number for x in iter_bed(row.path) if x.name in (".", ""))
+        raise InputError(
+            f"{row.path}:{line}: no name in column 4, from which the label '*' (row {row.line_number} "
+            "of the peak files) takes its labels"
+        )
+
+
+def _bins(
+    peaks: BedColumns,
+    rows: NDArray[np.int64],
+    on_genome: list[str | None],
+    genome: Genome,
+    bin_bp: int,
+    with_peak: dict[str, NDArray[np.bool_]] | None,
+) -> dict[str, NDArray[np.int32]]:
+    """Return, by chromosome, the bins that some peaks cover by more than half; mark those touched."""
+    rows_by_chrom: dict[str, list[NDArray[np.int64]]] = {}
+    for i in np.unique(peaks.chrom[rows]).tolist():
+        rows_by_chrom.setdefault(str(on_genome[i]), []).append(rows[peaks.chrom[rows] == i])
+    bins = {}
+    for chrom, parts in rows_by_chrom.items():  # one file may use both `1` and `chr1`
+        here = np.concatenate(parts)
+        merged = merge_spans(peaks.start[here], peaks.end[here])
+        length = genome.lengths[chrom]
+        bins[chrom] = bins_mostly_covered(merged, bin_bp, length).astype(np.int32)
+        if with_peak is not None:
+            flags = with_peak.setdefault(chrom, np.zeros(-(-length // bin_bp), dtype=bool))
+            flags[bins_touched(merged, bin_bp)] = True
+    return bins

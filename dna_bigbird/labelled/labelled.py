@@ -1,0 +1,258 @@
+"""Labelled sets: windows of a genome, or sequences, with labels and a split, in one HDF5 file.
+
+The layout is described in docs/labelled-sets.md. Intervals are 0-based and half-open; a row's
+interval is the window the model reads. Equal inputs give equal bytes.
+"""
+
+import json
+import os
+from functools import cached_property
+from pathlib import Path
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.checked_hdf5 import (
+    check_datasets,
+    open_hdf5,
+    read_attributes,
+    reading,
+    stored_checksums,
+)
+from dna_bigbird.core.dataframes import DataFrame, with_values
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.hdf5 import read_hdf5
+from dna_bigbird.core.short_repr import brief, representation
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.windows import Windows
+from dna_bigbird.labelled.labelled_data import (
+    FORMAT,
+    FORMAT_VERSION,
+    SEQUENCES_VERSION,
+    LabelledData,
+    bases_digest,
+    checked_rows,
+    is_labelled_set,
+    write_labelled_set,
+)
+from dna_bigbird.labelled.packed_labels import PackedLabels
+from dna_bigbird.labelled.splits import SPLITS
+from dna_bigbird.models.label_types import label_type_of
+
+__all__ = ["LabelledData", "LabelledSet", "is_labelled_set", "write_labelled_set"]
+
+_AGAIN = "build the set again"
+
+
+class LabelledSet:
+    """Reads a labelled set; may be pickled and used after a fork.
+
+    Args:
+        genome: Where the bases of the rows come from; without it only labels and coordinates
+            (and stored sequences) can be read.
+        verify: Compare all data with their checksums (the attributes always are); about 6 s per GB
+            of unpacked labels. Where processes train together, one per machine does it.
+
+    Raises:
+        InputError: If the file is not a labelled set or is damaged, or the genome is not the one it
+            was made on.
+    """
+
+    def __init__(
+        self, path: Path | str, genome: Genome | None = None, *, verify: bool = True
+    ) -> None:
+        self.path = Path(path)
+        self.genome = genome
+        self._reader: tuple[int, h5py.File] | None = None
+        self._read_all(verify)
+        if genome is not None and self.needs_genome:
+            self._check_genome(genome)
+
+    def _read_all(self, verify: bool) -> None:
+        if not self.path.is_file():
+            raise InputError(f"{self.path}: no such labelled set")
+        with open_hdf5(self.path, _AGAIN) as file:
+            attributes = read_attributes(file)
+            if attributes.get("format") != FORMAT:
+                raise InputError(
+                    f"{self.path}: this HDF5 file is not a labelled set; "
+                    "make one with: dna-bigbird sequence-set, promoter-set or chromatin-set"
+                )
+            version = attributes["format_version"]
+            if version not in (FORMAT_VERSION, SEQUENCES_VERSION):
+                raise InputError(
+                    f"{self.path}: format version {version}, this program reads "
+                    f"{FORMAT_VERSION} and {SEQUENCES_VERSION}; {_AGAIN}"
+                )
+            checksums = stored_checksums(file, self.path, _AGAIN)
+            if verify and checksums is not None:
+                check_datasets(file, self.path, checksums, _AGAIN)
+            self.task = str(attributes["task"])
+            self.assembly = str(attributes["assembly"])
+            self.negatives = str(attributes["negatives"])
+            self.window_bp = int(attributes["window_bp"])
+            self.bin_bp = int(attributes["bin_bp"])
+            self.command = str(attributes["command"])
+            self.counts: dict[str, float] = json.loads(attributes["counts"])
+            self.inputs: dict[str, str] = json.loads(attributes["inputs"])
+            self._bases_sha256 = str(attributes["bases_sha256"])
+            self.has_coordinates = bool(attributes.get("has_coordinates", 1))
+            self.label_names = _strings(file["labels/name"])
+            self.label_type = label_type_of(attributes.get("label_type"), self.label_names)
+            self.label_groups = _strings(file["labels/group"])
+            self.label_cells = _strings(file["labels/cell"])
+            self.label_targets = _strings(file["labels/target"])
+            self._lengths = file["chromosomes/length_bp"][:]
+            self.intervals = Windows(
+                tuple(_strings(file["chromosomes/name"])),
+                file["rows/chrom"][:],
+                file["rows/start"][:],
+                self.window_bp,
+                file["rows/strand"][:],
+                file["rows/length"][:] if "rows/length" in file else None,
+            )
+            self._names = file["rows/name"][:]
+            self.split: NDArray[np.uint8] = file["rows/split"][:]
+            self.bin_starts = file["rows/bin_start"][:] if "rows/bin_start" in file else None
+            self._stored = file["rows/stored"][:] if "rows/stored" in file else None
+            self._pair = file["rows/pair"][:] if "rows/pair" in file else None
+            self._offsets = file["sequence_offsets"][:] if "sequence_offsets" in file else None
+            self._targets = file["labels/values"][:] if "labels/values" in file else None
+
+    @cached_property
+    def packed_labels(self) -> PackedLabels:
+        """All labels, eight to a byte, read at first use."""
+        with open_hdf5(self.path, _AGAIN) as file:
+            count = 0 if self._targets is not None else len(self.label_names)
+            return PackedLabels(file["labels/bits"][:], count)
+
+    @property
+    def labels(self) -> NDArray:
+        """All labels, (n, L), a byte each, or targets; for a large set ask `labels_of` for some rows."""
+        return self.packed_labels[:] if self._targets is None else self._targets
+
+    def labels_of(self, rows: NDArray[np.int64]) -> NDArray:
+        """Return the labels of some rows, (rows, L): 0 or 1, or targets of regression as float64."""
+        return (self.packed_labels if self._targets is None else self._targets)[np.asarray(rows)]
+
+    def label_table(self, rows: NDArray[np.int64]) -> PackedLabels | NDArray[np.float64]:
+        """Return the labels of some rows, packed if they are 0 and 1."""
+        if self._targets is not None:
+            return self._targets[np.asarray(rows)]
+        return self.packed_labels.keep(np.asarray(rows))
+
+    def chromosomes_of_one_window(self) -> set[str]:
+        """Return the chromosomes that are no longer than a window: sequences without a place in a genome."""
+        names = zip(self.intervals.chromosomes, self._lengths, strict=True)
+        return {name for name, length in names if length <= self.window_bp}
+
+    @property
+    def needs_genome(self) -> bool:
+        """Whether the bases of a row are only in the genome."""
+        return self._stored is None or bool((self._stored < 0).any())
+
+    @property
+    def has_one_length(self) -> bool:
+        """Whether all windows have `window_bp`."""
+        return self.intervals.length is None
+
+    @property
+    def is_semi_synthetic(self) -> bool:
+        """Whether the set comes from the demo, whose signals are planted."""
+        return self.assembly.startswith("demo")
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """(n,), the same number for a positive and its negatives; else for rows of one window."""
+        return self.intervals.same_window() if self._pair is None else self._pair
+
+    def __len__(self) -> int:
+        return len(self.split)
+
+    def __repr__(self) -> str:
+        parts = [brief(self.path), self.task, f"{len(self):,} rows", f"{self.window_bp} bp"]
+        return representation(self, *parts, label_names=self.label_names, assembly=self.assembly)
+
+    def to_dataframe(self) -> DataFrame:
+        """Return a row per window: chrom, start, end, strand, name, split, bin, then a 0/1 per label.
+
+        Coordinates are 0-based and half-open. `bin_start` and `bin_end` exist if the set labels
+        bins. A large set has a byte per row and label.
+        """
+        windows = self.intervals
+        columns = {
+            "chrom": np.array(windows.chromosomes)[windows.chrom],
+            "start": windows.start,
+            "end": windows.end,
+            "strand": windows.strand.astype(str),
+            "name": np.char.decode(self._names, "utf-8"),
+            "split": np.array(SPLITS)[self.split],
+        }
+        if self.bin_starts is not None:
+            columns |= {"bin_start": self.bin_starts, "bin_end": self.bin_starts + self.bin_bp}
+        return with_values(columns, self.label_names, self.labels)
+
+    def rows(self, split: str | int) -> NDArray[np.int64]:
+        """Return the numbers of the rows of a split, rising."""
+        number = SPLITS.index(split) if isinstance(split, str) else split
+        return np.flatnonzero(self.split == number)
+
+    def interval(self, row: int) -> Interval:
+        """Return the window of a row, with its strand."""
+        return self.intervals[row]
+
+    def name(self, row: int) -> str:
+        """Return the name of a row."""
+        return self._names[row].decode()
+
+    def is_stored(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which rows have bases of their own, not those of the genome, (rows,)."""
+        if self._stored is None:
+            return np.zeros(len(rows), dtype=bool)
+        return self._stored[np.asarray(rows)] >= 0
+
+    def sequence(self, row: int) -> str:
+        """Return the bases of a row as its strand reads them.
+
+        Raises:
+            ValueError: If they are in the genome and none was given.
+        """
+        stored = -1 if self._stored is None else int(self._stored[row])
+        if stored >= 0:
+            with reading(self.path, _AGAIN):
+                letters = self._file()["sequences"]
+                if self._offsets is None:
+                    return letters[stored].tobytes().decode("ascii")
+                begin, end = self._offsets[stored : stored + 2].tolist()
+                return letters[begin:end].tobytes().decode("ascii")
+        if self.genome is None:
+            raise ValueError(f"{self.path}: the bases of row {row} need the genome")
+        return self.genome.fetch(self.interval(row))
+
+    def _file(self) -> h5py.File:
+        if self._reader is None or self._reader[0] != os.getpid():
+            self._reader = (os.getpid(), read_hdf5(self.path))
+        return self._reader[1]
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_reader": None}
+
+    def _check_genome(self, genome: Genome) -> None:
+        for chrom, length in zip(self.intervals.chromosomes, self._lengths.tolist(), strict=True):
+            name = genome.resolve(chrom)
+            if genome.lengths[name] != length:
+                raise InputError(
+                    f"{self.path}: made on {self.assembly}, where {chrom} has {length:,} bp, but it "
+                    f"has {genome.lengths[name]:,} bp in {genome.path.name}. Use the same FASTA"
+                )
+        checked = [self.interval(i) for i in checked_rows(len(self))]
+        if bases_digest(genome, checked) != self._bases_sha256:
+            raise InputError(
+                f"{self.path}: made on {self.assembly}, but {genome.path.name} has other bases in "
+                "its windows. Use the FASTA that it was made from"
+            )
+
+
+def _strings(dataset: h5py.Dataset) -> list[str]:
+    return [value.decode() for value in dataset[:].tolist()]

@@ -1,0 +1,264 @@
+"""A labelled set in memory, and how it is written; docs/labelled-sets.md describes the file."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.checked_hdf5 import (
+    Digests,
+    open_hdf5,
+    read_attributes,
+    write_checksums,
+)
+from dna_bigbird.core.hdf5 import new_hdf5
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.windows import Windows
+from dna_bigbird.labelled.packed_labels import PackedLabels
+from dna_bigbird.labelled.stored_sequences import StoredSequences
+from dna_bigbird.models.label_types import RECORDED, label_type_of
+
+FORMAT = "dna-bigbird labelled set"
+FORMAT_VERSION = 2
+SEQUENCES_VERSION = 3
+"""Of sets with sequences of their own, classes or targets; version 2 cannot have them."""
+CHECKED_ROWS = 16
+"""Rows whose bases are compared with the genome when a set is opened."""
+
+
+@dataclass
+class LabelledData:
+    """A labelled set in memory, before it is written; n rows, L labels, m stored sequences."""
+
+    task: str
+    """What the labels mean: `promoter`, `chromatin` or `sequence`."""
+    window_bp: int
+    """Length of the windows, or of the longest."""
+    label_names: list[str]
+    label_groups: list[str]
+    intervals: Sequence[Interval]
+    """n windows, all `window_bp` long unless they are `Windows`; kept as `Windows`."""
+    names: list[str]
+    """Name of each row, such as its promoter; need not be unique; empty if rows have none."""
+    labels: PackedLabels | NDArray[np.uint8]
+    """(n, L), 0 or 1; kept packed. One 1 per row for classes; (n, 0) for targets."""
+    split: NDArray[np.uint8]
+    """(n,), a number of `SPLITS`."""
+    negatives: str = ""
+    """How artificial negatives were made; empty if there are none."""
+    sequences: NDArray[np.uint8] | StoredSequences | None = None
+    """(m, window_bp) or m of any length, ASCII, as the row's strand reads it, of the rows that are not
+    in the genome."""
+    stored: NDArray[np.int64] | None = None
+    """(n,), the row's place in `sequences`, or -1 if its bases come from the genome."""
+    pair: NDArray[np.int64] | None = None
+    """(n,), the same number for a positive and the negatives that belong to it; by default rows of
+    one window belong together."""
+    bin_starts: NDArray[np.int64] | None = None
+    """(n,), first base of the labelled bin inside the window."""
+    bin_bp: int = 0
+    label_cells: list[str] = field(default_factory=list)
+    """Cell type of each label; empty if there is none to name."""
+    label_targets: list[str] = field(default_factory=list)
+    """What each label marks, such as the transcription factor; may be empty."""
+    counts: dict[str, float] = field(default_factory=dict)
+    """How many rows were read, kept, and left out for which reason."""
+    label_type: str = ""
+    """One of `LABEL_TYPES`; by default binary or multi-label, by the number of labels."""
+    targets: NDArray[np.float64] | None = None
+    """(n, L), for regression."""
+    has_coordinates: bool = True
+    """False if every row is a chromosome of its own."""
+
+    def __post_init__(self) -> None:
+        self.intervals = Windows.of(self.intervals, self.window_bp)
+        self.labels = PackedLabels.of(self.labels)
+        self.label_type = label_type_of(self.label_type, self.label_names)
+
+    @property
+    def format_version(self) -> int:
+        """2 if every reader of sets understands it, else 3."""
+        is_new = isinstance(self.sequences, StoredSequences) or not self.has_coordinates
+        is_new |= self.label_type in RECORDED or self.intervals.length is not None
+        return SEQUENCES_VERSION if is_new else FORMAT_VERSION
+
+    def __len__(self) -> int:
+        return len(self.split)
+
+    def keep(self, rows: NDArray) -> "LabelledData":
+        """Return some of the rows (numbers or a mask), with the stored sequences they need.
+
+        `counts` is a copy; a caller that leaves rows out adds how many and why.
+        """
+        numbers = np.arange(len(self))[rows]
+        stored, sequences = self.stored, self.sequences
+        if stored is not None and sequences is not None:
+            stored = stored[numbers]
+            needed, new_stored = np.unique(stored, return_inverse=True)
+            new_stored = new_stored.reshape(-1) - int((needed < 0).any())
+            stored, sequences = np.where(stored < 0, -1, new_stored), sequences[needed[needed >= 0]]
+        return dataclasses.replace(
+            self,
+            intervals=self.intervals[numbers],
+            names=[self.names[i] for i in numbers.tolist()] if self.names else [],
+            labels=self.labels.keep(numbers),
+            split=self.split[numbers],
+            sequences=sequences,
+            stored=stored,
+            pair=None if self.pair is None else self.pair[numbers],
+            bin_starts=None if self.bin_starts is None else self.bin_starts[numbers],
+            counts=dict(self.counts),
+            targets=None if self.targets is None else self.targets[numbers],
+        )
+
+
+def write_labelled_set(
+    path: Path,
+    data: LabelledData,
+    genome: Genome | None,
+    *,
+    assembly: str,
+    command: str,
+    inputs: dict[str, str],
+) -> None:
+    """Write a labelled set.
+
+    Args:
+        genome: Of the coordinates; None if all sequences are stored and the rows have none.
+        assembly: Name of the assembly of the coordinates.
+        command: The call that makes the set, without paths.
+        inputs: sha256 of every input, by its role.
+
+    Raises:
+        InputError: If the disk is full.
+    """
+    rows = data.intervals
+    chroms, rank = _chromosomes(data, genome)
+    with new_hdf5(path) as file:
+        digests = Digests()
+        put = functools.partial(_put, file, digests)
+        file.attrs.update(
+            {
+                "format": FORMAT,
+                "format_version": data.format_version,
+                "task": data.task,
+                "assembly": assembly,
+                "window_bp": data.window_bp,
+                "bin_bp": data.bin_bp,
+                "negatives": data.negatives,
+                "command": command,
+                "inputs": json.dumps(inputs, sort_keys=True),
+                "counts": json.dumps(data.counts),
+                "bases_sha256": _bases_checksum(data, genome),
+                **_new_attributes(data),
+            },
+        )
+        put("chromosomes/name", _text(list(chroms)))
+        put("chromosomes/length_bp", np.array(list(chroms.values()), np.int64))
+        put("labels/name", _text(data.label_names))
+        put("labels/group", _text(data.label_groups))
+        put("labels/cell", _text(data.label_cells or [""] * len(data.label_names)))
+        put("labels/target", _text(data.label_targets or [""] * len(data.label_names)))
+        put("labels/bits", data.labels.bits)
+        put("rows/chrom", rank[rows.chrom])
+        put("rows/start", rows.start.astype(np.int64))
+        put("rows/strand", rows.strand)
+        put("rows/name", _text(data.names) if data.names else np.zeros(len(rows), "S1"))
+        put("rows/split", data.split.astype(np.uint8))
+        if data.pair is not None:
+            put("rows/pair", data.pair.astype(np.int64))
+        if data.bin_starts is not None:
+            put("rows/bin_start", data.bin_starts.astype(np.int64))
+        if data.sequences is not None and data.stored is not None:
+            put("rows/stored", data.stored.astype(np.int64))
+            _put_sequences(put, data.sequences)
+        if rows.length is not None:
+            put("rows/length", rows.length.astype(np.int64))
+        if data.targets is not None:
+            put("labels/values", data.targets.astype(np.float64))
+        write_checksums(file, digests)
+
+
+def _chromosomes(
+    data: LabelledData, genome: Genome | None
+) -> tuple[dict[str, int], NDArray[np.uint32]]:
+    """Return the lengths of the chromosomes with a row, and the new number of each old one."""
+    rows = data.intervals
+    used = {rows.chromosomes[i]: i for i in np.unique(rows.chrom).tolist()}
+    if genome is None:  # each row is a chromosome
+        ends = dict(zip(rows.chrom.tolist(), rows.end.tolist(), strict=True))
+        lengths = {name: ends[number] for name, number in used.items()}
+    else:
+        lengths = {chrom: length for chrom, length in genome.lengths.items() if chrom in used}
+    rank = {chrom: number for number, chrom in enumerate(lengths)}
+    return lengths, np.array([rank.get(x, 0) for x in rows.chromosomes], np.uint32)
+
+
+def _bases_checksum(data: LabelledData, genome: Genome | None) -> str:
+    """Return the checksum of some rows' bases in the genome; empty if all rows are stored."""
+    if genome is None or isinstance(data.sequences, StoredSequences):
+        return ""
+    return bases_digest(genome, [data.intervals[i] for i in checked_rows(len(data))])
+
+
+def _new_attributes(data: LabelledData) -> dict[str, object]:
+    if data.format_version == FORMAT_VERSION:
+        return {}
+    return {"label_type": data.label_type, "has_coordinates": int(data.has_coordinates)}
+
+
+def _put_sequences(
+    put: Callable[..., None], sequences: NDArray[np.uint8] | StoredSequences
+) -> None:
+    if isinstance(sequences, StoredSequences):
+        put("sequences", sequences.letters, rows_per_chunk=1 << 16)
+        put("sequence_offsets", sequences.offsets)
+    else:
+        put("sequences", sequences.astype(np.uint8), rows_per_chunk=1)
+
+
+def is_labelled_set(path: Path) -> bool:
+    """Return True if a file says that it is a labelled set, of whatever version.
+
+    Raises:
+        InputError: If it is an HDF5 file that cannot be read.
+    """
+    if not h5py.is_hdf5(path):
+        return False
+    with open_hdf5(path, "make it again") as file:
+        return read_attributes(file).get("format") == FORMAT
+
+
+def _put(
+    file: h5py.File, digests: Digests, name: str, values: NDArray, rows_per_chunk: int = 4096
+) -> None:
+    digests.update(name, values)
+    chunks = (min(rows_per_chunk, len(values)), *values.shape[1:]) if values.size else None
+    packing = {"chunks": chunks, "compression": "gzip"} if chunks else {}
+    file.create_dataset(name, data=values, **packing)
+
+
+def _text(values: list[str]) -> NDArray[np.bytes_]:
+    """UTF-8 of fixed length: HDF5's strings of variable length are slow and not compressed."""
+    encoded = [value.encode() for value in values]
+    return np.array(encoded, dtype=f"S{max(map(len, encoded), default=0) or 1}")
+
+
+def bases_digest(genome: Genome, intervals: list[Interval]) -> str:
+    """sha256 of the bases of some intervals on the forward strand."""
+    digest = hashlib.sha256()
+    for x in intervals:
+        digest.update(genome.fetch(Interval(x.chrom, x.start, x.end)).encode())
+    return digest.hexdigest()
+
+
+def checked_rows(count: int) -> list[int]:
+    """Up to `CHECKED_ROWS` row numbers, evenly spaced."""
+    return np.linspace(0, count - 1, CHECKED_ROWS).astype(int).tolist() if count else []

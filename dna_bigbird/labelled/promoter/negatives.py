@@ -1,0 +1,136 @@
+"""The negatives of a promoter set: which promoters have which type."""
+
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.labelled.promoter.genomic_negatives import match_negatives
+from dna_bigbird.labelled.promoter.permuted_negatives import ARTIFICIAL, MATCHED, make_negative
+from dna_bigbird.labelled.splits import TRAIN, SplitConfig
+
+# m promoters that have this negative
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One negative for each promoter of some splits."""
+
+    method: str
+    number: int
+    """How many negatives of this type a promoter has before this one; another number, other bases."""
+    in_training: bool
+    in_held_out: bool
+
+    def owners(self, splits: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the promoters that have it, by number."""
+        return np.flatnonzero(np.where(splits == TRAIN, self.in_training, self.in_held_out))
+
+
+@dataclass(frozen=True)
+class Negatives:
+    """The negatives of one draw."""
+
+    owners: NDArray[np.int64]
+    """(m,), promoters by number."""
+    windows: Sequence[Interval]
+    """(m,); of an artificial one the window of its promoter."""
+    bases: NDArray[np.uint8] | None
+    """(m, window_bp), ASCII, as the strand of the promoter reads it; None: those of the genome."""
+
+
+def draws(held_out: Sequence[str], training: Sequence[str]) -> list[Draw]:
+    """Return what to draw, so that a set of fewer negatives has the same ones.
+
+    Args:
+        held_out, training: Types of the negatives of a promoter in these splits; one that is named
+            twice is drawn twice.
+
+    Example:
+        >>> [(x.method, x.number, x.in_held_out) for x in draws(["permuted"], ["permuted", "permuted"])]
+        [('permuted', 0, True), ('permuted', 1, False)]
+    """
+    of_training, of_held_out = _numbered(training), _numbered(held_out)
+    return [
+        Draw(method, number, (method, number) in of_training, (method, number) in of_held_out)
+        for method, number in dict.fromkeys([*of_held_out, *of_training])
+    ]
+
+
+def _numbered(methods: Sequence[str]) -> list[tuple[str, int]]:
+    seen: Counter[str] = Counter()
+    numbered = []
+    for method in methods:
+        numbered.append((method, seen[method]))
+        seen[method] += 1
+    return numbered
+
+
+def make_negatives(
+    genome: Genome,
+    windows: Sequence[Interval],
+    splits: NDArray[np.integer],
+    chosen: Sequence[Draw],
+    avoided: Sequence[Interval],
+    split: SplitConfig,
+    *,
+    max_n_fraction: float,
+    unread: SplitConfig | None,
+    seed: int,
+) -> tuple[list[Negatives], dict[str, float]]:
+    """Return the negatives of each draw, and counts of how well genomic ones are matched.
+
+    Args:
+        windows: Those of the promoters.
+        splits: (promoters,), the split of each.
+        avoided: Start sites that genomic negatives keep away from.
+        unread: See `match_negatives`.
+
+    Raises:
+        InputError: If there are too few windows for genomic negatives.
+    """
+    owners = [draw.owners(splits) for draw in chosen]
+    counts: dict[str, float] = {}
+    genomic: list[Interval] = []
+    in_genome = [i for i, draw in enumerate(chosen) if draw.method not in ARTIFICIAL]
+    if in_genome:
+        rows = np.concatenate([owners[i] for i in in_genome])
+        is_matched = [np.full(len(owners[i]), chosen[i].method == MATCHED) for i in in_genome]
+        matched = match_negatives(
+            genome,
+            [windows[i] for i in rows.tolist()],
+            np.asarray(splits)[rows],
+            avoided,
+            split,
+            is_matched=np.concatenate(is_matched),
+            max_n_fraction=max_n_fraction,
+            unread=unread,
+            seed=seed,
+        )
+        genomic, counts = matched.intervals, matched.counts
+    negatives = []
+    for rows, draw in zip(owners, chosen, strict=True):
+        own = [windows[i] for i in rows.tolist()]
+        if draw.method in ARTIFICIAL:
+            bases = _artificial(genome, own, draw.method, seed, draw.number)
+            negatives.append(Negatives(rows, own, bases))
+        else:
+            negatives.append(Negatives(rows, genomic[: len(rows)], None))
+            genomic = genomic[len(rows) :]
+    return negatives, counts
+
+
+def _artificial(
+    genome: Genome, windows: Sequence[Interval], method: str, seed: int, draw: int
+) -> NDArray[np.uint8]:
+    """(m, window_bp), ASCII, as the strand of the promoter reads it."""
+    negatives = np.empty((len(windows), windows[0].length if windows else 0), dtype=np.uint8)
+    for i, window in enumerate(windows):
+        where = zlib.crc32(f"{window.chrom}:{window.start}:{window.strand}".encode())
+        positive = np.frombuffer(genome.fetch(window).encode("ascii"), dtype=np.uint8)
+        negatives[i] = make_negative(positive, method, np.random.default_rng([seed, where, draw]))
+    return negatives

@@ -1,0 +1,217 @@
+"""Promoter sets: windows around start sites, and negatives for each."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.bed import place_on_genome
+from dna_bigbird.genome.sites.start_site import StartSite
+from dna_bigbird.labelled.labelled_data import LabelledData
+from dna_bigbird.labelled.promoter.config import PromoterConfig
+from dna_bigbird.labelled.promoter.negatives import Negatives, draws, make_negatives
+from dna_bigbird.labelled.splits import SPLITS, STRADDLING, TRAIN, SplitConfig
+
+
+def promoter_window(
+    chrom: str, tss: int, strand: str, *, upstream: int, downstream: int
+) -> Interval:
+    """Cut the window around a transcription start site, oriented with the gene.
+
+    Args:
+        tss: 0-based position of the first transcribed base.
+        upstream, downstream: Bases before and after the start, in the direction of
+            transcription. The first transcribed base counts as downstream.
+
+    Returns:
+        A 0-based, half-open interval, `upstream + downstream` long on either strand.
+        It may run past the chromosome; `Genome.fetch` decides what to do then.
+
+    Raises:
+        ValueError: If `strand` is neither '+' nor '-'.
+
+    Example:
+        >>> promoter_window("chr1", 1000, "+", upstream=200, downstream=50)
+        Interval(chrom='chr1', start=800, end=1050, strand='+')
+        >>> promoter_window("chr1", 1000, "-", upstream=200, downstream=50)
+        Interval(chrom='chr1', start=951, end=1201, strand='-')
+    """
+    if strand == "+":
+        return Interval(chrom, tss - upstream, tss + downstream, strand)
+    if strand == "-":
+        return Interval(chrom, tss + 1 - downstream, tss + 1 + upstream, strand)
+    raise ValueError(f"strand must be '+' or '-', got {strand!r}")
+
+
+@dataclass(frozen=True)
+class _Promoter:
+    window: Interval
+    name: str
+    gene: str
+
+
+def build_promoters(
+    genome: Genome,
+    files: Mapping[str, Sequence[StartSite]],
+    config: PromoterConfig,
+    split: SplitConfig,
+    *,
+    seed: int,
+    pieces: bool = False,
+    avoid: Sequence[StartSite] = (),
+) -> LabelledData:
+    """Build positives and negatives from start sites.
+
+    Rows come in the genome's order, every positive followed by its negatives, which have the same
+    split. An artificial negative has the interval of its positive and keeps its bases in the set;
+    it depends on the seed and on the place of its site only, not on which other sites there are or
+    which other negatives it has. For genomic ones see
+    `labelled.promoter.genomic_negatives.match_negatives`.
+
+    Args:
+        files: Start sites by the file that they are from.
+        pieces: The genome holds only the first part of its chromosomes; sites beyond it are
+            left out and counted.
+        avoid: Further start sites that genomic negatives keep away from.
+
+    Raises:
+        InputError: If a site lies beyond its chromosome, none is on the genome, no window is left
+            for training, or there are too few windows for genomic negatives.
+    """
+    sites = [site for part in files.values() for site in part]
+    placed = [place_on_genome(part, genome, x, pieces=pieces) for x, part in files.items()]
+    counts: dict[str, float] = {
+        "sites_read": len(sites),
+        "left_out_chromosome_absent": sum(x.absent for x in placed),
+        "left_out_beyond_the_piece": sum(x.beyond for x in placed),
+    }
+    on_genome = [site for x in placed for site in x.rows]
+    by_place: dict[Interval, StartSite] = {}
+    for site in on_genome:
+        by_place.setdefault(site.interval, site)
+    counts["left_out_same_site_again"] = len(on_genome) - len(by_place)
+    whole = _whole_windows(genome, _in_genome_order(by_place, genome), by_place, config, counts)
+    nothing_left = f"{', '.join(files)}: no promoter window of {config.window_bp} bp is left"
+    if not whole:
+        raise InputError(f"{nothing_left} ({_listed(counts)})")
+    kept, splits = _split(whole, split, counts)
+    if TRAIN not in splits:
+        raise InputError(f"{nothing_left} for training ({_listed(counts)})")
+    avoided = _on_genome([*sites, *avoid], genome)
+    negatives, matched = make_negatives(
+        genome,
+        [x.window for x in kept],
+        splits,
+        draws(config.methods, config.training_methods),
+        avoided,
+        split,
+        max_n_fraction=config.max_n_fraction,
+        unread=SplitConfig(test=config.unread) if config.unread else None,
+        seed=seed,
+    )
+    counts |= matched
+    return _as_rows(kept, negatives, splits, config, counts)
+
+
+def _in_genome_order(sites: Iterable[Interval], genome: Genome) -> list[Interval]:
+    rank = {chrom: i for i, chrom in enumerate(genome.lengths)}
+    return sorted(sites, key=lambda x: (rank[x.chrom], x.start, x.strand))
+
+
+def _on_genome(sites: Iterable[StartSite], genome: Genome) -> list[Interval]:
+    """Sites on the genome's chromosomes by its names, those beyond the end of a piece too."""
+    names = {chrom: genome.find(chrom) for chrom in {x.interval.chrom for x in sites}}
+    return [
+        replace(x.interval, chrom=name)
+        for x in sites
+        if (name := names[x.interval.chrom]) is not None
+    ]
+
+
+def _whole_windows(
+    genome: Genome,
+    ordered: list[Interval],
+    sites: dict[Interval, StartSite],
+    config: PromoterConfig,
+    counts: dict[str, float],
+) -> list[_Promoter]:
+    """Cut the windows, leave out those past an end or with N, and count these."""
+    past = with_n = 0
+    kept = []
+    for site in ordered:
+        window = promoter_window(
+            site.chrom,
+            site.start,
+            site.strand,
+            upstream=config.upstream,
+            downstream=config.downstream,
+        )
+        if window.start < 0 or window.end > genome.lengths[site.chrom]:
+            past += 1
+        elif genome.unknown_bases(window).count(1) > config.max_n_fraction * window.length:
+            with_n += 1
+        else:
+            kept.append(_Promoter(window, sites[site].name, sites[site].gene))
+    counts["left_out_window_past_the_end"] = past
+    counts["left_out_window_with_n"] = with_n
+    return kept
+
+
+def _split(
+    whole: list[_Promoter], split: SplitConfig, counts: dict[str, float]
+) -> tuple[list[_Promoter], NDArray[np.uint8]]:
+    """Leave out, and count, what is in no split: windows across a border, genes in two splits."""
+    splits = split.split_of_rows([x.window for x in whole], [x.gene for x in whole])
+    lost = [x.window for x, number in zip(whole, splits, strict=True) if number == STRADDLING]
+    across = sum(split.split_of(window) == STRADDLING for window in lost)
+    counts["left_out_window_across_splits"] = across
+    counts["left_out_gene_in_another_split"] = len(lost) - across
+    kept = [x for x, number in zip(whole, splits, strict=True) if number != STRADDLING]
+    splits = splits[splits != STRADDLING].astype(np.uint8)
+    for number, name in enumerate(SPLITS):
+        counts[f"positives_{name}"] = int((splits == number).sum())
+    return kept, splits
+
+
+def _as_rows(
+    kept: list[_Promoter],
+    negatives: list[Negatives],
+    splits: NDArray[np.uint8],
+    config: PromoterConfig,
+    counts: dict[str, float],
+) -> LabelledData:
+    """Put each promoter before its negatives."""
+    n = len(kept)
+    owner = np.concatenate([np.arange(n), *(x.owners for x in negatives)])
+    windows = [x.window for x in kept] + [window for x in negatives for window in x.windows]
+    stored = [np.full(n, -1, dtype=np.int64)]
+    bases: list[NDArray[np.uint8]] = []
+    for x in negatives:
+        if x.bases is None:
+            stored.append(np.full(len(x.owners), -1, dtype=np.int64))
+        else:
+            stored.append(sum(map(len, bases)) + np.arange(len(x.owners)))
+            bases.append(x.bases)
+    order = np.argsort(owner, kind="stable")
+    return LabelledData(
+        task="promoter",
+        window_bp=config.window_bp,
+        label_names=["promoter"],
+        label_groups=["promoter"],
+        intervals=[windows[i] for i in order.tolist()],
+        names=[kept[i].name for i in owner[order].tolist()],
+        labels=(order < n).astype(np.uint8)[:, None],
+        split=splits[owner[order]],
+        negatives=config.negatives,
+        sequences=np.concatenate(bases) if bases else None,
+        stored=np.concatenate(stored)[order] if bases else None,
+        pair=owner[order],
+        counts=counts,
+    )
+
+
+def _listed(counts: dict[str, float]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')}: {value}" for key, value in counts.items() if value)

@@ -1,0 +1,143 @@
+"""Scores of a model or baseline for rows of a labelled set, in one small HDF5 file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.checked_hdf5 import (
+    Digests,
+    check_datasets,
+    open_hdf5,
+    read_attributes,
+    stored_checksums,
+    write_checksums,
+)
+from dna_bigbird.core.dataframes import DataFrame, with_values
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.hdf5 import new_hdf5
+from dna_bigbird.core.html_repr import html_repr
+from dna_bigbird.core.short_repr import short_repr
+
+FORMAT = "dna-bigbird scores"
+FORMAT_VERSION = 1
+STRANDS = {"both": "mean of both strands", "forward": "forward strand only"}
+"""What the scores are of, by strand option; 'forward' is the strand on which the set has the row."""
+_AGAIN = "make it again: dna-bigbird baseline or evaluate"
+
+
+@dataclass(frozen=True)
+class LabelScores:
+    """Scores of n rows for L labels; a higher score means more likely positive."""
+
+    name: str
+    """Short name, the key under `baselines` in metrics.json."""
+    description: str
+    """One sentence for the report."""
+    label_names: list[str]
+    rows: NDArray[np.int64]
+    """(n,), row numbers in the labelled set, rising."""
+    values: NDArray[np.float32]
+    """(n, L), probabilities."""
+    set_sha256: str
+    """Checksum of the labelled set they belong to."""
+    strand: str = ""
+    """A key of `STRANDS`; empty for word counts, and in older files."""
+
+    __repr__ = short_repr
+    _repr_html_ = html_repr
+
+    def to_dataframe(self) -> DataFrame:
+        """Return the number of each row in the set, then a column per label."""
+        return with_values({"row": self.rows}, self.label_names, self.values)
+
+    def of(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the scores of some rows, in their order.
+
+        Raises:
+            InputError: If one of them was not scored.
+        """
+        positions = np.searchsorted(self.rows, rows).clip(max=max(0, len(self.rows) - 1))
+        if len(rows) and (not len(self.rows) or (self.rows[positions] != rows).any()):
+            raise InputError(
+                f"the {self.name} scores lack rows of the labelled set; compute them again"
+            )
+        return self.values[positions]
+
+    def check_belongs(self, path: Path, data: Path, checksum: str) -> None:
+        """Raise InputError if scores were computed on another labelled set.
+
+        Args:
+            path, data: The files of these scores and of the labelled set, for the message.
+            checksum: sha256 of the labelled set.
+
+        Raises:
+            InputError: Naming both files.
+        """
+        if self.set_sha256 != checksum:
+            raise InputError(
+                f"{path}: scores of another labelled set than {data}; compute them again: "
+                "dna-bigbird baseline"
+            )
+
+
+def write_scores(path: Path, scores: LabelScores) -> None:
+    """Write scores; equal scores give equal bytes.
+
+    Raises:
+        InputError: If the disk is full.
+    """
+    names = [name.encode() for name in scores.label_names]
+    with new_hdf5(path) as file:
+        file.attrs.update(
+            {
+                "format": FORMAT,
+                "format_version": FORMAT_VERSION,
+                "name": scores.name,
+                "description": scores.description,
+                "set_sha256": scores.set_sha256,
+                **({"strand": scores.strand} if scores.strand else {}),
+            },
+        )
+        width = max(map(len, names), default=0) or 1
+        datasets = {
+            "label_names": np.array(names, dtype=f"S{width}"),
+            "rows": scores.rows.astype(np.int64),
+            "scores": scores.values.astype(np.float32),
+        }
+        digests = Digests()
+        for name, values in datasets.items():
+            file.create_dataset(name, data=values)
+            digests.update(name, values)
+        write_checksums(file, digests)
+
+
+def read_scores(path: Path) -> LabelScores:
+    """Read scores and compare them with their checksums.
+
+    Raises:
+        InputError: If the file is missing, damaged or holds something else.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path}: no such file of scores")
+    with open_hdf5(path, _AGAIN) as file:
+        attributes = read_attributes(file)
+        identity = (attributes.get("format"), attributes.get("format_version"))
+        if identity != (FORMAT, FORMAT_VERSION):
+            raise InputError(
+                f"{path}: not a file of scores that this program reads; "
+                "make one with: dna-bigbird baseline"
+            )
+        if (checksums := stored_checksums(file, path, _AGAIN)) is not None:
+            check_datasets(file, path, checksums, _AGAIN)
+        return LabelScores(
+            name=str(attributes["name"]),
+            description=str(attributes["description"]),
+            label_names=[value.decode() for value in file["label_names"][:].tolist()],
+            rows=file["rows"][:],
+            values=file["scores"][:],
+            set_sha256=str(attributes["set_sha256"]),
+            strand=str(attributes.get("strand", "")),
+        )

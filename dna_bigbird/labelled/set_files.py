@@ -1,0 +1,99 @@
+"""What the commands that build a labelled set share: its recorded command, and the result."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dna_bigbird.core.dataframes import DataFrame
+from dna_bigbird.core.html_repr import html_repr
+from dna_bigbird.core.short_repr import short_repr
+
+if TYPE_CHECKING:
+    from dna_bigbird.genome import Genome
+    from dna_bigbird.labelled.labelled_data import LabelledData
+    from dna_bigbird.labelled.splits import SplitConfig
+
+
+@dataclass(frozen=True)
+class LabelledSetFile:
+    """A labelled set as it was written."""
+
+    output: Path
+    num_rows: int
+    label_names: list[str]
+    counts: Mapping[str, float]
+    """Rows kept and left out, by reason."""
+
+    __repr__ = short_repr
+    _repr_html_ = html_repr
+
+    def to_dataframe(self) -> DataFrame:
+        """Return a row per window of the set, see `LabelledSet.to_dataframe`."""
+        from dna_bigbird.labelled.labelled import LabelledSet
+
+        return LabelledSet(self.output, verify=False).to_dataframe()
+
+    def summary(self) -> str:
+        """Return an empty text; the counts are a note."""
+        return ""
+
+    def counts_text(self) -> str:
+        """Return the counts that are not 0, for the note."""
+        return ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in self.counts.items() if v)
+
+    def labels_text(self) -> str:
+        """Return the number of labels and the counts, for the note."""
+        count = len(self.label_names)
+        return f"{count} label{'s' if count != 1 else ''}: {self.counts_text()}"
+
+
+def write_set(
+    output: Path,
+    data: LabelledData,
+    genome: Genome | None,
+    *,
+    command: str,
+    assembly: str,
+    settings: Mapping[str, object],
+    split: SplitConfig | None = None,
+    inputs: Mapping[str, Path],
+) -> LabelledSetFile:
+    """Write a labelled set with the command that makes it and the checksums of its inputs.
+
+    Args:
+        genome: None for a set without coordinates.
+        settings: Options to record, without assembly, split and paths.
+        inputs: The files by what they are.
+    """
+    from dna_bigbird.core.files import sha256_of
+    from dna_bigbird.labelled.labelled_data import write_labelled_set
+
+    named = {"assembly": shlex.quote(assembly)} if assembly or genome else {}
+    words = [command, as_options({**named, **settings})]
+    words += [split.as_options()] if split else []
+    write_labelled_set(
+        output,
+        data,
+        genome,
+        assembly=assembly,
+        command=" ".join(words),
+        inputs={name: sha256_of(path) for name, path in inputs.items()},
+    )
+    return LabelledSetFile(output, len(data), data.label_names, data.counts)
+
+
+def as_options(settings: Mapping[str, object]) -> str:
+    """Return settings as options of a recorded command, without paths.
+
+    Example:
+        >>> as_options({"window": 8000, "pieces": False})
+        '--window 8000 --pieces false'
+    """
+    return " ".join(
+        f"--{name} {str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in settings.items()
+    )

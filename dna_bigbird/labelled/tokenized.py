@@ -1,0 +1,215 @@
+"""Windows of a labelled set as token ids: all in memory, or made when they are asked for."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import numpy as np
+
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.labelled.packed_labels import PackedLabels
+
+_DRAW = 3
+"""Part of the seed of drawn tokens, so that they do not depend on the order of rows."""
+
+
+class Tokenizer(Protocol):
+    """What is needed of corpus.tokenizer.DnaTokenizer."""
+
+    cls_id: int | None
+    """None: no [CLS] before a window."""
+    sep_id: int | None
+    """None: no [SEP] after it."""
+
+    def encode(self, sequence: str) -> np.ndarray: ...
+
+
+class Draw(Protocol):
+    """What is needed of corpus.piece_dropout.PieceDropout."""
+
+    share: float
+
+    def encode(self, sequence: str, rng: np.random.Generator) -> np.ndarray: ...
+
+
+class Shifts(Protocol):
+    """What is needed of datasets.shifted.ShiftedRows."""
+
+    def bases(self, row: int, example: int) -> str: ...
+
+
+class TokenizedRows:
+    """[CLS] window [SEP] of some rows of a labelled set, on one strand or both.
+
+    Ids are kept as uint16 if the vocabulary allows; a window of 8000 bp takes about 2.5 KB per
+    strand.
+
+    Args:
+        rows: Row numbers in the labelled set, shape (n,).
+        labels: Their labels, (n, labels), uint8 or packed, or targets.
+        ids_by_strand: Flat ids and offsets (n + 1,), of the forward strand and, if there is
+            a second entry, of the reverse complement.
+    """
+
+    def __init__(
+        self,
+        rows: np.ndarray,
+        labels: np.ndarray | PackedLabels,
+        ids_by_strand: list[tuple[np.ndarray, np.ndarray]],
+    ) -> None:
+        self.rows = np.asarray(rows)
+        self.labels = labels
+        self._ids_by_strand = ids_by_strand
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def ids(self, index: int, strand: str = "+") -> np.ndarray:
+        """Return the ids of the `index`-th row."""
+        flat, offsets = self._ids_by_strand[0 if strand == "+" else 1]
+        return flat[offsets[index] : offsets[index + 1]]
+
+
+class RowsOnTheFly:
+    """The same rows, read from the genome and tokenized each time they are asked for.
+
+    Nothing but the labels (packed) and coordinates is in memory, and data workers do the work. May
+    be pickled and used after a fork.
+
+    Args:
+        data: A datasets.labelled.LabelledSet with its genome.
+        name: What to call the set in messages.
+        dropout: Draws the tokens of an example.
+        seed: Of these draws.
+        shifts: Moves the window of an example.
+    """
+
+    def __init__(
+        self,
+        data,
+        rows: np.ndarray,
+        tokenizer: Tokenizer,
+        *,
+        max_tokens: int,
+        name: str = "labelled set",
+        dropout: Draw | None = None,
+        seed: int = 0,
+        shifts: Shifts | None = None,
+    ) -> None:
+        self.data = data
+        self.rows = np.asarray(rows)
+        self.labels = data.label_table(self.rows)
+        self.tokenizer = tokenizer
+        self.max_tokens = max_tokens
+        self.name = name
+        self.dropout = dropout
+        self.seed = seed
+        self.shifts = shifts
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether an example of the stream has ids of its own (`drawn_ids`)."""
+        return self.dropout is not None or self.shifts is not None
+
+    def ids(self, index: int, strand: str = "+") -> np.ndarray:
+        """Return the ids of the `index`-th row.
+
+        Raises:
+            InputError: If the window has more tokens than the model reads.
+        """
+        row = int(self.rows[index])
+        ids = encode_window(self._bases(row, strand), tokenizer=self.tokenizer)
+        if len(ids) > self.max_tokens:
+            raise _too_long(self.data, row, len(ids), self.max_tokens, self.name)
+        return ids
+
+    def drawn_ids(self, index: int, strand: str, example: int) -> np.ndarray:
+        """Return ids drawn for an example of the stream: a function of its number and the seed.
+
+        If what is drawn has more tokens than the model reads, these are the usual tokens, and then
+        those of the window where it is.
+
+        Raises:
+            InputError: As `ids`.
+        """
+        bases = self._bases(int(self.rows[index]), strand, example)
+        if self.dropout is not None:
+            rng = np.random.default_rng([self.seed, example, _DRAW])
+            ids = with_ends(self.dropout.encode(bases, rng), self.tokenizer)
+            if len(ids) <= self.max_tokens:
+                return ids
+        ids = encode_window(bases, tokenizer=self.tokenizer)
+        return ids if len(ids) <= self.max_tokens else self.ids(index, strand)
+
+    def _bases(self, row: int, strand: str, example: int | None = None) -> str:
+        if self.shifts is None or example is None:
+            bases = self.data.sequence(row)
+        else:
+            bases = self.shifts.bases(row, example)
+        return reverse_complement(bases) if strand == "-" else bases
+
+
+def encode_window(bases: str, tokenizer: Tokenizer) -> np.ndarray:
+    """Return [CLS] window [SEP] (without them if the tokenizer has none), (T,), uint16 or int32."""
+    return with_ends(tokenizer.encode(bases), tokenizer)
+
+
+def with_ends(ids: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:
+    """Return ids with [CLS] and [SEP] (if the tokenizer has them), (T,), uint16 or int32."""
+    before, after = ([] if x is None else [x] for x in (tokenizer.cls_id, tokenizer.sep_id))
+    ids = np.concatenate([before, ids, after])
+    return ids.astype(np.uint16 if ids.max(initial=0) < 2**16 else np.int32)
+
+
+def tokenize_rows(
+    data,
+    rows: np.ndarray,
+    tokenizer: Tokenizer,
+    *,
+    max_tokens: int,
+    both_strands: bool,
+    name: str = "labelled set",
+    progress: Callable[[Iterable], Iterable] = iter,
+) -> TokenizedRows:
+    """Tokenize rows of a labelled set; no window is ever cut.
+
+    Args:
+        data: A datasets.labelled.LabelledSet.
+        name: What to call the set in messages.
+
+    Raises:
+        InputError: If a window has more tokens than the model reads.
+    """
+    parts: list[list[np.ndarray]] = [[], []] if both_strands else [[]]
+    longest, longest_row = 0, -1
+    for row in progress(rows):
+        bases = data.sequence(int(row))
+        for strand, texts in enumerate(parts):
+            ids = encode_window(reverse_complement(bases) if strand else bases, tokenizer)
+            texts.append(ids)
+            if len(ids) > longest:
+                longest, longest_row = len(ids), int(row)
+    if longest > max_tokens:
+        raise _too_long(data, longest_row, longest, max_tokens, name)
+    flat = [
+        (
+            np.concatenate(texts) if texts else np.zeros(0, np.uint16),
+            np.cumsum([0, *map(len, texts)]),
+        )
+        for texts in parts
+    ]
+    return TokenizedRows(rows, data.label_table(np.asarray(rows)), flat)
+
+
+def _too_long(data, row: int, tokens: int, max_tokens: int, name: str) -> InputError:
+    interval = data.interval(row)
+    return InputError(
+        f"{name}: row {row} ({interval.chrom}:{interval.start}-{interval.end}, "
+        f"{interval.length} bp) has {tokens} tokens with [CLS] and [SEP], the model reads at "
+        f"most {max_tokens}, and windows are never cut. Build the set with a smaller window, "
+        f"or start from a model of {tokens} or more: dna-bigbird pretrain --model.max_tokens {tokens} "
+        f"trains one, dna-bigbird convert --max_tokens {tokens} lengthens one"
+    )

@@ -1,0 +1,123 @@
+"""Loss and validation scores of each type of label."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dna_bigbird.metrics.binary import auroc
+from dna_bigbird.metrics.multi_class import confusion_tables, table_scores
+from dna_bigbird.metrics.regression import regression_scores
+from dna_bigbird.models.label_types import MONITORS, MULTI_CLASS, MULTI_LABEL, REGRESSION
+
+# B batch, N rows, L labels
+
+
+class LabelObjective(Protocol):
+    """What `training.label_module.LabellingTask` minimises, and how it is validated."""
+
+    monitor: str
+    """Name of the validation score that chooses the step."""
+
+    def loss(self, outputs_BL: Tensor, labels_BL: Tensor) -> Tensor:
+        """Return the mean loss of a batch."""
+        ...
+
+    def scores(self, labels_NL: np.ndarray, outputs_NL: np.ndarray) -> dict[str, float]:
+        """Return the scores of all validation rows."""
+        ...
+
+    def predictions(self, outputs_BL: Tensor) -> Tensor:
+        """Return probabilities, or targets in their unit."""
+        ...
+
+
+@dataclass(frozen=True)
+class IndependentLabels:
+    """Binary cross-entropy over independent labels; the score is the macro AUROC."""
+
+    positive_weight: float = 1.0
+    monitor = MONITORS[MULTI_LABEL]
+
+    def loss(self, outputs_BL: Tensor, labels_BL: Tensor) -> Tensor:
+        """Return the mean over rows and labels, positives weighted by `positive_weight`."""
+        weight = outputs_BL.new_full((), self.positive_weight)
+        return nn.functional.binary_cross_entropy_with_logits(
+            outputs_BL, labels_BL, pos_weight=weight
+        )
+
+    def scores(self, labels_NL: np.ndarray, outputs_NL: np.ndarray) -> dict[str, float]:
+        """Return the macro AUROC."""
+        return {"macro_auroc": macro_auroc(labels_NL, outputs_NL)}
+
+    def predictions(self, outputs_BL: Tensor) -> Tensor:
+        """Return the probability of each label."""
+        return outputs_BL.sigmoid()
+
+
+@dataclass(frozen=True)
+class OneClass:
+    """Cross-entropy of a softmax over classes; the score is the Matthews correlation."""
+
+    monitor = MONITORS[MULTI_CLASS]
+
+    def loss(self, outputs_BL: Tensor, labels_BL: Tensor) -> Tensor:
+        """Return the mean over rows, in nats."""
+        return nn.functional.cross_entropy(outputs_BL, labels_BL)
+
+    def scores(self, labels_NL: np.ndarray, outputs_NL: np.ndarray) -> dict[str, float]:
+        """Return accuracy, Matthews correlation, macro F1 and macro AUROC."""
+        scores = table_scores(confusion_tables(labels_NL, outputs_NL))
+        probabilities_NL = self.predictions(torch.from_numpy(outputs_NL).double()).numpy()
+        return {
+            **{name: float(value[0]) for name, value in scores.items()},
+            "macro_auroc": macro_auroc(labels_NL, probabilities_NL),
+        }
+
+    def predictions(self, outputs_BL: Tensor) -> Tensor:
+        """Return the probability of each class."""
+        return outputs_BL.softmax(dim=-1)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Squared error of standardised targets; the score is the mean Pearson correlation.
+
+    A model gives (target - mean) / standard deviation.
+    """
+
+    means: Sequence[float]
+    """Of the training rows, one per target."""
+    stds: Sequence[float]
+    monitor = MONITORS[REGRESSION]
+
+    def loss(self, outputs_BL: Tensor, labels_BL: Tensor) -> Tensor:
+        """Return the mean over rows and targets."""
+        means, stds = (outputs_BL.new_tensor(x) for x in (self.means, self.stds))
+        return nn.functional.mse_loss(outputs_BL, (labels_BL - means) / stds)
+
+    def scores(self, labels_NL: np.ndarray, outputs_NL: np.ndarray) -> dict[str, float]:
+        """Return the means over targets of pearson, spearman, r2 and rmse."""
+        values = self.predictions(torch.from_numpy(outputs_NL).double()).numpy()
+        each = [regression_scores(labels_NL[:, i], values[:, i]) for i in range(labels_NL.shape[1])]
+        return {name: float(np.mean([scores[name][0] for scores in each])) for name in each[0]}
+
+    def predictions(self, outputs_BL: Tensor) -> Tensor:
+        """Return the targets in their unit."""
+        return outputs_BL * outputs_BL.new_tensor(self.stds) + outputs_BL.new_tensor(self.means)
+
+
+def macro_auroc(labels_NL: np.ndarray, scores_NL: np.ndarray) -> float:
+    """Return the mean AUROC over labels with positives and negatives; NaN if there is none.
+
+    Example:
+        >>> macro_auroc(np.array([[0, 1], [1, 1], [1, 1]]), np.array([[0.1, 0], [0.1, 0], [0.9, 0]]))
+        0.75
+    """
+    areas = [auroc(labels_NL[:, i], scores_NL[:, i]) for i in range(labels_NL.shape[1])]
+    defined = [area for area in areas if not math.isnan(area)]
+    return sum(defined) / len(defined) if defined else math.nan

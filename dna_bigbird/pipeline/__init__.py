@@ -1,1 +1,0 @@
-"""What each command does, as a function with the names and defaults of its options."""

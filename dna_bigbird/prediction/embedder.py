@@ -1,0 +1,166 @@
+"""Sequences to hidden states of the encoder: one vector per sequence or per token."""
+
+# S sequences, B batch, T tokens, E hidden size
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.core.choices import checked
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.engine import set_up
+from dna_bigbird.prediction.lengths import beyond_training
+from dna_bigbird.prediction.results import Pooling
+from dna_bigbird.prediction.runner import BundleRunner, Groups
+
+
+class Embedder:
+    """Computes the hidden states of the encoder of a bundle; its head, if any, is unused.
+
+    Mean and maximum are over the tokens of the sequence; [CLS] and [SEP] do not count. A sequence of
+    more tokens than the context is cut into the fewest equal parts that fit: mean and [CLS] are then
+    means over the parts, weighted by their tokens. A model without a table of positions reads it whole.
+
+    Args:
+        pooling: How the states of a sequence become one vector; 'tokens' keeps all of them.
+        layer: Number of layers passed: 0 are the embeddings, -1 counts from the last one.
+        both_strands: Average the vectors of a sequence and of its reverse complement.
+
+    Raises:
+        InputError: If the bundle is an ensemble or reads no DNA, or it has no such layer.
+    """
+
+    @checked()
+    def __init__(
+        self,
+        bundle: Bundle,
+        *,
+        compute: Compute,
+        pooling: Pooling = "mean",
+        layer: int = -1,
+        both_strands: bool = True,
+    ) -> None:
+        bundle.check_reads_dna()
+        bundle.check_single("embed")
+        if compute.workers:
+            raise InputError(
+                f"--workers {compute.workers}: embed computes in one process; leave it out, or "
+                "give --threads"
+            )
+        setup = set_up([bundle], compute)
+        self.compute, self._notes = setup.compute, setup.notes
+        self.layer = layer_number(layer, bundle.config.encoder.num_layers)
+        self.width: int = bundle.config.encoder.hidden_size
+        self.pooling, self.both_strands = pooling, both_strands
+        self._runner = BundleRunner(bundle, setup.compute, setup.device)
+        self._encoder_config = bundle.config.encoder
+        self._num_split = self._longest = 0
+
+    def notes(self) -> list[str]:
+        """Return what a user should know about the computation, one line each."""
+        lines = [*self._notes]
+        if self._num_split:
+            lines.append(
+                f"{self._num_split} windows had more tokens than the model's context of "
+                f"{self._runner.max_pieces} and were read in equal parts"
+            )
+        return [*lines, *beyond_training(self._encoder_config, self._longest)]
+
+    def pooled(self, sequences: Sequence[str]) -> NDArray[np.float32]:
+        """Return one vector per sequence (S, E); NaN for one without any A, C, G or T."""
+        strands = 2 if self.both_strands else 1
+        groups = [(text, reverse_complement(text))[:strands] for text in sequences]
+        parts, tokens = self._plan(groups)
+        part_vectors_RE = np.empty((len(tokens), self.width))
+        for batch, rows in self._runner.run([*tokens.values()], self._forward):
+            part_vectors_RE[batch] = rows
+        row_of = {text: row for row, text in enumerate(tokens)}
+        vectors_SE = np.full((len(parts), self.width), np.nan)
+        for row, texts in enumerate(parts):
+            rows = [row_of[text] for text in texts if text in row_of]
+            if rows and self.pooling == "max":
+                vectors_SE[row] = part_vectors_RE[rows].max(axis=0)
+            elif rows:
+                counts = [len(tokens[text]) for text in texts if text in row_of]
+                vectors_SE[row] = np.average(part_vectors_RE[rows], axis=0, weights=counts)
+        mean_SE = vectors_SE.reshape(len(sequences), strands, self.width).mean(axis=1)
+        return mean_SE.astype(np.float32)
+
+    def tokens(
+        self, sequences: Sequence[str], *, together: int = 1
+    ) -> list[tuple[NDArray[np.float32], NDArray[np.int64]]]:
+        """Return the vectors (T, E) of each sequence's tokens and their bases on it (T, 2).
+
+        Bases are 0-based, half-open, from the start of the sequence. A part without any A, C, G
+        or T has no tokens.
+
+        Args:
+            together: So many sequences, of equal length, are cut at the same bases if one of them has more tokens
+                than the context.
+        """
+        groups = [sequences[i : i + together] for i in range(0, len(sequences), together)]
+        parts, tokens = self._plan(groups)
+        texts = list(tokens)
+        states = {}
+        for batch, rows in self._runner.run([*tokens.values()], self._forward):
+            for index, states_TE in zip(batch, rows, strict=True):
+                count = len(tokens[texts[index]])
+                states[texts[index]] = states_TE[1 : count + 1]  # between [CLS] and [SEP]
+        return [self._joined(texts, states) for texts in parts]
+
+    def _plan(self, groups: Groups) -> tuple[list[list[str]], dict[str, NDArray[np.int64]]]:
+        plan = self._runner.plan(groups)
+        self._num_split += plan.num_split
+        self._longest = max(self._longest, plan.longest)
+        return plan.parts, plan.tokens
+
+    def _joined(
+        self, texts: list[str], states: dict[str, NDArray[np.float32]]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        vectors, spans, offset = [np.empty((0, self.width), np.float32)], [], 0
+        for text in texts:
+            if text in states:
+                vectors.append(states[text])
+                spans.append(self._runner.tokenizer.encode_with_spans(text)[1] + offset)
+            offset += len(text)
+        return np.concatenate(vectors), np.concatenate([np.empty((0, 2), np.int64), *spans])
+
+    def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+        encoder = self._runner.model.encoder
+        states_BTE = encoder(token_ids_BT, is_padding_BT, num_layers=self.layer).float()
+        if self.pooling == "tokens":
+            return states_BTE
+        if self.pooling == "cls":
+            return states_BTE[:, 0]
+        is_read_BT = ~is_padding_BT
+        is_read_BT[:, 0] = False
+        is_read_BT &= is_read_BT.roll(-1, dims=1)  # the last token of a row is [SEP]
+        if self.pooling == "max":
+            return states_BTE.masked_fill(~is_read_BT[..., None], -torch.inf).amax(dim=1)
+        share_BT = is_read_BT / is_read_BT.sum(dim=1, keepdim=True)
+        return (share_BT[..., None] * states_BTE).sum(dim=1)  # autocast leaves this sum in float32
+
+
+def layer_number(layer: int, num_layers: int) -> int:
+    """Return how many layers to pass.
+
+    Raises:
+        InputError: If there are not so many.
+
+    Example:
+        >>> layer_number(-1, 12), layer_number(-13, 12), layer_number(3, 12)
+        (12, 0, 3)
+    """
+    passed = layer if layer >= 0 else num_layers + 1 + layer
+    if not 0 <= passed <= num_layers:
+        raise InputError(
+            f"--layer {layer}: the model has {num_layers} layers; expected 0 (embeddings) to "
+            f"{num_layers}, or -1 (the last) to {-num_layers - 1}"
+        )
+    return passed

@@ -1,0 +1,139 @@
+"""The files of a run of motif discovery."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from dna_bigbird.core.figures.style import save
+from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.genome.meme_text import meme_text
+from dna_bigbird.genome.motif_files import MotifMatrix
+from dna_bigbird.prediction.attribution_files import AttributedWindows
+from dna_bigbird.prediction.figures.motif_logo import motif_logo
+from dna_bigbird.prediction.motif_discovery.naming import Match
+from dna_bigbird.prediction.motif_discovery.patterns import Pattern, information
+from dna_bigbird.prediction.writers.target import file_names
+
+"""Files of every folder of a run."""
+COLUMNS = (
+    "label", "pattern", "sign", "seqlets", "consensus", "matrix", "q", "other_matches", "mean_contribution", "logo",
+)  # fmt: skip
+LOGOS = "logos"
+PAGE_STYLE = (
+    "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color-scheme:light dark}"
+    "div{overflow-x:auto}table{border-collapse:collapse}th,td{padding:.3em .7em;text-align:left;"
+    "border-bottom:1px solid #8886;vertical-align:middle}img{height:9em;background:#fff}"
+)
+
+
+def table_rows(
+    patterns: Sequence[Pattern], matches: Sequence[Sequence[Match]], max_q: float, most: int
+) -> list[dict[str, str]]:
+    """Return the rows of motifs.tsv: of each pattern its best matches with q up to a limit.
+
+    Args:
+        matches: Of each pattern, best first.
+        most: Matches that are listed.
+    """
+    rows = []
+    for pattern, best, logo in zip(patterns, matches, logo_names(patterns), strict=True):
+        named = [match for match in best if match.q <= max_q][:most]
+        others = (f"{match.matrix.label} ({match.q:.2g})" for match in named[1:])
+        values = (
+            pattern.label, pattern.name, pattern.sign, str(len(pattern.hits)), pattern.consensus,
+            named[0].matrix.label if named else "", f"{named[0].q:.3g}" if named else "", "; ".join(others),
+            f"{pattern.mean_contribution:.4g}", logo,
+        )  # fmt: skip
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
+    return rows
+
+
+def logo_names(patterns: Sequence[Pattern]) -> list[str]:
+    """Return the path of the picture of each pattern within the folder."""
+    names = file_names([f"{pattern.label}.{pattern.name}" for pattern in patterns], ".png")
+    return [f"{LOGOS}/{name}" for name in names]
+
+
+def write_files(
+    folder: Path,
+    patterns: Sequence[Pattern],
+    rows: Sequence[Mapping[str, str]],
+    windows: Mapping[str, AttributedWindows],
+    caption: str,
+) -> None:
+    """Write all files into an empty folder.
+
+    Args:
+        rows: Of motifs.tsv.
+        windows: Of each label.
+        caption: What the page says above its table, as plain text.
+    """
+    table = to_tsv(rows) if rows else "\t".join(COLUMNS) + "\n"
+    (folder / "motifs.tsv").write_text(table, encoding="utf-8")
+    matrices = [
+        MotifMatrix(pattern.identifier, row["matrix"], pattern.shares)
+        for pattern, row in zip(patterns, rows, strict=True)
+    ]
+    sites = {pattern.identifier: len(pattern.hits) for pattern in patterns}
+    (folder / "motifs.meme").write_text(meme_text(matrices, sites), encoding="utf-8")
+    lines = bed_lines(patterns, windows)
+    (folder / "hits.bed").write_text("".join(lines), encoding="utf-8")
+    (folder / LOGOS).mkdir()
+    for pattern, row in zip(patterns, rows, strict=True):
+        title = f"{pattern.label} {pattern.name}"
+        bits_P = information(pattern.shares.T)
+        figure = motif_logo(pattern.shares, bits_P, pattern.contributions, title)
+        (folder / row["logo"]).write_bytes(save(figure, "png"))
+    (folder / "index.html").write_text(page(rows, caption), encoding="utf-8")
+
+
+def bed_lines(patterns: Sequence[Pattern], windows: Mapping[str, AttributedWindows]) -> list[str]:
+    """Return the lines of hits.bed in genome order: chrom, start, end, pattern, score, strand.
+
+    The score is the summed contribution of the bases of the hit, in log odds. Of windows that overlap, the same hit
+    is there once, with the score that is farther from 0.
+    """
+    hits: dict[tuple[str, int, int, str, str], float] = {}
+    for pattern in patterns:
+        for *key, score in _hits_of(pattern, windows[pattern.label]):
+            hits[tuple(key)] = max(hits.get(tuple(key), 0.0), score, key=abs)
+    return [
+        f"{chrom}\t{start}\t{end}\t{name}\t{score:.4g}\t{strand}\n"
+        for (chrom, start, end, name, strand), score in sorted(hits.items())
+    ]
+
+
+def _hits_of(
+    pattern: Pattern, windows: AttributedWindows
+) -> Iterator[tuple[str, int, int, str, str, float]]:
+    scores_nW = windows.scores
+    for hit in pattern.hits:
+        first = int(windows.starts[hit.window])
+        end = min(first + hit.end, int(windows.ends[hit.window]))
+        score = float(scores_nW[hit.window, hit.start : hit.end].sum())
+        strand = "-" if hit.is_reverse else "+"
+        yield (
+            windows.sequences[hit.window],
+            first + hit.start,
+            end,
+            pattern.identifier,
+            strand,
+            score,
+        )
+
+
+def page(rows: Sequence[Mapping[str, str]], caption: str) -> str:
+    """Return index.html: the table with a picture per pattern. It loads nothing but the pictures."""
+    shown = [column for column in COLUMNS if column != "logo"]
+    head = "".join(f"<th>{escape(column.replace('_', ' '))}</th>" for column in ("logo", *shown))
+    body = "".join(
+        f'<tr><td><img src="{escape(row["logo"])}" alt="Logo of {escape(row["label"])} {escape(row["pattern"])}: '
+        f'{escape(row["consensus"])}"></td>{"".join(f"<td>{escape(row[column])}</td>" for column in shown)}</tr>\n'
+        for row in rows
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Motifs</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<style>{PAGE_STYLE}</style></head><body>\n<h1>Motifs</h1>\n<p>{escape(caption)}</p>\n"
+        f"<div><table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n</body></html>\n"
+    )

@@ -1,0 +1,148 @@
+"""Motifs in shuffled backgrounds: what one, or two at a distance, change in the log odds of labels."""
+
+# N backgrounds, L labels, D distances
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome.dinucleotide_shuffle import shuffle_dinucleotides
+from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.interval import Interval
+from dna_bigbird.metrics.bootstrap import percentile_interval
+from dna_bigbird.prediction.predictor import Predictor
+
+MOST_DRAWS = 100
+"""Windows drawn per background before the genome counts as full of N."""
+REPLICATES = 2000
+COLUMNS = ("label", "inserted", "distance", "n", "change", "low", "high")
+
+
+def draw_backgrounds(
+    genome: Genome, count: int, window_bp: int, rng: np.random.Generator
+) -> list[str]:
+    """Return random windows without N, each with its dinucleotides in another order.
+
+    Raises:
+        InputError: If no record is as long as a window, or nearly all windows contain N.
+    """
+    names = [name for name, length in genome.lengths.items() if length >= window_bp]
+    starts = np.array([genome.lengths[name] - window_bp + 1 for name in names])
+    if not names:
+        raise InputError(f"{genome.path}: no record of {window_bp:,} bases, the window")
+    backgrounds: list[str] = []
+    for _ in range(MOST_DRAWS * count):
+        chrom = int(rng.choice(len(names), p=starts / starts.sum()))
+        start = int(rng.integers(starts[chrom]))
+        text = genome.fetch(Interval(names[chrom], start, start + window_bp))
+        if "N" not in text:
+            backgrounds.append(shuffle_dinucleotides(text, rng))
+        if len(backgrounds) == count:
+            return backgrounds
+    raise InputError(
+        f"{genome.path}: only {len(backgrounds)} of {MOST_DRAWS * count:,} random windows of {window_bp:,} bases "
+        "have no N"
+    )
+
+
+def bytes_for(count: int, window_bp: int, num_labels: int, num_distances: int) -> int:
+    """Return the memory of so many backgrounds, with motifs inserted, their changes and bootstrap draws."""
+    texts = 3 * (window_bp + sys.getsizeof(""))
+    changes = 8 * num_labels * (3 + 3 * num_distances)
+    draws = 2 * 8 * REPLICATES
+    return count * (texts + changes + draws)
+
+
+def insert(background: str, motif: str, start: int) -> str:
+    """Return a sequence with a motif in place of its bases from `start` on.
+
+    Example:
+        >>> insert("AAAAAA", "CG", 2)
+        'AACGAA'
+    """
+    return background[:start] + motif + background[start + len(motif) :]
+
+
+def start_of_second(first_start: int, first: str, second: str, distance: int) -> int:
+    """Return where the second motif starts.
+
+    Args:
+        distance: Bases between the two; negative: the second is on the left, with as many bases between them.
+
+    Example:
+        >>> start_of_second(10, "CCCC", "GG", 3), start_of_second(10, "CCCC", "GG", -3)
+        (17, 5)
+    """
+    if distance >= 0:
+        return first_start + len(first) + distance
+    return first_start + distance - len(second)
+
+
+def check_fits(first: str, second: str | None, distances: Sequence[int], window_bp: int) -> None:
+    """Raise InputError if a motif is longer than the window, or the second is not within it."""
+    start = (window_bp - len(first)) // 2
+    if start < 0:
+        raise InputError(f"--motif has {len(first)} bases, and the window {window_bp}")
+    for distance in distances if second else ():
+        begin = start_of_second(start, first, second or "", distance)
+        if begin < 0 or begin + len(second or "") > window_bp:
+            raise InputError(
+                f"--distances {distance}: the second motif would be outside the window of {window_bp} bases"
+            )
+
+
+def effects_of(
+    predictor: Predictor,
+    backgrounds: Sequence[str],
+    first: str,
+    second: str | None,
+    distances: Sequence[int],
+) -> dict[tuple[str, int | None], NDArray[np.float64]]:
+    """Return the changes of the log odds (N, L) by what was inserted and the distance.
+
+    Keys: ("motif", None), and with a second motif ("second", d) alone, ("both", d), and ("interaction", d), the
+    change by both minus those by each alone.
+    """
+    start = (len(backgrounds[0]) - len(first)) // 2
+    plain_NL = _log_odds(predictor, backgrounds)
+
+    def change(texts: Sequence[str]) -> NDArray[np.float64]:
+        return _log_odds(predictor, texts) - plain_NL
+
+    with_first = [insert(text, first, start) for text in backgrounds]
+    changes: dict[tuple[str, int | None], NDArray[np.float64]] = {
+        ("motif", None): change(with_first)
+    }
+    for distance in distances if second else ():
+        begin = start_of_second(start, first, second or "", distance)
+        alone = change([insert(text, second or "", begin) for text in backgrounds])
+        both = change([insert(text, second or "", begin) for text in with_first])
+        changes["second", distance] = alone
+        changes["both", distance] = both
+        changes["interaction", distance] = both - alone - changes["motif", None]
+    return changes
+
+
+def _log_odds(predictor: Predictor, texts: Sequence[str]) -> NDArray[np.float64]:
+    """Return the log odds (N, L) of the mean probability of both strands."""
+    share = np.clip(predictor.probabilities(texts), 1e-12, 1 - 1e-12)
+    return np.log(share) - np.log1p(-share)
+
+
+def table_rows(
+    changes: dict[tuple[str, int | None], NDArray[np.float64]], labels: Sequence[str], seed: int
+) -> list[dict[str, object]]:
+    """Return a row per label, insertion and distance: the mean over backgrounds with its 95 % bootstrap interval."""
+    count = len(next(iter(changes.values())))
+    drawn = np.random.default_rng([seed, 1]).integers(0, count, (REPLICATES, count))
+    rows = []
+    for number, label in enumerate(labels):
+        for (inserted, distance), change_NL in changes.items():
+            values = change_NL[:, number]
+            figures = [values.mean(), *percentile_interval(values[drawn].mean(axis=1))]
+            cells = (label, inserted, distance, count, *(f"{x:.4f}" for x in figures))
+            rows.append(dict(zip(COLUMNS, cells, strict=True)))
+    return rows

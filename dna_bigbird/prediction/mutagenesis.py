@@ -1,0 +1,208 @@
+"""`mutagenesis`: the effect of each of the three other bases at every base of a region, and its files.
+
+`substitutions.py` scores every base in a window of its own, centred on it, as `score_variants`
+does: in one window the effect of a base depends on its distance from the middle. Models of promoters
+were trained on windows with the start site at a certain base; for them one window can be named.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dna_bigbird.bundles.model_options import ModelBundles
+from dna_bigbird.core.choices import checked
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.messages import listed_words
+from dna_bigbird.core.paths import STANDARD_STREAM, GenomeFile, OutputFile, StreamFile
+from dna_bigbird.core.shared_options import BothStrands, Labels, Progress
+from dna_bigbird.core.writing import atomic_path
+from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
+from dna_bigbird.prediction.results import LETTERS, Effect, Mutagenesis
+from dna_bigbird.prediction.writers.tables import table_line
+
+SUFFIXES = (".tsv", ".csv", ".npz")
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@checked(rest=Compute)
+def mutagenesis(
+    fasta: GenomeFile,
+    region: str | None = None,
+    model: ModelBundles | None = None,
+    output: StreamFile | None = None,
+    labels: Labels = None,
+    effect: Effect = "log_odds",
+    window: int | None = None,
+    strand: BothStrands = "both",
+    progress: Progress = False,
+    picture: OutputFile | None = None,
+    within: str | None = None,
+    **compute: ComputeOptions,
+) -> Mutagenesis:
+    """Replace every base of a region by each of the three others and score each substitution.
+
+    The table has one row per base: chrom, pos (from 1), ref, then for every label four columns, one
+    for each of A, C, G, T: 0 at the reference base, nan where the genome has N. Every base has a
+    window of its own, centred on it, so a substitution has the effect that score-variants gives it.
+    In the picture a letter points up where changing it lowers the score of the label; the colours below
+    are the effects of the single substitutions. With --within all bases share one window. Computed in
+    float32 unless --precision is given.
+
+    Args:
+        fasta: FASTA file to read: plain, a genome with a region, or one short record.
+        region: Region of the genome, from 1 and both ends included, as chr22:20,000,001-20,000,200: the bases
+            to change. Default: the whole record.
+        model: Model bundle: several (--model A B) are averaged. Default: the bundled model.
+        output: Result to write: the matrix, .tsv, .csv or .npz. '-' writes the table to standard
+            output if there is no picture.
+        effect: log_odds, the change of the log odds, or diff, the change of the probability. An
+            .npz file has both.
+        window: Window in base pairs: around each changed base; by default that of the model.
+        picture: Heat map to write, .png, .svg or .pdf, of regions of up to 1,000 bases. If there
+            are many labels, those with the largest effects are drawn.
+        within: Region that is the window of every changed base, for example a promoter with its start site
+            where the model had it in training. Default: windows of their own, centred on each base.
+        compute: Fields of `Compute`: speed and memory.
+
+    Examples:
+        dna-bigbird mutagenesis --fasta hg19.fa --region chr8:128,748,301-128,748,400 \\
+            --model results/models/chromatin --labels 'GM12878*' --output effects.tsv --picture effects.png
+
+    Returns:
+        The matrix, also if it is written. A model may also be a loaded bundle.
+
+    Raises:
+        InputError: If a value is not one of the choices, or a region, genome, model or label does
+            not fit; see `choose_region`.
+        TypeError: If there is no such argument.
+    """
+    from dna_bigbird.prediction.substitutions import (
+        Genome,
+        choose_region,
+        choose_within,
+        score_substitutions,
+    )
+
+    file = None if output is None or str(output) == STANDARD_STREAM else Path(output)
+    if file:
+        check_suffix(file)
+    picture = None if picture is None else Path(picture)
+    genome = Genome(fasta)
+    one_window = None
+    if within is None:
+        bases = choose_region(genome, region)
+    elif window is not None:
+        raise InputError(f"--window {window} and --within {within}: one window only; leave one out")
+    else:
+        one_window, bases = choose_within(genome, within, region)
+    if picture:
+        check_picture(picture, bases.length)
+    result = score_substitutions(
+        genome,
+        bases,
+        model,
+        labels=labels,
+        window=window,
+        within=one_window,
+        strand=strand,
+        compute=exact(Compute(**compute)),
+        progress=progress,
+    )
+    if file:
+        write_matrix(result, file, effect)
+    if picture:
+        notes = write_picture(result, picture, effect)
+        result = replace(result, notes=[*result.notes, *notes])
+    elif output is not None and file is None:
+        print_matrix(result, effect)
+    return result
+
+
+@checked()
+def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
+    """Write the matrix in the format of the suffix.
+
+    `.tsv`, `.csv`: see `table_rows`. `.npz`: both effects as arrays `diff` and `log_odds` (positions, 4,
+    labels), with `chrom`, `start` (0-based), `reference`, `bases` and `labels`.
+
+    Raises:
+        InputError: If it is another suffix.
+    """
+    check_suffix(path)
+    with atomic_path(path) as partial:
+        if path.suffix.lower() != ".npz":
+            format = path.suffix.lower().removeprefix(".")
+            lines = (table_line(row, format) for row in table_rows(result, effect))
+            partial.write_text("".join(lines), encoding="utf-8")
+            return
+        with open(partial, "wb") as stream:  # numpy would add a suffix to a name
+            np.savez_compressed(
+                stream,
+                chrom=np.array(result.chrom),
+                start=np.array(result.start),
+                reference=np.array(list(result.reference)),
+                bases=np.array(list(LETTERS)),
+                labels=np.array(result.label_names),
+                diff=result.diff,
+                log_odds=result.log_odds,
+            )
+
+
+def check_suffix(path: Path) -> None:
+    """Raise InputError if the name of a matrix does not end in one of SUFFIXES."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--output {path}: the name of a matrix ends in {listed_words(SUFFIXES)}")
+
+
+@checked()
+def table_rows(result: Mutagenesis, effect: Effect) -> Iterator[list[str]]:
+    """Yield the matrix as a table: the names of the columns, then one row per base.
+
+    Columns: chrom, pos (from 1), ref, then `<label>_A_<effect>` and so on for C, G, T and the next
+    label; nan where the reference is N.
+    """
+    names = [f"{label}_{base}_{effect}" for label in result.label_names for base in LETTERS]
+    yield ["chrom", "pos", "ref", *names]
+    rows_PLB = result.effects(effect).transpose(0, 2, 1)
+    for i, (base, values) in enumerate(zip(result.reference, rows_PLB, strict=True)):
+        numbers = (f"{value:.5g}" for value in values.ravel())
+        yield [result.chrom, str(result.start + i + 1), base, *numbers]
+
+
+@checked()
+def print_matrix(result: Mutagenesis, effect: Effect) -> None:
+    """Write the table to standard output."""
+    sys.stdout.writelines(table_line(row, "tsv") for row in table_rows(result, effect))
+
+
+def check_picture(picture: Path, length_bp: int) -> None:
+    """Raise InputError for a picture of another format, or of too many bases."""
+    if picture.suffix.lower() not in PICTURES:
+        raise InputError(f"--picture {picture}: the name ends in {', '.join(PICTURES)}")
+    from dna_bigbird.prediction.figures.mutagenesis_figure import MOST_BASES
+
+    if length_bp > MOST_BASES:
+        raise InputError(
+            f"--picture {picture}: a picture shows at most {MOST_BASES:,} bases, the region has "
+            f"{length_bp:,}; write --output instead"
+        )
+
+
+@checked()
+def write_picture(result: Mutagenesis, picture: Path, effect: Effect) -> list[str]:
+    """Draw the matrix; return a note if not every label is drawn."""
+    from dna_bigbird.core.figures.style import save
+    from dna_bigbird.prediction.figures.mutagenesis_figure import mutagenesis_figure
+
+    figure, drawn = mutagenesis_figure(
+        result.chrom, result.start, result.reference, result.label_names, result.effects(effect),
+        effect=effect,
+    )  # fmt: skip
+    with atomic_path(picture) as partial:
+        partial.write_bytes(save(figure, picture.suffix[1:].lower(), dpi=200))
+    if len(drawn) == len(result.label_names):
+        return []
+    return [f"{picture} shows the labels with the largest effects: {', '.join(drawn)}"]

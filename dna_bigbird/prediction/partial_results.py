@@ -1,0 +1,212 @@
+"""Resuming an interrupted run: finished rows are kept on disk until the whole file is written."""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+
+from dna_bigbird import __version__
+from dna_bigbird.core import progress, signals
+from dna_bigbird.core.errors import InputError, Interrupted, OutputError, note, shortened
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.locks import kernel_lock
+from dna_bigbird.core.writing import partial_path, readable_write_error
+from dna_bigbird.prediction.engine import Collate, Engine
+from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.row_outputs import Outputs, in_order, split_rows
+
+
+def spool_path(output: Path | str) -> Path:
+    """Return the path of the finished rows of an unfinished output: `.scores.tsv.rows.partial`.
+
+    The output itself is written under another temporary name: both exist at the end of a run.
+    """
+    output = Path(output)
+    return partial_path(output.with_name(f"{output.name}.rows"))
+
+
+def file_identity(path: Path | str) -> dict:
+    """Return the size in bytes and the modification time in ns, to notice that a file has changed."""
+    status = os.stat(path)
+    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
+
+
+def run_identity(settings: Mapping, checksums: Mapping, files: Mapping[str, Path]) -> dict:
+    """Return what must be the same for an interrupted run to be continued."""
+    inputs = {role: file_identity(path) for role, path in files.items()}
+    return {**settings, "checksums": checksums, "inputs": inputs}
+
+
+def checksums_of(
+    bundles: Sequence[Path], sequences: Mapping[str, str] | None
+) -> dict[str, str | list[str]]:
+    """Return the sha256 of the files of bundles, and of sequences in memory."""
+    checksums: dict[str, str | list[str]] = {
+        role: [sha256_of(folder / name) for folder in bundles]
+        for role, name in (("model", "model.safetensors"), ("model_config", "config.json"))
+    }
+    if sequences is None:
+        return checksums
+    digest = hashlib.sha256()
+    for name, bases in sequences.items():
+        digest.update(f">{name}\n{bases}\n".encode())
+    return checksums | {"sequences": digest.hexdigest()}
+
+
+@contextlib.contextmanager
+def open_spool(
+    output: Path | str, identity: dict, resume: bool, unit: str = "windows"
+) -> Iterator[Spool]:
+    """Open the finished rows of `output`; the block appends the others and writes the file.
+
+    If the block succeeds the spool is removed. Ctrl-C, SIGTERM, a failed write and unforeseen
+    errors leave it for `--resume`; bad input removes it, unless it was there before.
+
+    Args:
+        identity: What must be the same for a run to be continued (JSON values; dicts may nest):
+            settings that change the rows, `file_identity` of inputs. The package's version is added.
+        resume: Continue with the rows of an interrupted run, if there are any. Otherwise they are
+            thrown away, with a note on standard error.
+        unit: Name of the rows in messages.
+
+    Raises:
+        InputError: If the finished rows belong to another run (the message names what differs), or
+            another process is writing this output.
+        OutputError: If the folder cannot be written to, or the disk is full.
+        Interrupted: On Ctrl-C or SIGTERM, with a line on how to continue.
+    """
+    output = Path(output)
+    path = spool_path(output)
+    identity = json.loads(json.dumps({"dna-bigbird": __version__} | identity))
+    with _locked(path, output) as stream:
+        spool = Spool(output, stream)
+        try:
+            with signals.interrupting():
+                _begin(spool, identity, resume, unit)
+                yield spool
+        except KeyboardInterrupt as stop:
+            kept = f"after {spool.rows} {unit}; continue with --resume"
+            if not spool.rows:
+                path.unlink(missing_ok=True)
+                kept = f"before the first {unit} were finished; nothing was left behind"
+            raise Interrupted(f"{output}: interrupted {kept}", signals.status_of(stop)) from None
+        except OutputError as error:
+            if spool.rows and error.reason:
+                raise OutputError(
+                    f"{output}: cannot write it: {error.reason}; {spool.rows} {unit} are kept. Make "
+                    f"room (df -h {output.parent}), then continue with --resume"
+                ) from error
+            path.unlink(missing_ok=True)
+            raise
+        except InputError:
+            if not spool.resumed:
+                path.unlink(missing_ok=True)
+            raise
+        path.unlink()
+
+
+def first_difference(earlier: object, now: object, name: str = "") -> str:
+    """Return a description of the first difference between two identities, "" if there is none."""
+    if isinstance(earlier, dict) and isinstance(now, dict):
+        for key in sorted(earlier.keys() | now.keys()):
+            inner = f"{name}.{key}" if name else key
+            if words := first_difference(earlier.get(key), now.get(key), inner):
+                return words
+        return ""
+    if earlier == now:
+        return ""
+    return f"its {name} was {shortened(earlier)}, now it is {shortened(now)}"
+
+
+def resumable_outputs(
+    engine: Engine,
+    lengths: Sequence[int],
+    collate: Collate,
+    forward: Callable[[NamedTuple], Outputs],
+    *,
+    output: Path,
+    identity: dict,
+    resume: bool,
+) -> list[Outputs]:
+    """Return the outputs of all rows, in order; finished rows survive an interruption.
+
+    Args:
+        output: What the run is for; the finished rows are next to it until all are computed.
+        identity: As `open_spool`.
+        resume: Continue an interrupted run, if there is one.
+
+    Raises:
+        InputError: If the interrupted run had other settings or inputs.
+        Interrupted: On Ctrl-C or SIGTERM, with a line that says how to continue.
+    """
+    numbered: list[tuple[int, Outputs]] = []
+    with open_spool(output, identity, resume, unit="rows") as spool:
+        for columns in spool.frames():
+            numbers = columns.pop("row").tolist()
+            numbered += split_rows(columns, numbers)
+        done = {number for number, _ in numbered}
+        left = [number for number in range(len(lengths)) if number not in done]
+        with progress_bar(True, len(lengths), len(done), unit="rows") as update:
+            for positions, columns in engine.run(
+                [lengths[number] for number in left],
+                lambda positions: collate([left[i] for i in positions]),
+                forward,
+            ):
+                numbers = [left[i] for i in positions]
+                spool.append({"row": np.array(numbers), **columns})
+                numbered += split_rows(columns, numbers)
+                update(len(numbers))
+        return in_order(numbered, len(lengths))
+
+
+@contextlib.contextmanager
+def progress_bar(
+    shown: bool, total: int | None, done: int = 0, unit: str = "windows"
+) -> Iterator[Callable[[int], object]]:
+    """Yield a function to call with the number of items finished since the last call.
+
+    Args:
+        shown: False draws nothing anywhere (the Python API's default).
+        total: Number of items, for the remaining time; None if unknown.
+        done: Items that an interrupted run had finished.
+    """
+    with progress.progress_bar(
+        total=total, initial=done, unit=f" {unit}", smoothing=0.05, disable=not shown
+    ) as bar:
+        yield bar.update
+
+
+def _begin(spool: Spool, identity: dict, resume: bool, unit: str) -> None:
+    earlier = spool.recover()
+    if resume and earlier is not None:
+        spool.resumed = True  # from now on an error must not remove the rows
+        difference = first_difference(earlier, identity)
+        if difference:
+            raise InputError(
+                f"{spool.output}: cannot continue the interrupted run: {difference}. Run it with "
+                "the same settings and inputs, or start again without --resume"
+            )
+        return
+    if spool.rows:
+        note(
+            f"{spool.output}: {spool.rows} {unit} of an interrupted run are thrown away; "
+            "--resume would have continued it"
+        )
+    spool.start(identity)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, output: Path) -> Iterator[BinaryIO]:
+    """Open the file for this process alone."""
+    with contextlib.ExitStack() as stack:
+        try:
+            lock = kernel_lock(path, f"{output}: another process is writing it")
+            stream = stack.enter_context(lock)
+        except OSError as error:
+            raise readable_write_error(output, error) from error
+        yield stream

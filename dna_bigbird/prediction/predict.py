@@ -1,0 +1,132 @@
+"""`predict`: label probabilities of windows of DNA.
+
+The path of one FASTA record: `windows/inputs.py` chooses the source, `windows/files.py` reads the
+record in pieces, `windows/tiling.py` cuts it into windows. `predictor.py` collects windows into
+chunks, adds the other strand and averages; `runner.py` makes tokens, and `engine.py` computes
+logits batch by batch. `prediction_run.py` takes the chunks in order: to arrays, to standard output,
+or to a spool on disk (`spool.py`, `spool_file.py`), from which a module of `writers/` makes the
+file: `writers/target.py` makes a table.
+"""
+
+import sys
+from typing import Any, Literal
+
+from dna_bigbird.bundles.model_options import ModelBundles
+from dna_bigbird.core.choices import checked, renamed
+from dna_bigbird.core.files import check_random_access
+from dna_bigbird.core.paths import InputFile, StreamFile
+from dna_bigbird.core.shared_options import (
+    Coordinates,
+    CoordinatesName,
+    FastaFile,
+    Labels,
+    ModelWindow,
+    Progress,
+    Resume,
+    Sequences,
+    Stride,
+)
+from dna_bigbird.prediction.compute import Compute, ComputeOptions
+from dna_bigbird.prediction.results import Predictions, WrittenPredictions
+from dna_bigbird.prediction.writers.target import Format, file_target
+
+
+@renamed(place="span")
+@checked(rest=Compute)
+def predict(
+    fasta: FastaFile = None,
+    bed: InputFile | None = None,
+    sequences: Sequences = None,
+    *,
+    model: ModelBundles | None = None,
+    output: StreamFile | None = None,
+    format: Format | None = None,
+    labels: Labels = None,
+    window: ModelWindow = None,
+    stride: Stride = None,
+    strand: Literal["both", "forward", "interval"] = "both",
+    coordinates: Coordinates = None,
+    span: Literal["window", "bin", "bins"] = "window",
+    assembly: CoordinatesName = "unknown",
+    resume: Resume = False,
+    progress: Progress = False,
+    **compute: ComputeOptions,
+) -> Predictions | WrittenPredictions:
+    """Predict the probability of every label for windows of DNA.
+
+    The result is a table with one row per window: sequence, start, end (0-based, half-open on that
+    sequence), then one column per label. A sequence longer than the window is cut into several
+    windows; the last one is moved left so that it ends with the sequence. A shorter sequence is one
+    window. Lower-case bases count as upper case, IUPAC codes as N. A window without any A, C, G or T
+    has nan. BED and bigWig files have one value per base: the mean of the windows that cover it.
+
+    Examples:
+        dna-bigbird predict --fasta regions.fa > scores.tsv
+        dna-bigbird predict --fasta hg19.fa --bed regions.bed --model results/models/chromatin --output scores.tsv
+        dna-bigbird predict --fasta hg19.fa --bed regions.bed --model results/models/chromatin --labels 'GM12878*' \\
+            --span bin --stride 200 --format bigwig --output tracks
+
+    Args:
+        bed: BED file: only its intervals of the FASTA are read, which is then a genome (plain or
+            bgzip); rows have genome coordinates. If the BED has names (column 4), the last column
+            has the name of each row.
+        model: Model bundle: a folder such as results/models/promoter. Several (--model A B) must
+            have the same labels; their probabilities are averaged. Default: the bundled model.
+        output: Result to write: a file; for bigWig with several labels a folder. '-' is standard
+            output (TSV).
+        format: Format of the output: inferred from its suffix by default (.tsv, .csv, .bed, .bw,
+            .h5); TSV if it has none.
+        strand: Strands to read: 'both' averages a window and its reverse complement, or takes the higher
+            probability if the model is directional (its card says so); 'forward'
+            reads windows as they are; 'interval' reads each BED row on the strand in its column 6.
+        span: Bases that get a score in BED and bigWig files: the whole 'window', or only the 'bin'
+            in its middle that a chromatin model labels. The stride should then be no longer than
+            the bin. 'bins': in any format, a row for each bin within a quarter of a window from its middle, all
+            predicted at once by a model of --head.pooling bin; by default the stride is as long as these.
+        compute: Fields of `Compute`: speed and memory.
+
+    Returns:
+        `Predictions` if the output is None, else `WrittenPredictions`. A model may also be a loaded bundle.
+
+    Raises:
+        InputError: If a value is not one of the choices, settings contradict each other, an input
+            or the model is wrong, or the output cannot be written. It names arguments (`stride`).
+        TypeError: If there is no such argument.
+        Interrupted: On Ctrl-C or SIGTERM while a file is written; `resume` continues it.
+    """
+    target = file_target(output, format, resume)
+    if fasta is not None and bed is not None:
+        check_random_access(fasta)
+    from dna_bigbird.prediction.predict_run import PredictionRun  # imports torch: seconds
+    from dna_bigbird.prediction.windows.inputs import (
+        check_resumable,
+        named_sequences,
+        window_source,
+    )
+
+    sequences = named_sequences(sequences)
+    run = PredictionRun(model, labels, strand, Compute(**compute), progress, span, window)
+    margin_bp = run.margin_bp(span, window, target)
+    if target:
+        target.check_labels(run.label_names)
+        if target.format == "bed":
+            run.predictor.check_probabilities("a BED file")
+    in_genome = bed is not None or (target is not None and target.is_track)
+    settings: dict[str, Any] = {
+        "window": window or run.window_bp,
+        "stride": stride or (run.bins.stride_bp if run.bins else window or run.window_bp),
+        "strand": strand,
+        "coordinates": coordinates or ("genome" if in_genome else "record"),
+    }
+    source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp)
+    source.check()
+    settings |= {"span": span} if run.bins else {}
+    if output is None:
+        return run.in_memory(source)
+    if target is None:
+        windows = run.to_stream(source, sys.stdout)
+    else:
+        check_resumable(source, resume)
+        context = run.context(source, settings, sequences, margin_bp, assembly)
+        windows = run.to_file(source, target, context, resume)
+    return WrittenPredictions(str(output), windows, run.label_names, run.notes(source))

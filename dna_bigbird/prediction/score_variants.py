@@ -1,0 +1,129 @@
+"""`score_variants`: how the alleles of a VCF file change a model's predictions.
+
+The path of one record: `sites.py` reads it and checks it against the genome, `effects.py` cuts one
+window per allele, has the windows scored (`predictor.py`) and compares each allele with the
+reference, `run.py` keeps the scores in order (in memory, on disk, or straight to the writers),
+`writers.py` writes tables and annotated VCF files.
+"""
+
+from typing import Literal
+
+from dna_bigbird.bundles.model_options import ModelBundles
+from dna_bigbird.core.choices import checked
+from dna_bigbird.core.errors import InputError, note
+from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, StreamFile
+from dna_bigbird.core.settings import Positive
+from dna_bigbird.core.shared_options import BothStrands, Labels, Progress, Resume
+from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
+from dna_bigbird.prediction.results import VariantScores, VariantSummary, ZeroShotScores
+
+
+@checked(rest=Compute)
+def score_variants(
+    vcf: InputFile,
+    fasta: GenomeFile,
+    model: ModelBundles | None = None,
+    output: StreamFile | None = None,
+    format: Literal["tsv", "csv", "vcf"] | None = None,
+    tsv: OutputFile | None = None,
+    labels: Labels = None,
+    window: int | None = None,
+    strand: BothStrands = "both",
+    ref_mismatch: Literal["error", "skip"] = "error",
+    probabilities: bool = False,
+    score: Literal["labels", "embedding", "likelihood"] = "labels",
+    shifts: Positive = 1,
+    shift_step: Positive = 16,
+    resume: Resume = False,
+    progress: Progress = False,
+    **compute: ComputeOptions,
+) -> VariantScores | ZeroShotScores | VariantSummary:
+    """Score the variants of a VCF file: how each allele changes the predictions of a model.
+
+    For every alternative allele and label: `<label>_diff`, the probability with the allele minus that
+    with REF, and `<label>_log_odds`, the same difference of the log-odds; means over both strands.
+    Substitutions, insertions and deletions are scored, also several alleles in one record. Symbolic
+    alleles, breakends, `*` and alleles longer than half the window are not scored: they have nan in a
+    table and '.' in a VCF, and are counted on standard error. REF must agree with the genome.
+
+    The reference window is centred on REF, on each strand in its own direction. The window of an
+    alternative allele has the same flank before the allele, and as much of the flank after it as fits.
+    Computed in float32 unless --precision is given: bfloat16 would round away the effects of most
+    variants.
+
+    Args:
+        vcf: VCF file: plain, gzip, bgzip, or '-' for standard input.
+        fasta: FASTA file to read: a genome of the same assembly, plain or bgzip; chr22 and 22 are
+            the same chromosome.
+        model: Model bundle: a folder such as results/models/chromatin. Several (--model A B) must have
+            the same labels; their probabilities are averaged. Default: the bundled model.
+        output: Result to write: a table (.tsv, .csv: chrom, pos from 1, id, ref, alt, scores), or the
+            VCF with the scores as INFO fields (.vcf, or .vcf.gz with an index). '-' is standard output.
+        format: Format of the output: inferred from its suffix by default; a table on standard
+            output.
+        tsv: Second output, a table in addition to an annotated VCF.
+        window: Window in base pairs: around a variant; by default that of the model.
+        ref_mismatch: What to do with records that do not fit the genome (another base, a missing
+            chromosome, a position past its end): 'error' stops before anything is scored, 'skip'
+            leaves them out: no row in a table, no new INFO fields in a VCF. If they are more than a
+            tenth, a note asks for the assembly.
+        probabilities: Also write the probabilities themselves to the table, `<label>_ref` and
+            `<label>_alt`.
+        score: Score: 'labels' compares the predictions of a fine-tuned model. Without labels, as a
+            table: 'embedding' writes embedding_distance, between the mean vectors of both alleles,
+            by any model; 'likelihood' writes likelihood_log_ratio, log p(ALT) - log p(REF) by a
+            pretrained model with the variant masked (nats; substitutions only, others are nan).
+        shifts: Shifts of the window: effects are means over so many windows, the centred one and
+            others that begin --shift_step bases earlier or later, twice as many bases, and so on.
+        shift_step: Step of the shifts in base pairs.
+        compute: Fields of `Compute`: speed and memory.
+
+    Examples:
+        dna-bigbird score-variants --vcf variants.vcf.gz --fasta hg19.fa \\
+            --model results/models/chromatin --output scored.vcf.gz --tsv scored.tsv
+        dna-bigbird score-variants --vcf demo/variants.vcf --fasta demo/demo.fa --output demo_scored.tsv
+        dna-bigbird score-variants --vcf demo/variants.vcf --fasta demo/demo.fa --output demo_likelihood.tsv \\
+            --score likelihood --model results/models/pretrained
+
+    Returns:
+        `VariantScores` if the output is None (`ZeroShotScores` for a score without labels), else a `VariantSummary`. A model may also be a loaded
+        bundle.
+
+    Raises:
+        TypeError: If there is no such argument.
+        InputError: If a value is not one of the choices, an input is malformed, the VCF does not fit the
+            genome, no allele is left to score, or an output cannot be written.
+    """
+    from dna_bigbird.prediction.variants.effects import shifts_of
+    from dna_bigbird.prediction.variants.run import VariantRun
+    from dna_bigbird.prediction.variants.targets import check_targets, choose_targets
+
+    targets = choose_targets(output, format, tsv)
+    check_targets(targets)
+    run = VariantRun(
+        vcf,
+        fasta,
+        model,
+        targets=targets,
+        labels=labels,
+        window=window,
+        strand=strand,
+        skip_mismatches=ref_mismatch == "skip",
+        probabilities=probabilities,
+        compute=exact(Compute(**compute)),
+        progress=progress,
+        score=score,
+        shifts=shifts_of(shifts, shift_step),
+    )
+    if resume and not run.is_resumable:
+        raise InputError(
+            "--resume continues a file: name it with --output, and give --vcf as a file"
+        )
+    run.sites.check()
+    if question := run.sites.assembly_note():
+        note(question)
+    if not targets:
+        return run.in_memory()
+    if run.is_resumable:
+        return run.via_spool(resume)
+    return run.streamed()

@@ -1,0 +1,294 @@
+"""How alleles change the output of a model: their windows compared with that of the reference.
+
+Every allele is brought to one form first (`genome.allele_form`), so that its score does not depend on how the file writes
+it. Each strand's window is centred in its own direction: on both strands `window_bp // 2` bases are before
+the centre of REF, as that strand reads them. So nothing shifts by a base if the window is even, and
+the reverse-complemented genome gives the same windows. Windows may also be shifted, by the same
+number of bases in the direction of each strand.
+
+The flank before the allele is the same for every allele; the flank after it is shortened or lengthened so
+that every window has the same length. Bases past the end of the chromosome are N (`Genome.fetch`).
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.choices import checked
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome.allele_form import AlleleForm, allele_form
+from dna_bigbird.genome.alphabet import normalise, reverse_complement
+from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.interval import Interval
+from dna_bigbird.prediction.sigmoid import sigmoid
+from dna_bigbird.prediction.variants.sites import Site, longest_allele
+
+FRAME_ALLELES = 512
+"""Alleles whose scores are returned together, so that memory stays small."""
+FRAME_S = 10
+"""A slow model returns its scores sooner: returned scores are not lost when the run stops."""
+
+EFFECTS = ("diff", "log_odds", "ref", "alt")
+Effects = dict[str, NDArray[np.float32]]
+"""Columns of these names, each (alleles, labels)."""
+
+
+class LogitModel(Protocol):
+    """Computes logits; `Predictor` does."""
+
+    label_names: list[str]
+
+    def logits(self, groups: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float64]]:
+        """Yield logits (sequences, labels) for each group of sequences, each read on one strand."""
+        ...
+
+
+@checked()
+def site_effects(
+    scorer: LogitModel,
+    genome: Genome,
+    sites: Iterable[Site],
+    *,
+    window_bp: int,
+    strand: Literal["both", "forward"] = "both",
+    shifts: Sequence[int] = (0,),
+    within: Interval | None = None,
+) -> Iterator[tuple[list[Site], Effects]]:
+    """Yield sites in their order with a row for each alternative allele, in chunks.
+
+    For every label, strand and shift of the window the window with the alternative allele is
+    compared with the reference window, which all alleles of a site share: the difference of
+    probabilities `diff`, and of their log-odds `log_odds`, each the mean over strands and shifts.
+    `ref` and `alt` are the mean probabilities. Of a directional model each allele has the strand on
+    which it scores higher. Alleles that cannot be scored have NaN.
+
+    Args:
+        shifts: See `allele_windows`.
+        within: The window of every site, in place of windows centred on each: then all sites are
+            substitutions in it.
+    """
+    cut: WindowCutter | OneWindow = WindowCutter(genome, window_bp, strand, tuple(shifts))
+    if within:
+        cut = OneWindow(genome.fetch(within), within.start, strand)
+    higher_of = 2 if getattr(scorer, "is_directional", False) and strand == "both" else 1
+    compared = with_effects(
+        scorer.logits, cut, sites, lambda logits: compare(logits, higher_of=higher_of)
+    )
+    yield from framed(compared, EFFECTS, len(scorer.label_names))
+
+
+def framed(
+    compared: Iterable[tuple[Site, NDArray[np.float32] | None]],
+    columns: Sequence[str],
+    num_labels: int,
+) -> Iterator[tuple[list[Site], Effects]]:
+    """Yield chunks of sites with their effects by column, each (alleles, labels).
+
+    Args:
+        compared: Each site with the effects of its scored alleles, (columns, alleles, labels); None
+            if it has none. Alleles that are not scored get NaN.
+    """
+    frame: list[Site] = []
+    rows: list[NDArray[np.float32]] = []
+    num_rows, started_at = 0, time.monotonic()
+    for site, scored in compared:
+        shape = (len(columns), len(site.variant.alts), num_labels)
+        effects = np.full(shape, np.nan, dtype=np.float32)
+        if scored is not None:
+            effects[:, site.scored] = scored
+        frame.append(site)
+        rows.append(effects)
+        num_rows += max(1, len(site.variant.alts))
+        if num_rows >= FRAME_ALLELES or time.monotonic() - started_at > FRAME_S:
+            yield frame, _by_column(rows, columns)
+            frame, rows, num_rows, started_at = [], [], 0, time.monotonic()
+    if frame:
+        yield frame, _by_column(rows, columns)
+
+
+def compare(logits: NDArray[np.float64], *, higher_of: int = 1) -> NDArray[np.float32]:
+    """Return (4, alleles, labels): `diff`, `log_odds`, `ref`, `alt`, means over strands and shifts.
+
+    Args:
+        logits: (strands x shifts, 1 + alleles, labels), the reference first.
+        higher_of: Take the higher logit of so many neighbouring strands for each allele, as `predict`
+            does with a directional model: a variant that ends a promoter or begins one on either strand
+            has an effect. 1: each strand counts.
+
+    Example:
+        >>> compare(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).ravel().round(2).astype(str).tolist()
+        ['0.12', '0.55', '0.5', '0.62']
+    """
+    logits = logits.reshape(-1, higher_of, *logits.shape[1:]).max(axis=1)
+    probabilities = sigmoid(logits)
+    ref, alt = probabilities[:, :1], probabilities[:, 1:]
+    change = logits[:, 1:] - logits[:, :1]
+    ref = np.broadcast_to(ref, alt.shape)
+    return np.stack([(alt - ref).mean(0), change.mean(0), ref.mean(0), alt.mean(0)]).astype(
+        np.float32
+    )
+
+
+def _by_column(rows: list[NDArray[np.float32]], columns: Sequence[str]) -> Effects:
+    return dict(zip(columns, np.concatenate(rows, axis=1), strict=True))
+
+
+Windows = tuple[Sequence[int], list[str]]
+"""Which of the scored alleles of a site, and for each shift and strand the window of the reference and theirs."""
+
+
+@dataclass(frozen=True)
+class WindowCutter:
+    """Cuts the windows of a site; alleles that change the same bases share those of the reference."""
+
+    genome: Genome
+    window_bp: int
+    strand: str
+    """'both' or 'forward'."""
+    shifts: tuple[int, ...] = (0,)
+
+    def __call__(self, site: Site) -> list[Windows]:
+        """Return the windows of alleles that change the same bases, all shifts and strands one after another."""
+        variant, longest = site.variant, longest_allele(self.window_bp)
+        together: dict[Interval, list[tuple[int, AlleleForm]]] = {}
+        for number, i in enumerate(site.scored):
+            form = allele_form(self.genome, variant.interval, variant.ref, variant.alts[i], longest)
+            together.setdefault(form.interval, []).append((number, form))
+        return [
+            ([number for number, _ in forms], self._windows([form for _, form in forms]))
+            for forms in together.values()
+        ]
+
+    def _windows(self, forms: Sequence[AlleleForm]) -> list[str]:
+        alleles = [forms[0].ref, *(form.alt for form in forms)]
+        windows: list[str] = []
+        for shift in self.shifts:
+            forward, reverse = allele_windows(
+                self.genome, forms[0].interval, alleles, self.window_bp, shift
+            )
+            windows += forward + reverse if self.strand == "both" else forward
+        return windows
+
+
+@dataclass(frozen=True)
+class OneWindow:
+    """Puts the alleles of substitutions into one window: on each strand that of the reference, then one per scored allele.
+
+    Example:
+        >>> from dna_bigbird.genome.variants import Variant
+        >>> site = Site(Variant("chr1", 12, ".", "C", ("G", "T"), line=0), (0, 1))
+        >>> OneWindow("ACA", 10, "both")(site)
+        [(range(0, 2), ['ACA', 'AGA', 'ATA', 'TGT', 'TCT', 'TAT'])]
+    """
+
+    bases: str
+    start: int
+    """0-based position of the first base."""
+    strand: str
+    """'both' or 'forward'."""
+
+    def __call__(self, site: Site) -> list[Windows]:
+        """Return the windows of all alleles, both strands one after another."""
+        variant = site.variant
+        first, end = variant.interval.start - self.start, variant.interval.end - self.start
+        alleles = [variant.ref, *(variant.alts[i] for i in site.scored)]
+        forward = [self.bases[:first] + allele + self.bases[end:] for allele in alleles]
+        reverse = [reverse_complement(window) for window in forward]
+        return [(range(len(site.scored)), forward + reverse if self.strand == "both" else forward)]
+
+
+def with_effects(
+    compute: Callable[[Iterable[list[str]]], Iterator[NDArray[np.float64]]],
+    cut: Callable[[Site], list[Windows]],
+    sites: Iterable[Site],
+    compare: Callable[[NDArray[np.float64]], NDArray[np.float32]],
+) -> Iterator[tuple[Site, NDArray[np.float32] | None]]:
+    """Yield every site with the effects of its scored alleles, (columns, alleles, labels); None without any.
+
+    Args:
+        compute: Yields (windows, values) for each list of windows, in order.
+        compare: Makes effects (columns, alleles, labels) of (strands x shifts, 1 + alleles, values).
+    """
+    waiting: deque[tuple[Site, list[Sequence[int]]]] = deque()
+
+    def groups() -> Iterator[list[str]]:
+        for site in sites:
+            parts = cut(site) if site.scored else []
+            waiting.append((site, [alleles for alleles, _ in parts]))
+            for _, windows in parts:
+                yield windows
+
+    effects: list[NDArray[np.float32]] = []
+    for values in compute(groups()):
+        while not waiting[0][1]:
+            yield waiting.popleft()[0], None
+        site, parts = waiting[0]
+        alleles = len(parts[len(effects)])
+        effects.append(compare(values.reshape(-1, 1 + alleles, values.shape[-1])))
+        if len(effects) == len(parts):
+            yield site, np.concatenate(effects, axis=1)[:, np.argsort(np.concatenate(parts))]
+            waiting.popleft()
+            effects = []
+    while waiting:
+        yield waiting.popleft()[0], None
+
+
+def shifts_of(number: int, step_bp: int) -> tuple[int, ...]:
+    """Return so many shifts of the window: none, then one step to both sides, then two.
+
+    Example:
+        >>> shifts_of(1, 16), shifts_of(5, 16)
+        ((0,), (0, 16, -16, 32, -32))
+    """
+    return tuple((i + 1) // 2 * step_bp * (1 if i % 2 else -1) for i in range(number))
+
+
+def choose_window(window: int | None, model_bp: int, genome: Genome) -> int:
+    """Return the window in bp: the one asked for, or that of the model.
+
+    Raises:
+        InputError: If it is shorter than 2 bp, or longer than every chromosome.
+    """
+    if window is None:
+        return model_bp
+    longest = max(*genome.lengths.values(), model_bp)
+    if not 2 <= window <= longest:
+        raise InputError(f"--window {window}: expected from 2 to {longest} base pairs")
+    return window
+
+
+def allele_windows(
+    genome: Genome, site: Interval, alleles: Sequence[str], window_bp: int, shift: int = 0
+) -> tuple[list[str], list[str]]:
+    """Return one window per allele as the forward strand reads it, and as the reverse strand does.
+
+    Args:
+        site: The bases that an allele replaces, 0-based and half-open; its strand does not matter.
+        alleles: Bases that replace the site, over A C G T N on the forward strand; include REF for
+            its own window. The alleles and the site are no longer than `longest_allele`.
+        shift: Bases by which the windows begin earlier, each in the direction of its strand: so many
+            more bases are before the site, and fewer after it.
+
+    Example:
+        >>> import os, tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(os.fsdecode(folder.name)) / "toy.fa"
+        >>> _ = path.write_text(">chr1\\nAACCGGTTAC\\n")
+        >>> allele_windows(Genome(path), Interval("chr1", 4, 5), ["G", "T", "GA"], window_bp=4)
+        (['CCGG', 'CCTG', 'CCGA'], ['ACCG', 'ACAG', 'ACTC'])
+        >>> folder.cleanup()
+    """
+    before = window_bp // 2 - site.length // 2 + shift
+    flank = max(before, window_bp - before - min(len(a) for a in alleles))
+    bases = genome.fetch(Interval(site.chrom, site.start - flank, site.end + flank))
+    left, right = bases[:flank], bases[flank + site.length :]
+    forward, reverse = [], []
+    for allele in map(normalise, alleles):
+        forward.append((left[flank - before :] + allele + right)[:window_bp])
+        reverse.append(reverse_complement((left + allele + right[:before])[-window_bp:]))
+    return forward, reverse

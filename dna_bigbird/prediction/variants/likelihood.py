@@ -1,0 +1,156 @@
+"""How probable a pretrained model finds the alleles of a variant, with their tokens hidden."""
+
+# B batch, T tokens, K hidden tokens, V vocabulary, P hidden tokens of a batch
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.engine import set_up
+from dna_bigbird.prediction.runner import BundleRunner
+
+
+class HiddenAllele(NamedTuple):
+    """A window whose tokens at the variant are hidden."""
+
+    masked: bytes
+    """int64 token ids of the window, [MASK] at the hidden ones."""
+    hidden: tuple[int, ...]
+    """The hidden token ids, from the left."""
+
+
+class MaskedLikelihood:
+    """Log-probabilities of alleles by a pretrained model.
+
+    The tokens in which the windows of two alleles differ are hidden, all at once, and the
+    log-probability of an allele is the sum over those of its own window. With one token per base, that
+    is one hidden base, and both windows are then the same. With longer tokens the two windows may
+    have different numbers of hidden tokens, and a window shows how many it has: those scores have a
+    part that comes from the vocabulary.
+
+    A window with more tokens than the model reads keeps those next to the hidden ones.
+
+    Raises:
+        InputError: If the bundle has no head for masked tokens, or reads no DNA.
+    """
+
+    def __init__(self, bundle: Bundle, compute: Compute) -> None:
+        bundle.check_reads_dna()
+        bundle.check_single("--score likelihood")
+        if bundle.config.task != PRETRAINING or bundle.model.mlm is None:
+            raise InputError(
+                f"{bundle.folder}: --score likelihood needs a pretrained model, which predicts masked "
+                "tokens; this one predicts labels. Name the bundle that it was fine-tuned from, or "
+                "take --score embedding"
+            )
+        if compute.workers:
+            raise InputError(
+                f"--workers {compute.workers}: --score likelihood computes in one process; leave it out"
+            )
+        setup = set_up([bundle], compute)
+        self.compute, self._notes = setup.compute, setup.notes
+        self._runner = BundleRunner(bundle, setup.compute, setup.device)
+        self._mask_id = bundle.tokenizer.mask_id
+
+    @property
+    def max_pieces(self) -> int:
+        """Most tokens of a window, without [CLS] and [SEP]."""
+        return self._runner.max_pieces
+
+    def notes(self) -> list[str]:
+        """Return what a user should know about the computation, one line each."""
+        return [*self._notes]
+
+    def log_ratios(self, groups: Sequence[list[list[str]]]) -> Iterator[NDArray[np.float64]]:
+        """Yield log p(allele) - log p(reference) in nats for each group, (windows, 1 + alleles).
+
+        Args:
+            groups: For each site its windows: for every strand and shift that of the reference, then
+                those of the alleles. Texts of a row have equal lengths.
+        """
+        pairs = [
+            [[self._hide(row[0], allele) for allele in row[1:]] for row in group]
+            for group in groups
+        ]
+        flat = [side for group in pairs for row in group for pair in row for side in pair]
+        of_side = self.log_probabilities(list(dict.fromkeys(flat)))
+        for group in pairs:
+            yield np.array(
+                [[0.0, *(of_side[alt] - of_side[ref] for ref, alt in row)] for row in group]
+            )
+
+    def _hide(self, reference: str, allele: str) -> tuple[HiddenAllele, HiddenAllele]:
+        """Return both windows with the tokens hidden in which they differ."""
+        first, second = self._runner.tokenizer.encode_all([reference, allele])
+        before, after = shared_ends(first, second)
+        return self._hidden(first, before, after), self._hidden(second, before, after)
+
+    def _hidden(self, ids: NDArray[np.int64], before: int, after: int) -> HiddenAllele:
+        end = len(ids) - after
+        most = self._runner.max_pieces
+        if end - before > most:
+            raise InputError(
+                f"an allele has {end - before} tokens, the model reads {most}; choose a smaller --window"
+            )
+        masked = ids.copy()
+        masked[before:end] = self._mask_id
+        if len(ids) > most:
+            side = (most - (end - before)) // 2
+            start = min(max(0, before - side), len(ids) - most)
+            masked = masked[start : start + most]
+        return HiddenAllele(masked.tobytes(), tuple(ids[before:end].tolist()))
+
+    @torch.no_grad()
+    def log_probabilities(self, sides: Sequence[HiddenAllele]) -> dict[HiddenAllele, float]:
+        """Return the sum of the log-probabilities of the hidden tokens of each window, in nats."""
+        texts = list(dict.fromkeys(side.masked for side in sides))
+        encoded = [np.frombuffer(text, dtype=np.int64) for text in texts]
+        readers: dict[bytes, list[HiddenAllele]] = {text: [] for text in texts}
+        for side in sides:
+            readers[side.masked].append(side)
+        results: dict[HiddenAllele, float] = {}
+        for batch, rows in self._runner.run(encoded, self._forward):
+            for index, row_KV in zip(batch, rows, strict=True):
+                for side in readers[texts[index]]:
+                    chosen = row_KV[np.arange(len(side.hidden)), list(side.hidden)]
+                    results[side] = float(chosen.astype(np.float64).sum())
+        return results
+
+    def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return log-probabilities at the hidden tokens, zero after the last one: (B, K, V)."""
+        is_hidden_BT = token_ids_BT == self._mask_id
+        positions_P = is_hidden_BT.flatten().nonzero()[:, 0]
+        logits_PV, _ = self._runner.model(token_ids_BT, is_padding_BT, None, positions_P)
+        log_p_PV = logits_PV.float().log_softmax(dim=-1)
+        counts_B = is_hidden_BT.sum(dim=1)
+        rows_P = positions_P // token_ids_BT.shape[1]
+        starts_B = counts_B.cumsum(dim=0) - counts_B
+        number_P = torch.arange(len(positions_P), device=rows_P.device) - starts_B[rows_P]
+        shape = (len(counts_B), int(counts_B.max()), log_p_PV.shape[1])
+        log_p_BKV = log_p_PV.new_zeros(shape)
+        log_p_BKV[rows_P, number_P] = log_p_PV
+        return log_p_BKV
+
+
+def shared_ends(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[int, int]:
+    """Return how many tokens two windows share at their beginning, and at their end after these.
+
+    Example:
+        >>> shared_ends(np.array([7, 8, 9, 7]), np.array([7, 5, 7]))
+        (1, 1)
+    """
+    shorter = min(len(first), len(second))
+    differs = first[:shorter] != second[:shorter]
+    before = int(differs.argmax()) if differs.any() else shorter
+    rest = shorter - before
+    differs = first[len(first) - rest :][::-1] != second[len(second) - rest :][::-1]
+    after = int(differs.argmax()) if differs.any() else rest
+    return before, after

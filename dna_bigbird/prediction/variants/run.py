@@ -1,0 +1,284 @@
+"""One run over the variants of a VCF file: scores in memory, as a stream, or via a spool on disk."""
+
+import itertools
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from dna_bigbird import __version__
+from dna_bigbird.bundles.choice import Models, load_models, notes_on
+from dna_bigbird.core.choices import checked
+from dna_bigbird.core.errors import InputError, Interrupted
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.signals import status_of
+from dna_bigbird.genome.variants import VcfHeader
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.partial_results import file_identity, open_spool, progress_bar
+from dna_bigbird.prediction.results import VariantScores, VariantSummary, ZeroShotScores
+from dna_bigbird.prediction.variants.effects import (
+    EFFECTS,
+    FRAME_ALLELES,
+    Effects,
+    WindowCutter,
+    choose_window,
+)
+from dna_bigbird.prediction.variants.scorers import Score, make_scorer
+from dna_bigbird.prediction.variants.sites import Site, VariantSites, open_genome
+from dna_bigbird.prediction.variants.targets import VariantTarget, open_writers
+from dna_bigbird.prediction.variants.writers import Origin, rows_of_fitting
+from dna_bigbird.prediction.windows.record_notes import short_window_notes
+
+
+class VariantRun:
+    """One run of `score_variants`, its inputs open.
+
+    Args:
+        targets: Files to write, see `choose_targets`.
+        labels: Names or patterns, see `choose_labels`.
+        window: In base pairs; None for the window of the model.
+        skip_mismatches: Leave out records that do not fit the genome.
+        probabilities: Tables also have the probabilities of both alleles.
+
+    Raises:
+        InputError: If the model, a label, the genome or the window does not fit.
+    """
+
+    @checked()
+    def __init__(
+        self,
+        vcf: Path | str,
+        fasta: Path | str,
+        model: Models,
+        *,
+        targets: Sequence[VariantTarget],
+        labels: str | Sequence[str] | None,
+        window: int | None,
+        strand: Literal["both", "forward"],
+        skip_mismatches: bool,
+        probabilities: bool,
+        compute: Compute,
+        progress: bool,
+        score: Score = "labels",
+        shifts: tuple[int, ...] = (0,),
+    ) -> None:
+        check_table(score, targets, probabilities)
+        bundles = load_models(model)
+        self._model_notes = notes_on(model)
+        genome = open_genome(fasta, vcf)
+        self.scorer = make_scorer(score, bundles, compute, labels)
+        self.window_bp = choose_window(window, self.scorer.window_bp, genome)
+        self.sites = VariantSites(
+            vcf,
+            genome,
+            # An allele fits into every shifted window if it fits into one that is so much shorter.
+            window_bp=self.window_bp - 2 * largest_shift(shifts, self.window_bp),
+            skip_mismatches=skip_mismatches,
+            must_be_sorted=any(target.is_indexed for target in targets),
+            only_substitutions=score == "likelihood",
+        )
+        self.targets, self.strand, self.progress = targets, strand, progress
+        self.score, self.shifts = score, shifts
+        some = score == "labels" and not probabilities
+        self.columns = EFFECTS[:2] if some else tuple(self.scorer.columns)
+        shifted = {} if shifts == (0,) else {"shifts": " ".join(map(str, shifts))}
+        self.origin = Origin(
+            [(b.folder.resolve().name, sha256_of(b.folder / "model.safetensors")) for b in bundles],
+            {"window": f"{self.window_bp} bp", "strand": strand, **shifted, "version": __version__},
+        )
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether scores are kept on disk: a file is written, and the VCF can be read again."""
+        return bool(self.targets and self.targets[0].path) and not self.sites.streamed
+
+    def facts(self) -> dict:
+        """Return the fields of a summary."""
+        sites, notes = self.sites, [*self._model_notes, *self.scorer.notes()]
+        notes += short_window_notes(self.window_bp, self.scorer.window_bp)
+        if sites.streamed and (
+            question := sites.assembly_note()
+        ):  # for a file it is printed earlier
+            notes.append(question)
+        if sites.skipped:
+            parts = ", ".join(f"{n:,} {reason}" for reason, n in sorted(sites.skipped.items()))
+            notes.append(
+                f"not scored, of {sites.alleles:,} alleles in {sites.records:,} records: {parts}"
+            )
+        return {
+            "records": sites.records,
+            "alleles": sites.alleles,
+            "skipped": dict(sorted(sites.skipped.items())),
+            "notes": notes,
+        }
+
+    def in_memory(self) -> VariantScores | ZeroShotScores:
+        """Return all scores."""
+        variants, frames = [], []
+        with self.sites.open() as (_, stream):
+            for sites, effects in self._effects(stream):
+                variants += [
+                    (site.variant, alt) for site in sites if site.fits for alt in site.variant.alts
+                ]
+                has_row = rows_of_fitting(sites)
+                frames.append({name: values[has_row] for name, values in effects.items()})
+        nothing = self._nothing(self.scorer.columns)
+        values = {
+            name: np.concatenate([frame[name] for frame in [nothing, *frames]]) for name in nothing
+        }
+        alleles = {
+            "chrom": [v.chrom for v, _ in variants],
+            "pos": np.array([v.pos for v, _ in variants], dtype=np.int64),
+            "id": [v.id for v, _ in variants],
+            "ref": [v.written_ref for v, _ in variants],
+            "alt": [alt for _, alt in variants],
+        }
+        if self.score != "labels":
+            (name,) = values
+            label = self.scorer.label_names[0]
+            return ZeroShotScores(
+                **self.facts(), **alleles, name=f"{label}_{name}", score=values[name][:, 0]
+            )
+        return VariantScores(
+            **self.facts(),
+            **alleles,
+            label_names=self.scorer.label_names,
+            diff=values["diff"],
+            log_odds=values["log_odds"],
+            ref_probability=values["ref"],
+            alt_probability=values["alt"],
+        )
+
+    def streamed(self) -> VariantSummary:
+        """Write every score as it is computed, for inputs that can be read only once.
+
+        Raises:
+            Interrupted: On Ctrl-C or SIGTERM; standard output then ends too early.
+        """
+        output = self.targets[0].path
+        try:
+            with self.sites.open() as (header, stream):
+                self._write(header, self._effects(stream))
+        except KeyboardInterrupt as stop:
+            message = "interrupted: standard output is incomplete"
+            if output is not None:
+                message = (
+                    f"{output}: interrupted; nothing was left behind. If --vcf is a file, a run can be "
+                    "continued with --resume"
+                )
+            raise Interrupted(message, status_of(stop)) from None
+        return VariantSummary(**self.facts())
+
+    def via_spool(self, resume: bool) -> VariantSummary:
+        """Keep finished scores on disk until all are computed, then write them: a run can be resumed."""
+        with open_spool(self.targets[0].path, self._identity(), resume, "alleles") as spool:
+            with self.sites.open() as (_, stream):
+                done = skip_alleles(stream, spool.rows)
+                for _, effects in self._effects(stream, done):
+                    spool.append({name: effects[name] for name in self.columns})
+            with self.sites.open() as (header, stream):
+                nothing = self._nothing(self.columns)
+                self._write(header, with_sites(spool.frames(), stream, nothing))
+        return VariantSummary(**self.facts())
+
+    def _effects(
+        self, sites: Iterator[Site], done: int = 0
+    ) -> Iterator[tuple[list[Site], Effects]]:
+        to_terminal = any(t.path is None for t in self.targets) and sys.stdout.isatty()
+        shown = self.progress and not to_terminal
+        with progress_bar(shown, self.sites.records, done, "variants") as advance:
+            cut = WindowCutter(self.sites.genome, self.window_bp, self.strand, self.shifts)
+            for frame, effects in self.scorer.effects(sites, cut):
+                yield frame, effects
+                advance(len(frame))
+
+    def _write(self, header: VcfHeader, frames: Iterable[tuple[list[Site], Effects]]) -> None:
+        with open_writers(
+            self.targets,
+            labels=self.scorer.label_names,
+            columns=self.columns,
+            origin=self.origin,
+            longest_bp=max(self.sites.genome.lengths.values()),
+        ) as writers:
+            for writer in writers:
+                writer.begin(header)
+            for sites, effects in frames:
+                for writer in writers:
+                    writer.write(sites, effects)
+                if self.targets[0].path is None:
+                    sys.stdout.flush()
+
+    def _nothing(self, columns: Sequence[str]) -> Effects:
+        return {c: np.empty((0, len(self.scorer.label_names)), np.float32) for c in columns}
+
+    def _identity(self) -> dict:
+        """Return what must be the same for an interrupted run to be continued."""
+        return {
+            "vcf": file_identity(self.sites.vcf),
+            "fasta": file_identity(self.sites.genome.path),
+            "models": [checksum for _, checksum in self.origin.models],
+            "labels": self.scorer.label_names,
+            "window": self.window_bp,
+            "alleles": "one form",  # earlier versions centred the window on the written REF
+            "strand": self.strand,
+            "ref_mismatch": self.sites.skip_mismatches,
+            "probabilities": len(self.columns) > 2,
+            "precision": self.scorer.compute.precision,
+            "float32_matmul": self.scorer.compute.float32_matmul,
+            # As before these settings were there: a run that was interrupted then goes on.
+            **({} if self.shifts == (0,) else {"shifts": list(self.shifts)}),
+            **({} if self.score == "labels" else {"score": self.score}),
+        }
+
+
+def check_table(score: str, targets: Sequence[VariantTarget], probabilities: bool) -> None:
+    """Raise InputError for results that a score without labels does not have."""
+    if score == "labels":
+        return
+    if any(target.format == "vcf" for target in targets):
+        raise InputError(
+            f"--score {score} writes a table, not a VCF: end the name of --output in .tsv or .csv"
+        )
+    if probabilities:
+        raise InputError(f"--probabilities: --score {score} has none; leave it out")
+
+
+def largest_shift(shifts: Sequence[int], window_bp: int) -> int:
+    """Return by how many bases the window is shifted at most.
+
+    Raises:
+        InputError: If the variant would not be in the window any more.
+    """
+    largest = max(map(abs, shifts))
+    if largest >= window_bp // 2:
+        raise InputError(
+            f"--shifts {len(shifts)}: the window of {window_bp} bp would be shifted by {largest} bp; "
+            f"expected less than its half. Choose a smaller --shift_step"
+        )
+    return largest
+
+
+def skip_alleles(sites: Iterator[Site], alleles: int) -> int:
+    """Skip the sites whose alleles are finished; return how many sites those were."""
+    passed = 0
+    while alleles > 0:
+        alleles -= len(next(sites).variant.alts)
+        passed += 1
+    return passed
+
+
+def with_sites(
+    frames: Iterable[Effects], sites: Iterator[Site], nothing: Effects
+) -> Iterator[tuple[list[Site], Effects]]:
+    """Yield frames of scores with the sites that they belong to; the remaining sites get `nothing`."""
+    for effects in frames:
+        missing = len(next(iter(effects.values())))
+        frame = []
+        while missing > 0:
+            frame.append(next(sites))
+            missing -= len(frame[-1].variant.alts)
+        yield frame, effects
+    while rest := list(itertools.islice(sites, FRAME_ALLELES)):  # without alternative alleles
+        yield rest, nothing

@@ -1,0 +1,207 @@
+"""What a variant is scored by: the labels of a model, or what its encoder makes of the alleles."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.choice import choose_labels
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.embedder import Embedder
+from dna_bigbird.prediction.predictor import Predictor, check_together
+from dna_bigbird.prediction.variants.effects import (
+    EFFECTS,
+    Effects,
+    WindowCutter,
+    framed,
+    site_effects,
+    with_effects,
+)
+from dna_bigbird.prediction.variants.likelihood import MaskedLikelihood
+from dna_bigbird.prediction.variants.sites import Site
+
+Score = Literal["labels", "embedding", "likelihood"]
+ZERO_SHOT = {"embedding": "distance", "likelihood": "log_ratio"}
+"""Scores that need no labels, and the end of their column's name."""
+GROUPS_AT_ONCE = 64
+"""Sites whose windows share batches."""
+
+
+class VariantScorer(Protocol):
+    """Scores the alleles of sites."""
+
+    label_names: list[str]
+    columns: Sequence[str]
+    """What is computed for each label."""
+    window_bp: int
+    """Window of the model in base pairs."""
+    compute: Compute
+    """With a precision that is not 'auto'."""
+
+    def notes(self) -> list[str]:
+        """Return what a user should know about the computation, one line each."""
+        ...
+
+    def effects(
+        self, sites: Iterable[Site], cut: WindowCutter
+    ) -> Iterator[tuple[list[Site], Effects]]:
+        """Yield chunks of sites with the columns of their alleles, each (alleles, labels)."""
+        ...
+
+
+class LabelScorer:
+    """The changes of the predictions of fine-tuned bundles, for chosen labels."""
+
+    columns = EFFECTS
+
+    def __init__(
+        self, bundles: Sequence[Bundle], compute: Compute, labels: str | Sequence[str] | None
+    ) -> None:
+        check_together(bundles)
+        chosen = choose_labels(bundles[0].config.label_names, labels)
+        self._predictor = Predictor(bundles, compute=compute, labels=chosen)
+        self._predictor.check_probabilities("a comparison of alleles")
+        self.label_names = self._predictor.label_names
+        self.window_bp = self._predictor.window_bp
+        self.compute = replace(compute, precision=self._predictor.precision)
+        self.notes = self._predictor.notes
+
+    def effects(
+        self, sites: Iterable[Site], cut: WindowCutter
+    ) -> Iterator[tuple[list[Site], Effects]]:
+        """See `site_effects`."""
+        return site_effects(
+            self._predictor,
+            cut.genome,
+            sites,
+            window_bp=cut.window_bp,
+            strand=cut.strand,
+            shifts=cut.shifts,
+        )
+
+
+class EmbeddingScorer:
+    """The distance of the two alleles in the last layer: that of the means over all tokens.
+
+    Euclidean, of the vectors of the windows with REF and with ALT, each read on one strand; the mean
+    over strands and shifts.
+    """
+
+    columns = (ZERO_SHOT["embedding"],)
+
+    def __init__(self, bundle: Bundle, compute: Compute) -> None:
+        self.label_names = ["embedding"]
+        self._embedder = Embedder(bundle, compute=compute, both_strands=False)
+        self.window_bp = usual_window_bp(bundle)
+        self.compute = self._embedder.compute
+        self.notes = self._embedder.notes
+
+    def effects(
+        self, sites: Iterable[Site], cut: WindowCutter
+    ) -> Iterator[tuple[list[Site], Effects]]:
+        """Yield the distances, (alleles, 1)."""
+        compared = with_effects(self._vectors, cut, sites, distances)
+        return framed(compared, self.columns, 1)
+
+    def _vectors(self, groups: Iterable[list[str]]) -> Iterator[NDArray[np.float64]]:
+        for some in in_batches(groups):
+            vectors = self._embedder.pooled([text for group in some for text in group])
+            edges = np.cumsum([len(group) for group in some])[:-1]
+            yield from np.split(vectors.astype(np.float64), edges)
+
+
+class LikelihoodScorer:
+    """The log-probability of ALT minus that of REF by a pretrained model: see `MaskedLikelihood`."""
+
+    columns = (ZERO_SHOT["likelihood"],)
+
+    def __init__(self, bundle: Bundle, compute: Compute) -> None:
+        self.label_names = ["likelihood"]
+        self._model = MaskedLikelihood(bundle, compute)
+        self.window_bp = usual_window_bp(bundle)
+        self.compute = self._model.compute
+        self.notes = self._model.notes
+
+    def effects(
+        self, sites: Iterable[Site], cut: WindowCutter
+    ) -> Iterator[tuple[list[Site], Effects]]:
+        """Yield the log-ratios in nats, means over strands and shifts, (alleles, 1)."""
+        windows_per_allele = len(cut.shifts) * (2 if cut.strand == "both" else 1)
+
+        def log_ratios(groups: Iterable[list[str]]) -> Iterator[NDArray[np.float64]]:
+            for some in in_batches(groups):
+                nested = [np.array(group).reshape(windows_per_allele, -1) for group in some]
+                for values in self._model.log_ratios([rows.tolist() for rows in nested]):
+                    yield values.reshape(-1, 1)
+
+        compared = with_effects(
+            log_ratios,
+            cut,
+            sites,
+            lambda values: values[:, 1:].mean(axis=0)[None].astype(np.float32),
+        )
+        return framed(compared, self.columns, 1)
+
+
+def make_scorer(
+    score: str,
+    bundles: Sequence[Bundle],
+    compute: Compute,
+    labels: str | Sequence[str] | None = None,
+) -> VariantScorer:
+    """Return what scores variants by the labels, the vectors or the masked tokens of a model.
+
+    Raises:
+        InputError: If the bundles cannot be scored so.
+    """
+    if score == "labels":
+        return LabelScorer(bundles, compute, labels)
+    if labels is not None:
+        raise InputError(f"--labels {labels}: --score {score} has no labels; leave it out")
+    if len(bundles) != 1:
+        raise InputError(f"--score {score} reads one model, and {len(bundles)} are given")
+    return (EmbeddingScorer if score == "embedding" else LikelihoodScorer)(bundles[0], compute)
+
+
+def usual_window_bp(bundle: Bundle) -> int:
+    """Return the window that the bundle was made for: of a pretrained one what its context reads.
+
+    Raises:
+        InputError: If the bundle does not record it.
+    """
+    config = bundle.config
+    if config.window_bp:
+        return int(config.window_bp)
+    if config.bp_per_token:
+        return int((config.encoder.max_tokens - 2) * config.bp_per_token)
+    raise InputError(f"{bundle.folder}: it does not record how long its windows are; give --window")
+
+
+def distances(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return (1, alleles, 1): distances of the vectors of alleles from that of the reference, means.
+
+    Args:
+        vectors: (strands x shifts, 1 + alleles, width), the reference first.
+
+    Example:
+        >>> distances(np.array([[[0.0, 0.0], [3.0, 4.0]], [[1.0, 1.0], [1.0, 2.0]]])).tolist()
+        [[[3.0]]]
+    """
+    lengths = np.linalg.norm(vectors[:, 1:] - vectors[:, :1], axis=-1)
+    return lengths.mean(axis=0)[None, :, None].astype(np.float32)
+
+
+def in_batches(groups: Iterable[list[str]]) -> Iterator[list[list[str]]]:
+    """Yield `GROUPS_AT_ONCE` groups at a time."""
+    some: list[list[str]] = []
+    for group in groups:
+        some.append(group)
+        if len(some) == GROUPS_AT_ONCE:
+            yield some
+            some = []
+    if some:
+        yield some

@@ -1,0 +1,269 @@
+"""The sites of a VCF file, checked against a genome: which alleles can be scored, and why not the others."""
+
+import contextlib
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import looks_like, shown_name
+from dna_bigbird.genome.allele_form import allele_form
+from dna_bigbird.genome.alphabet import first_bases
+from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.variants import Variant, VcfHeader, allele_kind, open_vcf
+
+LOOK_AT = 1000
+"""Records read, from the first that does not fit, to find the reason."""
+OTHER_ASSEMBLY_SHARE = 0.2
+"""Share of records that do not fit above which the VCF is probably on another assembly: there two or
+three of four bases differ; errors in a VCF are few."""
+TOO_LONG = "longer than half the window"
+INDEL = "insertion or deletion, which has no likelihood"
+N_IN_REF = "REF with N, which has no likelihood"
+NO_ALT = "no alternative allele (.)"
+MISMATCH = "record that does not fit the genome"
+MISMATCHES_OF_OTHER_ASSEMBLY = 0.1
+"""Share of skipped records above which a note asks for the assembly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A record and its alternative alleles that can be scored."""
+
+    variant: Variant
+    scored: tuple[int, ...]
+    """Indices in `variant.alts`, ascending."""
+    fits: bool = True
+    """Whether the record fits the genome; if not, it has no row in a table."""
+
+
+class VariantSites:
+    """The sites of a VCF file in its order, each checked against the genome.
+
+    Args:
+        vcf: A file (plain, gzip, bgzip), or '-' for standard input.
+        window_bp: Alleles longer than half of it are not scored.
+        skip_mismatches: Leave out records that do not fit the genome, instead of raising an error.
+        must_be_sorted: Raise an error for records that an index could not find.
+        only_substitutions: Score no allele that is longer or shorter than REF, nor one next to a
+            REF with N.
+    """
+
+    def __init__(
+        self,
+        vcf: Path | str,
+        genome: Genome,
+        *,
+        window_bp: int,
+        skip_mismatches: bool = False,
+        must_be_sorted: bool = False,
+        only_substitutions: bool = False,
+    ) -> None:
+        self.vcf, self.genome = vcf, genome
+        self._shown = shown_name(vcf)
+        self.streamed = str(vcf) == "-" or Path(vcf).is_fifo()
+        """Whether it can be read once only: standard input or a pipe."""
+        self._longest = longest_allele(window_bp)
+        self.skip_mismatches, self._must_be_sorted = skip_mismatches, must_be_sorted
+        self._only_substitutions = only_substitutions
+        self.records: int | None = None
+        """Records in all, once checked or read."""
+        self.alleles = 0
+        """Alternative alleles in all, once checked or read."""
+        self.skipped: Counter[str] = Counter()
+        """Alleles that are not scored, by reason, once checked or read."""
+        self.mismatches = 0
+        """Records that do not fit the genome, once checked or read."""
+        self._absent = 0
+        """Number of these on chromosomes that the genome lacks."""
+
+    def check(self) -> None:
+        """Read everything once, so that no time is spent on a file with an error.
+
+        A stream cannot be read twice; there errors come while it is scored.
+
+        Raises:
+            InputError: At the first record that is malformed, does not fit the genome or is out of
+                order; at the end, if such records were left out and no allele can be scored.
+        """
+        if not self.streamed:
+            with self.open() as (_, sites):
+                for _ in sites:
+                    pass
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[tuple[VcfHeader, Iterator[Site]]]:
+        """Open the file: its header, and its sites as a stream.
+
+        Raises:
+            InputError: As `check`, at once or while the sites are read.
+        """
+        with open_vcf(self.vcf) as (header, variants):
+            if self._must_be_sorted:
+                variants = self._sorted(variants)
+            yield header, self._sites(variants, header)
+
+    def _sites(self, variants: Iterator[Variant], header: VcfHeader) -> Iterator[Site]:
+        records = alleles = scored = mismatches = absent = 0
+        skipped: Counter[str] = Counter()
+        first_fault = ""
+        for variant in variants:
+            types = [allele_kind(alt) for alt in variant.alts]
+            # Of a record without a base to compare, such as <DEL> with REF N, nothing has to fit.
+            fault = mismatch_of(variant, self.genome) if None in types else None
+            if fault and not self.skip_mismatches:
+                hint = self._why(variant, variants, header)
+                raise InputError(f"{self._shown}:{variant.line}: {fault}. {hint}")
+            if fault:
+                mismatches += 1
+                absent += self.genome.find(variant.chrom) is None
+                first_fault = first_fault or f"line {variant.line}: {fault}"
+            reasons = [
+                type or (MISMATCH if fault else self._reason(variant, alt))
+                for type, alt in zip(types, variant.alts, strict=True)
+            ]
+            skipped.update(filter(None, reasons if variant.alts else [NO_ALT]))
+            records += 1
+            alleles += len(variant.alts)
+            site = Site(
+                variant, tuple(i for i, reason in enumerate(reasons) if not reason), not fault
+            )
+            scored += len(site.scored)
+            yield site
+        self.records, self.alleles, self.skipped = records, alleles, skipped
+        self.mismatches, self._absent = mismatches, absent
+        if mismatches and not scored:
+            raise InputError(
+                f"{self._shown}: nothing is left to score: {mismatches:,} of {records:,} records do not "
+                f"fit {self.genome.path.name}, the first one in {first_fault}. Is the VCF on another "
+                "assembly?"
+            )
+
+    def assembly_note(self) -> str | None:
+        """Return a question for the user if many records were left out, once checked or read."""
+        if not self.records or self.mismatches <= MISMATCHES_OF_OTHER_ASSEMBLY * self.records:
+            return None
+        share = self.mismatches / self.records
+        absent = f", {self._absent:,} of them on chromosomes that it lacks" if self._absent else ""
+        has_other_bases = self.mismatches > self._absent
+        return (
+            f"{self._shown}: {self.mismatches:,} of {self.records:,} records ({share:.0%}) do not fit "
+            f"{self.genome.path.name} and are left out{absent}. "
+            + ("Is the VCF on another assembly?" if has_other_bases else "Is it the whole genome?")
+        )
+
+    def _reason(self, variant: Variant, alt: str) -> str | None:
+        """Return why an allele of bases, of a record that fits the genome, is not scored."""
+        form = allele_form(self.genome, variant.interval, variant.ref, alt, self._longest)
+        if self._only_substitutions and len(form.alt) != len(form.ref):
+            return INDEL
+        if self._only_substitutions and "N" in form.ref:
+            return N_IN_REF
+        return TOO_LONG if max(len(form.ref), len(form.alt)) > self._longest else None
+
+    def _sorted(self, variants: Iterator[Variant]) -> Iterator[Variant]:
+        finished: set[str] = set()
+        last: Variant | None = None
+        for variant in variants:
+            if last is not None and last.chrom != variant.chrom:
+                finished.add(last.chrom)
+            elif last is not None and variant.pos < last.pos:
+                self._raise_order(variant, f"comes after {last.chrom}:{last.pos}")
+            if variant.chrom in finished:
+                self._raise_order(variant, f"comes after other chromosomes than {variant.chrom}")
+            last = variant
+            yield variant
+
+    def _raise_order(self, variant: Variant, problem: str) -> None:
+        raise InputError(
+            f"{self._shown}:{variant.line}: {variant.chrom}:{variant.pos} {problem}; a .vcf.gz with "
+            "its index must be sorted. Sort it (bcftools sort), or write .vcf or .tsv"
+        )
+
+    def _why(self, first: Variant, later: Iterator[Variant], header: VcfHeader) -> str:
+        """Return the likely reason why a record does not fit the genome."""
+        genome = self.genome
+        for name in (first.chrom, *header.contig_lengths):
+            chrom = genome.find(name)
+            length = header.contig_lengths.get(name)
+            if chrom and length and length < genome.lengths[chrom]:
+                return (
+                    f"The header says that {name} has {length:,} bases, {genome.path.name} has "
+                    f"{genome.lengths[chrom]:,}: the VCF is on another assembly"
+                )
+        num_read, wrong = 1, 1
+        with contextlib.suppress(InputError):  # one fault at a time
+            for variant in itertools.islice(later, 0 if self.streamed else LOOK_AT - 1):
+                num_read += 1
+                wrong += mismatch_of(variant, genome) is not None
+        if wrong > OTHER_ASSEMBLY_SHARE * num_read:
+            among = (
+                f"{wrong:,} of {num_read:,} records from there on do not fit. " if wrong > 1 else ""
+            )
+            return f"{among}Is the VCF on another assembly?"
+        return (
+            f"Only {wrong:,} of {num_read:,} records from there on do not fit: leave them out with "
+            "--ref_mismatch skip"
+        )
+
+
+def mismatch_of(variant: Variant, genome: Genome) -> str | None:
+    """Return why REF of a record does not agree with the genome; None if it agrees.
+
+    REF is compared over A C G T N: lower case does not matter, N agrees with N only. Where the genome has a code for
+    several bases, such as R, the first of them agrees too (A), as VCF 4.3 writes it.
+    """
+    site, name = variant.interval, genome.path.name
+    chrom = genome.find(site.chrom)
+    if chrom is None:
+        some = ", ".join(list(genome.lengths)[:5]) + (", …" if len(genome.lengths) > 5 else "")
+        return f"chromosome {variant.chrom!r} is not in {name} (it has {some})"
+    length = genome.lengths[chrom]
+    if variant.pos == 0:
+        return (
+            "POS is 0, a telomere, which has no base; VCF counts from 1. Was the file made from one "
+            "that counts from 0?"
+        )
+    if site.start >= length:
+        return f"POS is {variant.pos}, but {chrom} has {length} bases in {name}"
+    if site.end > length:
+        return (
+            f"REF has {site.length} bases from {chrom}:{variant.pos} on, but {chrom} ends after "
+            f"{length - site.start} more in {name}"
+        )
+    reference = genome.fetch(site)
+    if variant.ref == reference:
+        return None
+    if "N" in reference and variant.ref == first_bases(genome.letters(site)):
+        return None
+    return (
+        f"REF is {shortened(variant.written_ref)!r} at {variant.chrom}:{variant.pos}, but {name} has "
+        f"{shortened(reference)!r} there"
+    )
+
+
+def open_genome(fasta: Path | str, vcf: Path | str) -> Genome:
+    """Open the genome of a VCF file.
+
+    Raises:
+        InputError: As `Genome`; the message mentions swapped files.
+    """
+    if looks_like(fasta) == "a VCF file":
+        file_type = looks_like(vcf)
+        swapped = (
+            f", and {vcf} like {file_type}: are the two swapped?"
+            if file_type == "a FASTA file"
+            else ""
+        )
+        raise InputError(
+            f"{fasta}: expected the genome as FASTA, and this looks like a VCF file{swapped or '.'} "
+            "Expected: --vcf variants.vcf --fasta genome.fa"
+        )
+    return Genome(fasta)
+
+
+def longest_allele(window_bp: int) -> int:
+    """Return the most bases that an allele may have: half the window, so that flanks remain."""
+    return window_bp // 2

@@ -1,0 +1,92 @@
+"""The bins of a window that are predicted at once, as rows of their own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.labelled.chromatin.bin_groups import CENTRAL_SHARE
+from dna_bigbird.models.config import BIN
+from dna_bigbird.prediction.windows.tiling import Window
+
+
+@dataclass(frozen=True)
+class BinRows:
+    """Bins in the middle of windows of equal length: as many on either side of the centre bin.
+
+    Example:
+        >>> bins = BinRows(window_bp=18, bin_bp=2, reach=1)
+        >>> [(b.start, b.bases) for b in bins.of(Window("x", 100, 118, "NNNNNNAACCGGNNNNNN"))]
+        [(106, 'AA'), (108, 'CC'), (110, 'GG')]
+    """
+
+    window_bp: int
+    bin_bp: int
+    reach: int
+    """Bins on either side."""
+
+    @classmethod
+    def for_bundles(cls, bundles: Sequence[Bundle], window_bp: int) -> "BinRows":
+        """Return the bins that training with `bins_at_once` predicts: to a quarter of the window from the centre.
+
+        Raises:
+            InputError: If a model does not read bins, or windows do not have them.
+        """
+        for bundle in bundles:
+            config = bundle.config
+            if config.members is not None or config.head is None or config.head.pooling != BIN:
+                raise InputError(
+                    f"--span bins: {bundle.folder} has no global token per bin; expected a single model of "
+                    f"--head.pooling {BIN}"
+                )
+            if bundle.model.words is not None:
+                raise InputError(
+                    f"--span bins: {bundle.folder} also counts words, of whole windows; use --span bin"
+                )
+        bin_bp = bundles[0].config.head.bin_bp
+        if any(bundle.config.head.bin_bp != bin_bp for bundle in bundles):
+            raise InputError("--span bins: the models have bins of different lengths")
+        reach = int(CENTRAL_SHARE * window_bp / 2) // bin_bp
+        if not reach:
+            raise InputError(
+                f"--span bins: windows of {window_bp} bp have one bin of {bin_bp}; expected a --window of at "
+                f"least {round(2 * bin_bp / CENTRAL_SHARE)}"
+            )
+        if (window_bp - bin_bp) % 2:  # bins of the other strand would be one base off
+            raise InputError(
+                f"--span bins: bins of {bin_bp} bp are not in the middle of windows of {window_bp}; give a "
+                f"--window of {window_bp - 1}"
+            )
+        return cls(window_bp, bin_bp, reach)
+
+    def notes(self, bundles: Sequence[Bundle]) -> list[str]:
+        """Return what a user should know about the bins, one line each."""
+        if all(bundle.config.head.bins_at_once for bundle in bundles):
+            return []
+        return [
+            "the model was trained for the bin in the middle alone, not with --head.bins_at_once true"
+        ]
+
+    @property
+    def count(self) -> int:
+        """Bins of a window."""
+        return 2 * self.reach + 1
+
+    @property
+    def stride_bp(self) -> int:
+        """Bases after which the next window has the next bins."""
+        return self.count * self.bin_bp
+
+    def of(self, window: Window) -> list[Window]:
+        """Return the bins of a window, in the order of its bases."""
+        first = (self.window_bp - self.bin_bp) // 2 - self.reach * self.bin_bp
+        bins = []
+        for number in range(self.count):
+            start = first + number * self.bin_bp
+            bases = window.bases[start : start + self.bin_bp]
+            left = window.start + start
+            if window.is_reverse:
+                left = window.end - start - self.bin_bp
+            row = Window(window.name, left, left + self.bin_bp, bases, window.row_name)
+            bins.append(row)
+        return bins

@@ -1,0 +1,150 @@
+"""Windows that a model sees: how sequences are cut, and the interface of all sources of windows."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.prediction.windows.record_notes import RecordNotes
+
+
+@dataclass(frozen=True)
+class Window:
+    """A piece of a named sequence; `start` and `end` are 0-based, half-open on that sequence."""
+
+    name: str
+    start: int
+    end: int
+    bases: str
+    row_name: str | None = field(default=None, compare=False)
+    """Name of its BED row; None if it comes from no BED, or the BED has no names."""
+    is_reverse: bool = field(default=False, compare=False)
+    """Whether the bases are those of the other strand, from `end` to `start`."""
+
+    @property
+    def forward(self) -> str:
+        """The bases on the forward strand."""
+        return reverse_complement(self.bases) if self.is_reverse else self.bases
+
+
+class WindowSource(ABC):
+    """Windows in a fixed order, that can be counted and checked before any of them is scored.
+
+    Attributes:
+        files: The files read, by role ('fasta', 'bed'); without those that can be read only once
+            (standard input, pipes), and empty for sequences in memory.
+        count: Windows in all, known after `check`; None where the input can be read only once.
+        records: Notes on the lengths of the records: complete after `check`, or after the last
+            window where the input can be read only once.
+
+    Args:
+        model_bp: Bases of the model's windows, for `records`.
+    """
+
+    unit = "records"
+
+    def __init__(
+        self, files: dict[str, Path], window_bp: int, stride_bp: int, model_bp: int | None = None
+    ) -> None:
+        self.files = files
+        self.records = RecordNotes(window_bp, stride_bp, model_bp, self.unit)
+        self.window_bp, self.stride_bp = window_bp, stride_bp
+        self.count: int | None = None
+
+    @property
+    @abstractmethod
+    def lengths(self) -> dict[str, int]:
+        """Length in base pairs of every sequence that a window names.
+
+        For records named by location (`chr1:100-200`), the furthest end on the chromosome. If the
+        input can be read only once, this is complete when the last window was read.
+        """
+
+    @abstractmethod
+    def check(self) -> None:
+        """Read everything once and set `count`; do nothing if the input can be read only once.
+
+        Raises:
+            InputError: At the first thing that is wrong, with file and line.
+        """
+
+    @abstractmethod
+    def windows(self, first: int = 0) -> Iterator[Window]:
+        """Yield the windows from number `first` on, counted from 0.
+
+        Raises:
+            InputError: As `check`, once that line is reached.
+        """
+
+    def num_windows(self, length_bp: int) -> int:
+        """Return the number of windows of a sequence of this length."""
+        return num_windows(length_bp, self.window_bp, self.stride_bp)
+
+
+def num_windows(length_bp: int, window_bp: int, stride_bp: int) -> int:
+    """Return the number of windows of a sequence, see `window_starts`."""
+    return 1 + max(0, -(-(length_bp - window_bp) // stride_bp))
+
+
+def window_start(number: int, length_bp: int, window_bp: int, stride_bp: int) -> int:
+    """Return where window `number` of a sequence starts, counted from 0, see `window_starts`."""
+    return min(number * stride_bp, max(0, length_bp - window_bp))
+
+
+def window_starts(length_bp: int, window_bp: int, stride_bp: int) -> list[int]:
+    """Return where windows start so that together they cover every base.
+
+    A sequence no longer than a window is one window. Otherwise windows follow each other by the
+    stride, and the last one is moved left to end with the sequence, so that none is short.
+
+    Example:
+        >>> window_starts(2500, window_bp=1000, stride_bp=1000)
+        [0, 1000, 1500]
+        >>> window_starts(700, window_bp=1000, stride_bp=1000)
+        [0]
+    """
+    count = num_windows(length_bp, window_bp, stride_bp)
+    return [window_start(i, length_bp, window_bp, stride_bp) for i in range(count)]
+
+
+def tile(
+    pieces: Iterable[str], window_bp: int, stride_bp: int, first: int = 0
+) -> Iterator[tuple[int, str]]:
+    """Cut one sequence, given in consecutive pieces, into the windows of `window_starts`.
+
+    A window is yielded as soon as its bases and one more are read; at most a window and a piece
+    are in memory.
+
+    Args:
+        first: Number of the first window to yield; none if there are no more than that.
+
+    Yields:
+        Start of each window, 0-based, and its bases.
+
+    Example:
+        >>> list(tile(["ACG", "TAC"], window_bp=4, stride_bp=3))
+        [(0, 'ACGT'), (2, 'GTAC')]
+    """
+    held, held_from = "", 0
+    start = first * stride_bp
+    for piece in pieces:
+        held += piece
+        length = held_from + len(held)
+        while start + window_bp < length:
+            yield start, held[start - held_from : start - held_from + window_bp]
+            start += stride_bp
+        keep_from = min(start, length - window_bp)
+        if keep_from > held_from:
+            held, held_from = held[keep_from - held_from :], keep_from
+    length = held_from + len(held)
+    if first < num_windows(length, window_bp, stride_bp):
+        yield max(0, length - window_bp), held[-window_bp:]
+
+
+def windows_of(
+    name: str, bases: str, window_bp: int, stride_bp: int, offset: int = 0
+) -> Iterator[Window]:
+    """Yield the windows of one sequence; `offset` is added to their coordinates."""
+    for start, window in tile([bases], window_bp, stride_bp):
+        yield Window(name, offset + start, offset + start + len(window), window)

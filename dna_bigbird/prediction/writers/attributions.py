@@ -1,0 +1,183 @@
+"""Effects of bases as a table, and as HDF5 files in the layout that tfmodisco-lite reads."""
+
+# n windows, W bases of a window, L labels
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.hdf5 import new_hdf5
+from dna_bigbird.core.result_folders import FILE_PER_LABEL, atomic_directory
+from dna_bigbird.core.writing import atomic_path
+from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.writers.tables import table_line
+from dna_bigbird.prediction.writers.target import (
+    LABEL_LIST,
+    ROW_NAME,
+    Target,
+    WriteContext,
+    file_names,
+)
+
+ATTRIBUTIONS_FORMAT = "dna-bigbird attributions"
+ATTRIBUTIONS_VERSION = 1
+LETTERS = "ACGTN"
+NO_BASE = 5
+"""Code beyond the end of a short window; codes 0 to 4 are A C G T N."""
+OF_BASES = "of_bases"
+"""Column of the effects of A, C, G and T in place of a base, if tokens are single bases."""
+CHUNK_BYTES = 2**20
+
+
+def base_codes(texts: Sequence[str], width: int) -> NDArray[np.uint8]:
+    """Return the bases of normalised texts as numbers, (n, width).
+
+    Example:
+        >>> base_codes(["ACN", "T"], 3).tolist()
+        [[0, 1, 4], [3, 5, 5]]
+    """
+    number = np.full(256, NO_BASE, np.uint8)
+    number[np.frombuffer(LETTERS.encode(), np.uint8)] = range(len(LETTERS))
+    codes = np.full((len(texts), width), NO_BASE, np.uint8)
+    for row, text in zip(codes, texts, strict=True):
+        row[: len(text)] = number[np.frombuffer(text.encode(), np.uint8)]
+    return codes
+
+
+def one_hot(codes_nW: NDArray[np.uint8]) -> NDArray[np.int8]:
+    """Return (n, W, 4): 1 at A, C, G or T; N and what is beyond the end have no 1."""
+    return (codes_nW[..., None] == np.arange(4)).astype(np.int8)
+
+
+def write_table(
+    stream: TextIO,
+    frames: Iterable[Mapping[str, NDArray]],
+    labels: Sequence[str],
+    format: str = "tsv",
+) -> int:
+    """Write a row per base of each window: sequence, pos (from 1), base, a column per label.
+
+    Returns:
+        Number of windows.
+    """
+    stream.write(table_line(["sequence", "pos", "base", *labels], format))
+    count = 0
+    for frame in frames:
+        stream.writelines(table_line(row, format) for row in _rows_of(frame))
+        count += len(frame["start"])
+    return count
+
+
+def _rows_of(frame: Mapping[str, NDArray]) -> Iterator[list[str]]:
+    columns = (frame[name] for name in ("sequence", "start", "bases", "effects"))
+    for name, start, codes_W, effects_WL in zip(*columns, strict=True):
+        sequence = name.decode()
+        for offset in np.flatnonzero(codes_W != NO_BASE).tolist():
+            values = (f"{value:.5g}" for value in effects_WL[offset].tolist())
+            yield [sequence, str(int(start) + offset + 1), LETTERS[codes_W[offset]], *values]
+
+
+def base_table(path: Path, spool: Spool, labels: Sequence[str], format: str) -> None:
+    """Write the table to a file.
+
+    Raises:
+        OutputError: If the disk is full.
+    """
+    with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
+        write_table(stream, spool.frames(), labels, format)
+
+
+def write_hdf5_files(target: Target, spool: Spool, context: WriteContext) -> None:
+    """Write a file of the only label, or a folder with a file per label and a list of them.
+
+    Raises:
+        OutputError: If the disk is full.
+    """
+    if not target.folder:
+        _write_hdf5(target.path, spool, context, 0)
+        return
+    files = file_names(context.label_names, ".h5")
+    lines = [f"{label}\t{file}\n" for label, file in zip(context.label_names, files, strict=True)]
+    with atomic_directory(target.path, FILE_PER_LABEL) as partial:
+        (partial / LABEL_LIST).write_text("".join(["label\tfile\n", *lines]), encoding="utf-8")
+        for label, file in enumerate(files):
+            _write_hdf5(partial / file, spool, context, label)
+
+
+def _write_hdf5(path: Path, spool: Spool, context: WriteContext, label: int) -> None:
+    """Write the effects of one label.
+
+    Datasets: input_seqs (n, W, 4) one-hot, hyp_scores (n, W, 4), scores (n, W), difference (n,), rows/sequence,
+    rows/start, rows/end and, of a BED with names, rows/name. Beyond the end of a short window, and where a window
+    has no A, C, G or T, all is zero.
+    """
+    checksums = {role: sha256_of(file) for role, file in context.files.items()} | dict(
+        context.checksums
+    )
+    first = next(spool.frames(), {})
+    with new_hdf5(path) as file:
+        file.attrs.update(
+            {
+                "format": ATTRIBUTIONS_FORMAT,
+                "format_version": ATTRIBUTIONS_VERSION,
+                "label": context.label_names[label],
+                "has_hypothetical": OF_BASES in first,
+                "assembly": context.assembly,
+                "settings": json.dumps(dict(context.settings), sort_keys=True),
+                "inputs": json.dumps(checksums, sort_keys=True),
+            }
+        )
+        n, W = spool.rows, first["bases"].shape[1]
+        rows = max(1, CHUNK_BYTES // (16 * W))
+        texts = {name for name in ("sequence", ROW_NAME) if name in first}
+        widths = {name: max(x[name].dtype.itemsize for x in spool.frames()) for name in texts}
+        arrays = {
+            "input_seqs": ((n, W, 4), np.int8),
+            "hyp_scores": ((n, W, 4), np.float32),
+            "scores": ((n, W), np.float32),
+            "difference": ((n,), np.float32),
+            "rows/start": ((n,), np.int64),
+            "rows/end": ((n,), np.int64),
+            **{f"rows/{name}": ((n,), f"S{width}") for name, width in widths.items()},
+        }
+        datasets = {
+            name: file.create_dataset(
+                name,
+                shape,
+                dtype,
+                chunks=(min(n, rows), *shape[1:]),
+                compression="gzip",
+                shuffle=True,
+            )
+            for name, (shape, dtype) in arrays.items()
+        }
+        begin = 0
+        for frame in spool.frames():
+            end = begin + len(frame["start"])
+            for name, values in _values(frame, label).items():
+                datasets[name][begin:end] = values
+            begin = end
+
+
+def _values(frame: Mapping[str, NDArray], label: int) -> dict[str, NDArray]:
+    """Return what the datasets hold of some windows."""
+    of_windows = one_hot(frame["bases"])
+    scores_nW = np.nan_to_num(frame["effects"][..., label])
+    hypothetical = (
+        np.nan_to_num(frame[OF_BASES][..., label])
+        if OF_BASES in frame
+        else of_windows * scores_nW[..., None]
+    )
+    rows = {name: frame[name] for name in ("sequence", ROW_NAME, "start", "end") if name in frame}
+    return {
+        "input_seqs": of_windows,
+        "hyp_scores": hypothetical,
+        "scores": scores_nW,
+        "difference": np.nan_to_num(frame["difference"][:, label]),
+        **{f"rows/{name}": values for name, values in rows.items()},
+    }

@@ -1,0 +1,192 @@
+"""Where predictions go: which format, and the interface of all writers."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.choices import check_fields, checked
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import check_utf8_name
+from dna_bigbird.core.paths import STANDARD_STREAM
+from dna_bigbird.core.result_folders import FILE_PER_LABEL
+from dna_bigbird.core.scratch import real_path
+from dna_bigbird.core.suffixes import check_known
+from dna_bigbird.core.writing import check_can_write
+from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.windows.tiling import Window
+
+Format = Literal["tsv", "csv", "bed", "bigwig", "hdf5"]
+SUFFIXES: dict[str, Format] = {
+    ".tsv": "tsv", ".txt": "tsv", ".csv": "csv", ".bed": "bed", ".bw": "bigwig", ".bigwig": "bigwig",
+    ".h5": "hdf5", ".hdf5": "hdf5",
+}  # fmt: skip
+TRACKS = ("bed", "bigwig")
+"""Formats with one value per base and label: windows that overlap are averaged."""
+COMPRESSED = (".gz", ".bgz", ".bz2", ".xz", ".zst")
+LABEL_LIST = "labels.tsv"
+"""In a folder of bigWig files: which label is in which file."""
+ROW_NAME = "name"
+"""Column of the name of a window's BED row, if the BED has names."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file to write in a format; with `folder`, a folder."""
+
+    path: Path
+    format: Format
+    folder: bool = False
+    per_label: tuple[Format, ...] = ("bigwig",)
+    """Formats whose files hold one label each."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def is_track(self) -> bool:
+        """Whether overlapping windows are averaged."""
+        return self.format in TRACKS
+
+    def check_labels(self, names: Sequence[str]) -> None:
+        """Raise InputError for several labels in a file that holds one, with the way to write them."""
+        if self.format in self.per_label and not self.folder and len(names) > 1:
+            name = {"bigwig": "a bigWig", "hdf5": "an HDF5"}[self.format]
+            raise InputError(
+                f"{self.path}: {name} file holds one label, and these are {len(names)}; choose one "
+                f"with --labels, or name a folder: --format {self.format} --output tracks"
+            )
+
+
+@checked()
+def chosen_target(
+    output: Path | str, format: Format | None = None, per_label: tuple[Format, ...] = ("bigwig",)
+) -> Target:
+    """Return the file that `output` and `format` describe; a name without a suffix is TSV.
+
+    Args:
+        per_label: Formats whose files hold one label each; without their suffix the output is a folder.
+
+    Raises:
+        InputError: If they contradict each other, the suffix is that of another format, or the file
+            cannot be written.
+    """
+    path = Path(output)
+    suffix = path.suffix.lower()
+    if suffix in COMPRESSED:
+        raise InputError(
+            f"--output {path}: files are written uncompressed; leave out {path.suffix} and compress "
+            "the file afterwards"
+        )
+    by_name = SUFFIXES.get(suffix)
+    check_known("--output", path, tuple(SUFFIXES), format)
+    check_same_format(path, by_name, format)
+    chosen = format or by_name or "tsv"
+    folder = chosen in per_label and by_name != chosen
+    if chosen == "bigwig":
+        check_utf8_name(real_path(path), "the library for bigWig files")
+    if folder:
+        FILE_PER_LABEL.check_replaceable(path)
+    else:
+        check_can_write(path)
+    return Target(path, chosen, folder, per_label)
+
+
+@checked()
+def file_target(
+    output: Path | str | None,
+    format: Format | None,
+    resume: bool,
+    per_label: tuple[Format, ...] = ("bigwig",),
+) -> Target | None:
+    """Return the file to write, as `chosen_target`; None for arrays and standard output.
+
+    Raises:
+        InputError: As `chosen_target`, or if there is no file and `format` or `resume` needs one.
+    """
+    if output is not None and str(output) != STANDARD_STREAM:
+        return chosen_target(output, format, per_label)
+    if format not in (None, "tsv"):
+        raise InputError(f"--format {format} needs --output; without it rows are written as TSV")
+    if resume:
+        raise InputError("--resume needs --output: without a file there is nothing to continue")
+    return None
+
+
+def check_same_format(path: Path, by_name: str | None, format: str | None) -> None:
+    """Raise InputError if the suffix of an output and `format` name two formats."""
+    if format and by_name and format != by_name:
+        raise InputError(
+            f"--output {path} has the suffix of {by_name}, but --format is {format}; change one of them"
+        )
+
+
+def file_names(label_names: Sequence[str], suffix: str = ".bw") -> list[str]:
+    """Return a file name for every label, unique even where upper and lower case are the same.
+
+    Example:
+        >>> file_names(["K562|CTCF|None", "a/b", "A b"])
+        ['K562_CTCF_None.bw', 'a_b.bw', 'A_b_2.bw']
+    """
+    used: dict[str, int] = {}
+    names = []
+    for label in label_names:
+        stem = re.sub(r"[^\w.+-]", "_", label)[:200].lstrip(".") or "_"
+        name = stem
+        while name.casefold() in used:
+            used[stem.casefold()] += 1
+            name = f"{stem}_{used[stem.casefold()]}"
+        used[name.casefold()] = 1
+        names.append(f"{name}{suffix}")
+    return names
+
+
+@dataclass(frozen=True)
+class WriteContext:
+    """Describes the rows: their labels, sequences and settings, and the inputs they come from."""
+
+    label_names: list[str]
+    lengths: Callable[[], Mapping[str, int]]
+    """Returns the base pairs of every sequence; this may take a pass over the input."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Options of the run that change the values."""
+    margin_bp: int = 0
+    """Bases at either end of a window that BED and bigWig leave out."""
+    assembly: str = "unknown"
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Inputs by role."""
+    checksums: Mapping[str, object] = field(default_factory=dict)
+    """sha256, by role, of what is not an input file."""
+
+
+class Writer(Protocol):
+    """Writes the rows of a spool (see `frame_of`) to a file or folder, whole or not at all."""
+
+    def __call__(self, path: Path, spool: Spool, context: WriteContext) -> None:
+        """Write the rows.
+
+        Raises:
+            OutputError: If the disk is full.
+        """
+        ...
+
+
+def frame_of(windows: Sequence[Window], probabilities: NDArray[np.float32]) -> dict[str, NDArray]:
+    """Return windows and their probabilities (n, L) as columns."""
+    return window_columns(windows) | {"probabilities": probabilities}
+
+
+def window_columns(windows: Sequence[Window]) -> dict[str, NDArray]:
+    """Return the names and coordinates of windows as columns, with the names of their BED rows, if any."""
+    columns = {
+        "sequence": np.array([window.name.encode() for window in windows]),
+        "start": np.array([window.start for window in windows], np.int64),
+        "end": np.array([window.end for window in windows], np.int64),
+    }
+    if windows and windows[0].row_name is not None:
+        columns[ROW_NAME] = np.array([window.row_name.encode() for window in windows])
+    return columns

@@ -1,0 +1,186 @@
+"""Steps of `plot-attention`: the settings, the length, one drawing per plan, layer and head."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from dna_bigbird.attention.patterns import BlockPattern
+from dna_bigbird.attention.patterns.reasons import (
+    GLOBAL,
+    RANDOM,
+    REPEATED,
+    WINDOW,
+    draw_reasons,
+    reasons,
+)
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import read_json
+from dna_bigbird.core.tables_and_pictures import write_figure
+from dna_bigbird.models.attention_cores import block_core
+from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.stored_settings import settings_from
+
+MOST_BLOCKS = 2048
+MOST_PANELS = 16
+MOST_HEADS = 1024
+"""Each head has a table of blocks; models have 12 to 128 heads."""
+REASONS = {
+    GLOBAL: "global",
+    WINDOW: "window",
+    RANDOM: "random",
+    REPEATED: "counted more than once",
+}
+
+
+@dataclass(frozen=True)
+class DrawnPanel:
+    """One drawing."""
+
+    title: str
+    text: str
+    codes: np.ndarray
+    """The reason why each query block reads each key block, as a number."""
+
+
+def as_list(value: object) -> list:
+    """Return a list as it is, another value as a list of one item."""
+    return value if isinstance(value, list) else [value]
+
+
+def configs_of_settings(
+    settings: Mapping[str, object], tokens: int | None, num_blocks: int | None
+) -> list[EncoderConfig]:
+    """Return one config for each of the random plans, long enough for the sequence."""
+    block_size = settings.get("block_size", EncoderConfig.block_size)
+    length = max(tokens or 0, (num_blocks or 0) * block_size, EncoderConfig.max_tokens)
+    plans = as_list(settings.get("random_plan", "uniform"))
+    return [_config({"max_tokens": length, **settings, "random_plan": plan}) for plan in plans]
+
+
+def _config(settings: dict) -> EncoderConfig:
+    heads = settings.get("num_heads", EncoderConfig.num_heads)
+    if heads > MOST_HEADS:
+        raise InputError(f"--num_heads {heads}: expected at most {MOST_HEADS:,}")
+    try:
+        return EncoderConfig(hidden_size=64 * heads if heads > 0 else 64, **settings)
+    except ValueError as error:
+        raise InputError(str(error).replace("--model.", "--")) from error
+
+
+def config_of_bundle(bundle: Path, layers: Sequence[int]) -> EncoderConfig:
+    """Return the encoder's settings of a bundle without loading its weights.
+
+    Raises:
+        InputError: If it is not a bundle, or lacks one of the layers.
+    """
+    path = bundle / "config.json"
+    if not path.is_file():
+        raise InputError(f"{bundle}: no such model bundle; a bundle is a folder with config.json")
+    try:
+        config = settings_from(EncoderConfig, read_json(path).get("encoder"))
+    except ValueError as error:
+        raise InputError(f"{path}: it describes no model: encoder: {error}") from error
+    if max(layers, default=0) >= config.num_layers:
+        raise InputError(
+            f"--layers {max(layers)}: {bundle} has layers 0 to {config.num_layers - 1}"
+        )
+    return config
+
+
+def panels_to_draw(
+    configs: Sequence[EncoderConfig], layers: Sequence[int], heads: Sequence[int]
+) -> list[tuple[EncoderConfig, int, int]]:
+    """Return every combination of plan, layer and head.
+
+    Raises:
+        InputError: If there are too many or none, or a layer or head does not exist.
+    """
+    panels = list(itertools.product(configs, layers, heads))
+    if not 1 <= len(panels) <= MOST_PANELS:
+        raise InputError(
+            f"{len(panels)} drawings (plans, layers and heads): expected 1 to {MOST_PANELS}"
+        )
+    for config, _, head in panels:
+        if head >= config.num_heads:
+            raise InputError(f"--heads {head}: the model has heads 0 to {config.num_heads - 1}")
+    return panels
+
+
+def length_of(config: EncoderConfig, tokens: int | None, num_blocks: int | None) -> int:
+    """Return the length of the sequence in tokens.
+
+    Raises:
+        InputError: If it is more than the model reads, or more than a drawing can show.
+    """
+    most = -(-config.max_tokens // config.block_size)
+    if num_blocks is not None and num_blocks > most:
+        raise InputError(f"--num_blocks {num_blocks}: the model reads at most {most}")
+    length = config.max_tokens if tokens is None else tokens
+    if num_blocks is not None:
+        length = min(num_blocks * config.block_size, config.max_tokens)
+    if length > config.max_tokens:
+        raise InputError(f"--tokens {length}: the model reads at most {config.max_tokens}")
+    blocks = -(-length // config.block_size)
+    if blocks > MOST_BLOCKS:
+        raise InputError(
+            f"{length} tokens are {blocks} blocks; a drawing shows at most {MOST_BLOCKS}. Give fewer "
+            "--tokens or a larger --block_size"
+        )
+    return length
+
+
+def draw_panel(
+    config: EncoderConfig, length: int, layer: int, head: int, training: bool
+) -> DrawnPanel:
+    """Draw the pattern of one layer and head."""
+    pattern = pattern_of(config, length, layer, training)
+    uniform = config.random_plan == "uniform" and config.attention == "bigbird"
+    codes = reasons(
+        pattern,
+        head,
+        config.window_blocks,
+        config.global_blocks,
+        drawn=uniform or not pattern.covers_everything,
+    )
+    name = "full attention" if config.attention == "full" else config.random_plan
+    if training and config.random_plan == "huggingface":
+        name += " in training"
+    title = f"{name}, layer {layer}, head {head}"
+    return DrawnPanel(title, draw_reasons(pattern, head, codes), codes)
+
+
+def pattern_of(config: EncoderConfig, length: int, layer: int, training: bool) -> BlockPattern:
+    """Return the pattern of a layer.
+
+    Raises:
+        InputError: If the settings have no pattern of this length.
+    """
+    try:
+        with torch.device("meta"):  # only the rule of the core is needed, not its weights
+            return block_core(config, layer).train(training).pattern(length)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def write_picture(
+    output: Path,
+    panels: Sequence[DrawnPanel],
+    panels_in_a_row: int,
+    names: Mapping[int, str] = REASONS,
+    unit: str = "block",
+) -> None:
+    """Write the drawings as one picture, in the format of the file's suffix.
+
+    Args:
+        names: Name of each reason for the legend.
+        unit: What a square stands for.
+    """
+    # Not at the top: a drawing as text needs no matplotlib.
+    from dna_bigbird.report.figures.attention_figure import Panel, attention_figure
+
+    drawn = [Panel(panel.title, panel.codes) for panel in panels]
+    write_figure(output, attention_figure(drawn, names, panels_in_a_row, unit))

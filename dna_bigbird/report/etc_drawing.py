@@ -1,0 +1,30 @@
+"""The options of `plot-attention --pattern etc`."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Positive, Range
+
+
+@dataclass(frozen=True)
+class EtcDrawing:
+    """The pattern to draw, and the paragraphs and sentences of the text."""
+
+    radius: int = 5
+    """Long tokens that a long token reads on either side: few enough to be seen."""
+    local_mode: Literal["exact", "three_blocks"] = "exact"
+    """Form of the band: exact ends radius tokens away, three_blocks consists of whole blocks of radius tokens."""
+    hard_g2l: bool = False
+    """A global token reads only the long tokens that belong to it."""
+    hard_l2g: bool = False
+    """A long token reads only the global tokens that it belongs to."""
+    paragraphs: Positive = 2
+    """Paragraphs of the text, where the band is cut; each has a global token."""
+    sentences: Positive = 2
+    """Sentences of a paragraph; each has a global token."""
+    long_tokens: Annotated[int, Range(1, most=1024)] = 36
+    """Tokens of the long stream, shared evenly by the sentences."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "etc")

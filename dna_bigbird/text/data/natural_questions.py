@@ -1,0 +1,299 @@
+"""Natural Questions: the task, its settings, and windows of pages (specification §3.2; ETC's preproc_nq_lib.py)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.bundles.text_task import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Count, Positive, Share
+from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
+from dna_bigbird.text.data.natural_questions_pages import Annotation, NqExample
+from dna_bigbird.text.data.option_checks import check_room
+from dna_bigbird.text.data.rows import TextRow, TextSet
+from dna_bigbird.text.data.two_streams import question_and_parts
+
+if TYPE_CHECKING:
+    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+
+
+@dataclass(frozen=True)
+class NaturalQuestionsOptions:
+    """How Natural Questions is read, trained on, decoded and scored."""
+
+    max_tokens: Positive = 4096
+    """Longest sequence in tokens: one window, the question included."""
+    max_global_tokens: Positive = 230
+    """Most global tokens: of one window; the tokens of further candidates belong to the last one. Read with
+    attention etc."""
+    max_question_tokens: Positive = 32
+    """Tokens that are kept of a question."""
+    stride: Positive = 2048
+    """Step between windows: tokens of the document from the start of a window to that of the next one."""
+    null_rate: Share = 1.0
+    """Share of the training windows without an answer that is kept, drawn at random."""
+    unanswerable_rate: Share = 0.0
+    """The same for the windows of questions without any answer; 0: four times `null_rate`, at most 1."""
+    null_seed: Count = 0
+    """Seed of both draws."""
+    top: Positive = 50
+    """Best places of each head that are kept of a window; a document pools those of its windows."""
+    max_short: Positive = 38
+    """A short answer is shorter than this, in `short_unit`; the ETC code has 32."""
+    short_unit: Literal["words", "pieces"] = "words"
+    """What `max_short` counts: 'words', the tokens of the page, or 'pieces' of the vocabulary."""
+    score: Literal["difference", "ratio"] = "difference"
+    """Score: of a place, its logit minus that of the first token of its window ('difference'), or
+    divided by it ('ratio'), as the ETC code has it, whose sign may turn."""
+    yes_no: Literal["window", "last"] = "window"
+    """Whose type of answer can replace the short answer by yes or no: that of the window of the long
+    answer, whose score it gets then ('window'), or that of the last one, with the score of the short
+    span, as in the ETC code ('last')."""
+    min_annotators: Positive = 2
+    """Annotators who must have marked an answer for there to be one: 2 of 5 in the official metric; 1
+    for training files, which have one annotation."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "options")
+        check_room(self, max_tokens=4, max_global_tokens=3)
+        room = self.max_tokens - self.max_question_tokens - 3
+        if self.stride > room:
+            raise ValueError(
+                f"--options.stride {self.stride} passes over tokens: a window holds {room} of the "
+                "document"
+            )
+
+
+# P pieces of a page, T tokens of a row
+
+NULL, YES, NO, LONG, SHORT = range(5)
+UNKNOWN = -100
+"""Target of a row without gold."""
+
+
+class PagePieces(NamedTuple):
+    """The part of a page that is read: what lies in top-level candidates. All of length P."""
+
+    ids: NDArray[np.int32]
+    candidate: NDArray[np.int32]
+    """Which of the candidates each piece lies in."""
+    token: NDArray[np.int32]
+    """Token of the page each piece belongs to."""
+
+
+def page_pieces(example: NqExample, tokenizer: "TextTokenizer") -> PagePieces:
+    """Tokenize the top-level candidates; a tag becomes the mark <open> or <close>.
+
+    Words between two tags are tokenized together, as text with single spaces.
+    """
+    words, is_html = example.tokens, np.frombuffer(example.is_html, np.uint8)
+    ids, candidates, tokens = [], [], []
+    marks = {True: tokenizer.marker_id("<close>"), False: tokenizer.marker_id("<open>")}
+    for number, span in enumerate(example.candidates):
+        if not example.is_top_level[number]:
+            continue
+        token = span.start
+        while token < span.end:
+            stop = token + 1
+            if is_html[token]:
+                pieces = np.array([marks[words[token].startswith("</")]]), np.array([token])
+            else:
+                while stop < span.end and not is_html[stop]:
+                    stop += 1
+                pieces = _run(words[token:stop], token, tokenizer)
+            ids.append(pieces[0])
+            tokens.append(pieces[1])
+            candidates.append(np.full(len(pieces[0]), number))
+            token = stop
+    return PagePieces(*(_joined(parts) for parts in (ids, candidates, tokens)))
+
+
+def _run(
+    words: list[str], first: int, tokenizer: "TextTokenizer"
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pieces of words, and the token of the page each belongs to."""
+    ids, starts, _ = tokenizer.encode_with_offsets(" ".join(words))
+    begins = np.cumsum([0] + [len(word) + 1 for word in words[:-1]])
+    return ids, first + np.searchsorted(begins, starts, side="right") - 1
+
+
+def _joined(parts: list[NDArray]) -> NDArray[np.int32]:
+    return np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32)
+
+
+def natural_questions_rows(
+    examples: Sequence[NqExample],
+    tokenizer: "TextTokenizer",
+    options: NaturalQuestionsOptions,
+    *,
+    training: bool,
+    two_streams: bool = False,
+    first_example: int = 0,
+) -> TextSet:
+    """Make the windows `[CLS] question [SEP] part of the page [SEP]` of every page.
+
+    Arrays of a row: `token` (T,), the token of the page or -1 outside the document; `first` (1,), the
+    piece of the page the window begins with; `targets` (5,): first and last token of the short, of
+    the long answer, and the type; `UNKNOWN` without gold.
+
+    Args:
+        training: Leave out pages without a top-level candidate, and the share of null windows that
+            the options want left out.
+        two_streams: With both streams of BigBird-ETC: see `question_and_parts`; the parts of the page
+            are its candidates.
+        first_example: Number in its set of the first one of the examples.
+    """
+    counts: Counter[str] = Counter()
+    rows = []
+    for number, example in enumerate(examples):
+        pieces = page_pieces(example, tokenizer)
+        if not len(pieces.ids):
+            counts["pages without a top-level candidate"] += 1
+            if training:
+                continue
+        question = tokenizer.encode(" ".join(example.question.split()))
+        counts["questions cut"] += len(question) > options.max_question_tokens
+        question = question[: options.max_question_tokens]
+        before = np.concatenate([[tokenizer.cls_id], question, [tokenizer.sep_id]])
+        windows = _windows(example, number, pieces, before, tokenizer.sep_id, options)
+        if two_streams:
+            for row in windows:
+                part = np.full(len(row.token_ids), -1)
+                inside = part[len(before) : -1]
+                first = int(row.arrays["first"][0])
+                inside[:] = pieces.candidate[first : first + len(inside)]
+                most = options.max_global_tokens
+                row.arrays.update(question_and_parts(len(before), part, most))
+        if example.annotations:
+            expected = answer_type(example.annotations[0])
+            shown = any(row.arrays["targets"][4] == expected for row in windows)
+            counts["pages whose answer no window shows"] += not shown
+        if training:
+            everything, windows = windows, _drawn(windows, first_example + number, example, options)
+            counts["null windows left out"] += len(everything) - len(windows)
+        rows += windows
+    return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
+
+
+def _windows(
+    example: NqExample,
+    number: int,
+    pieces: PagePieces,
+    before: NDArray[np.int64],
+    sep_id: int,
+    options: NaturalQuestionsOptions,
+) -> list[TextRow]:
+    room = options.max_tokens - len(before) - 1
+    rows = []
+    for first in range(0, max(len(pieces.ids) - room, 0) + options.stride, options.stride):
+        here = slice(first, first + room)
+        ids = np.concatenate([before, pieces.ids[here], [sep_id]]).astype(np.int32)
+        token = np.full(len(ids), -1, dtype=np.int32)
+        token[len(before) : -1] = pieces.token[here]
+        segments = np.ones(len(ids), dtype=np.int8)
+        segments[: len(before)] = 0
+        targets = np.full(5, UNKNOWN)
+        if example.annotations:
+            targets = window_targets(example.annotations[0], token)
+        arrays = {"token": token, "first": np.array([first]), "targets": targets}
+        rows.append(TextRow(ids, number, segments, arrays))
+    return rows
+
+
+def answer_type(annotation: Annotation) -> int:
+    """Return `YES`, `NO`, `SHORT`, `LONG` or `NULL`, the first of them that holds."""
+    if annotation.yes_no != "none":
+        return YES if annotation.yes_no == "yes" else NO
+    if annotation.short:
+        return SHORT
+    return LONG if annotation.long.start >= 0 else NULL
+
+
+def window_targets(annotation: Annotation, token_T: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return first and last position of the short and of the long answer, and the type.
+
+    Short answers of several spans are one from the first to the last. A place outside the window is
+    0, that of [CLS]. A short (long) answer with neither end in the window is null there; yes
+    and no keep their type.
+
+    Args:
+        token_T: Token of the page at each place, -1 for none.
+    """
+    long = annotation.long
+    shorts = annotation.short
+    short = (
+        (min(span.start for span in shorts), max(span.end for span in shorts))
+        if shorts
+        else (-1, -1)
+    )
+    positions = []
+    for start, end in (short, (long.start, long.end)):
+        for token, which in ((start, 0), (end - 1, -1)):
+            matches = np.flatnonzero(token_T == token) if token >= 0 else []
+            positions.append(int(matches[which]) if len(matches) else 0)
+    type_ = answer_type(annotation)
+    seen = {SHORT: any(positions[:2]), LONG: any(positions[2:])}
+    return np.array([*positions, type_ if seen.get(type_, True) else NULL], dtype=np.int64)
+
+
+def _drawn(
+    windows: list[TextRow], number: int, example: NqExample, options: NaturalQuestionsOptions
+) -> list[TextRow]:
+    """Return the windows to train on: of null ones a share, which only the seed and the page decide."""
+    unanswerable = answer_type(example.annotations[0]) == NULL if example.annotations else True
+    rate = options.null_rate
+    if unanswerable:
+        rate = options.unanswerable_rate or min(1.0, 4 * options.null_rate)
+    chances = np.random.default_rng([options.null_seed, number]).random(len(windows))
+    return [
+        row
+        for row, chance in zip(windows, chances, strict=True)
+        if row.arrays["targets"][4] != NULL or chance < rate
+    ]
+
+
+TASK = TaskDescription(
+    name="natural-questions",
+    about="Natural Questions: long and short answers, yes and no",
+    options=NaturalQuestionsOptions,
+    head="dna_bigbird.models.text_config:LongAnswerHead",
+    model="dna_bigbird.text.models.question_models:LongAnswerModel",
+    sets=(
+        SetDescription(
+            "natural-questions",
+            ("natural-questions/nq-train-00.jsonl.gz", "natural-questions/nq-dev-00.jsonl.gz"),
+        ),
+    ),
+    train_data="pages, native or simplified: JSON lines, plain or gzip, or a folder with nq-train-* and nq-dev-*.jsonl.gz",
+    recipe="config/text/natural-questions.yaml",
+    monitor="mean F1 of long and short answers",
+    old_command="train-nq",
+    synthetic=(
+        SyntheticText(
+            "natural-questions",
+            "dna_bigbird.text.made.pages:natural_questions",
+            "the paragraph with `truly` is the long answer, the word after `called` the short one; `indeed` is yes, `never` no; an eighth of the pages has none",
+        ),
+    ),
+    published=(
+        PublishedTable(
+            2,
+            "Question answering, development sets, base size, in per cent",
+            "Natural Questions: F1 of long and short answers.",
+            (
+                Column("NQ LA", "natural-questions", ("long_f1",)),
+                Column("NQ SA", "natural-questions", ("short_f1",)),
+            ),
+            cells_by_system("""
+                RoBERTa | – | –
+                Longformer | – | –
+                BigBird-ITC | 70.8 | 53.3
+                BigBird-ETC | 73.9 | 54.9
+            """),
+        ),
+    ),
+)

@@ -1,0 +1,271 @@
+"""Rows and examples of a text set in one HDF5 file, read one by one; the rest stays on the disk.
+
+Layout (R rows, N examples):
+    rows             (bytes,) uint8, a record (`record_bytes`) for each `TextRow`
+    row_offsets      (R+1,) int64 into rows
+    row_tokens       (R,) int64, tokens of each row
+    row_examples     (R,) int64, the example of each row
+    examples         (bytes,) uint8, a record for each example; empty where they are not kept
+    example_offsets  (N+1,) int64 into examples
+Attributes: `identity`, what the rows are made from and how, and `counts`, both as JSON; checksums of
+all rows and of all examples. Checksums of the file: datasets.checked_hdf5; each record has its own, so
+that the large datasets need not be read at the start.
+"""
+
+import hashlib
+import json
+import operator
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.checked_hdf5 import (
+    Digests,
+    check_datasets,
+    open_hdf5,
+    read_attributes,
+    reading,
+    stored_checksums,
+    write_checksums,
+)
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.hdf5 import new_hdf5, read_hdf5
+from dna_bigbird.text.data.record_bytes import pack, unpack
+from dna_bigbird.text.data.rows import TextSet, hashed_bytes
+
+FORMAT_VERSION = 2
+READABLE = (1, 2)
+"""Records of version 1 name classes by their modules."""
+KIND = "dna-bigbird text rows"
+INDEX = ("row_offsets", "row_tokens", "row_examples", "example_offsets")
+"""Small: read, and compared with their checksums, whenever a store is opened."""
+_AGAIN = "delete it; the same command writes it again"
+_CHUNK_BYTES = 1 << 22
+"""More than the cache of h5py, which therefore reads the bytes of a record only."""
+
+
+class Part(NamedTuple):
+    """Rows of some examples that follow each other in a set."""
+
+    row_tokens: NDArray[np.int64]
+    row_examples: NDArray[np.int64]
+    """Numbers in the whole set."""
+    row_bytes: NDArray[np.int64]
+    """Length of each record of `rows`."""
+    example_bytes: NDArray[np.int64]
+    """Length of each record of `examples`: of every example; 0 where it is not kept."""
+    rows: NDArray[np.uint8]
+    examples: NDArray[np.uint8]
+    counts: NDArray[np.uint8]
+    """JSON."""
+
+    def counted(self) -> dict[str, int]:
+        """Return what was left out of these examples, by reason."""
+        return json.loads(self.counts.tobytes())
+
+
+def part_of(text_set: TextSet, first: int, *, keep_examples: bool) -> Part:
+    """Return the part of a set that begins with example `first`.
+
+    Args:
+        text_set: Its examples and rows; the numbers of examples begin with 0 in it.
+    """
+    rows = [pack(replace(row, example=int(row.example) + first)) for row in text_set.rows]
+    examples = [pack(each) if keep_examples else b"" for each in text_set.examples]
+    return Part(
+        row_tokens=np.array([len(row.token_ids) for row in text_set.rows], np.int64),
+        row_examples=np.array([row.example + first for row in text_set.rows], np.int64),
+        row_bytes=np.array([len(record) for record in rows], np.int64),
+        example_bytes=np.array([len(record) for record in examples], np.int64),
+        rows=np.frombuffer(b"".join(rows), np.uint8),
+        examples=np.frombuffer(b"".join(examples), np.uint8),
+        counts=np.frombuffer(json.dumps(text_set.counts).encode(), np.uint8),
+    )
+
+
+@dataclass(frozen=True)
+class StoredSet(TextSet):
+    """A set whose rows and examples are read from a store when they are asked for."""
+
+    rows_sha256: str
+    """Of everything that the model reads and is trained on."""
+    examples_sha256: str
+    """Of the examples, gold included, where they are kept."""
+    labels: list[str]
+    """`TextTask.labels` that the rows were made with."""
+
+
+def write_row_store(
+    path: Path, parts: Iterable[Part], counts: dict[str, int], labels: list[str], identity: dict
+) -> None:
+    """Write the parts of a set to a new store; one of them is in memory at a time.
+
+    Args:
+        counts: What the reader left out, complete when the parts have been read.
+        labels: As in `StoredSet`.
+        identity: What the rows are made from and how, of JSON values.
+
+    Raises:
+        OutputError: If the disk is full or the folder cannot be written to.
+    """
+    with new_hdf5(path) as file:
+        writer = _Writer(file)
+        for part in parts:
+            writer.add(part)
+        writer.finish()
+        file.attrs.update(
+            {
+                "kind": KIND,
+                "format_version": FORMAT_VERSION,
+                "identity": json.dumps(identity, sort_keys=True),
+                "counts": json.dumps(added_up([counts, *writer.counts])),
+                "labels": json.dumps(labels),
+                "rows_sha256": writer.rows_digest.hexdigest(),
+                "examples_sha256": writer.examples_digest.hexdigest(),
+            }
+        )
+        write_checksums(file, writer.digests)
+
+
+class _Writer:
+    def __init__(self, file: h5py.File) -> None:
+        self.file = file
+        for name in ("rows", "examples"):
+            file.create_dataset(name, (0,), np.uint8, maxshape=(None,), chunks=(_CHUNK_BYTES,))
+        self.digests = Digests()
+        self.rows_digest, self.examples_digest = hashlib.sha256(), hashlib.sha256()
+        self.counts: list[dict[str, int]] = []
+        self._index: list[Part] = []
+
+    def add(self, part: Part) -> None:
+        for name in ("rows", "examples"):
+            values = getattr(part, name)
+            dataset = self.file[name]
+            dataset.resize(len(dataset) + len(values), axis=0)
+            dataset[len(dataset) - len(values) :] = values
+            self.digests.update(name, values)
+        for record in _records(part.rows, part.row_bytes):
+            for values in hashed_bytes(unpack(record)):
+                self.rows_digest.update(values)
+        for record in _records(part.examples, part.example_bytes):
+            self.examples_digest.update(repr(unpack(record)).encode() if record else b"")
+        self.counts.append(part.counted())
+        empty = part.rows[:0]
+        self._index.append(part._replace(rows=empty, examples=empty, counts=empty))
+
+    def finish(self) -> None:
+        """Write the index."""
+        none = [np.zeros(0, np.int64)]
+        columns = {
+            name: np.concatenate(none + [getattr(part, name) for part in self._index])
+            for name in ("row_tokens", "row_examples", "row_bytes", "example_bytes")
+        }
+        for name in ("row", "example"):
+            columns[f"{name}_offsets"] = np.append(0, np.cumsum(columns.pop(f"{name}_bytes")))
+        for name in INDEX:
+            self.file[name] = columns[name]
+            self.digests.update(name, columns[name])
+
+
+def _records(values: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Iterator[bytes]:
+    start = 0
+    for length in lengths.tolist():
+        yield values[start : start + length].tobytes()
+        start += length
+
+
+def added_up(parts: Sequence[dict[str, int]]) -> dict[str, int]:
+    """Return counts added up, in the order in which their reasons first come."""
+    total: dict[str, int] = {}
+    for part in parts:
+        for reason, count in part.items():
+            total[reason] = total.get(reason, 0) + count
+    return total
+
+
+class StoredRecords(Sequence):
+    """Records of a store by number. Can be pickled and used after a fork: each process opens the file.
+
+    Args:
+        name: "rows" or "examples".
+        offsets: Of the records in that dataset.
+    """
+
+    def __init__(self, path: Path, name: str, offsets: NDArray[np.int64]) -> None:
+        self.path, self.name, self.offsets = path, name, offsets
+        self._dataset: h5py.Dataset | None = None
+        self._pid = -1
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_dataset": None, "_pid": -1}
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, number: int | slice) -> Any:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        number = range(len(self))[operator.index(number)]
+        start, end = self.offsets[number : number + 2].tolist()
+        with reading(self.path, _AGAIN):
+            if self._pid != os.getpid():
+                self._dataset = read_hdf5(self.path)[self.name]
+                self._pid = os.getpid()
+            return unpack(self._dataset[start:end].tobytes())
+
+
+class StoredRows(StoredRecords):
+    """Rows of a store.
+
+    Args:
+        lengths: Tokens of every row.
+        example_numbers: Example of every row.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        offsets: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        example_numbers: NDArray[np.int64],
+    ) -> None:
+        super().__init__(path, "rows", offsets)
+        self.lengths, self.example_numbers = lengths, example_numbers
+
+
+def read_row_store(path: Path) -> tuple[StoredSet, dict]:
+    """Open a store.
+
+    Returns:
+        The set, and the identity that it was written with.
+
+    Raises:
+        InputError: If the file is missing, damaged or no such store of this version.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such store of rows")
+    with open_hdf5(path, _AGAIN) as file:
+        attributes = read_attributes(file)
+        if attributes.get("kind") != KIND or attributes.get("format_version") not in READABLE:
+            raise InputError(f"{path}: no store of rows of version {READABLE[0]} or {READABLE[1]}")
+        checksums = stored_checksums(file, path, _AGAIN) or {}
+        check_datasets(file, path, checksums, _AGAIN, names=INDEX)
+        index = {name: file[name][:] for name in INDEX}
+        keeps_examples = len(file["examples"]) > 0
+    examples = StoredRecords(path, "examples", index["example_offsets"])
+    rows = StoredRows(path, index["row_offsets"], index["row_tokens"], index["row_examples"])
+    text_set = StoredSet(
+        examples=examples if keeps_examples else range(len(examples)),
+        rows=rows,
+        counts=json.loads(attributes["counts"]),
+        rows_sha256=str(attributes["rows_sha256"]),
+        examples_sha256=str(attributes["examples_sha256"]),
+        labels=json.loads(attributes["labels"]),
+    )
+    return text_set, json.loads(attributes["identity"])

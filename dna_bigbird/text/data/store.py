@@ -1,0 +1,212 @@
+"""Token store of a text corpus, in one HDF5 file.
+
+Layout (D documents, T tokens):
+    token_ids         (T,) uint16, documents in the order of the corpus, no special tokens
+    document_offsets  (D+1,) int64 into token_ids
+    counts            (vocab_size,) int64, how often each entry occurs
+Equal inputs give equal bytes. Checksums: datasets.checked_hdf5.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from dna_bigbird.core.checked_hdf5 import (
+    Digests,
+    check_datasets,
+    open_hdf5,
+    read_attributes,
+    reading,
+    stored_checksums,
+    write_checksums,
+)
+from dna_bigbird.core.errors import InputError, note
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.hdf5 import new_hdf5, read_hdf5
+from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.text.data.documents import read_documents
+
+FORMAT_VERSION = 1
+KIND = "dna-bigbird text store"
+_BUFFER_TOKENS = 1 << 20
+_AGAIN = "dna-bigbird text pretrain makes it again"
+
+
+def write_text_store(
+    path: Path, documents: Iterable[str], tokenizer: TextTokenizer, source_sha256: str
+) -> None:
+    """Tokenize documents into a new store; memory is that of a million tokens and one document.
+
+    A document without a token is left out and counted.
+
+    Args:
+        source_sha256: Of the text; stored, to recognise the file that a store was made from.
+
+    Raises:
+        InputError: If there is no token, the vocabulary is too large, or the disk is full.
+    """
+    if tokenizer.vocab_size > 65536:
+        raise InputError(
+            f"the vocabulary has {tokenizer.vocab_size} entries; a text store holds 65536"
+        )
+    num_empty = 0
+    with new_hdf5(path) as file:
+        tokens = _TokenWriter(file, tokenizer.vocab_size)
+        for text in documents:
+            ids = tokenizer.encode(text)
+            if len(ids):
+                tokens.add(ids)
+            else:
+                num_empty += 1
+        if len(tokens.offsets) == 1:
+            raise InputError(f"{path}: not written, the corpus has no token")
+        tokens.finish()
+        file.attrs.update(
+            {
+                "kind": KIND,
+                "format_version": FORMAT_VERSION,
+                "vocab_size": tokenizer.vocab_size,
+                "tokenizer_sha256": hashlib.sha256(tokenizer.model_bytes).hexdigest(),
+                "source_sha256": source_sha256,
+                "num_empty_documents": num_empty,
+                "checksum": tokens.digest.hexdigest(),
+            },
+        )
+        write_checksums(file, tokens.digests)
+
+
+class _TokenWriter:
+    """Write the tokens of documents to a store, about a million at a time, with counts and checksums.
+
+    Attributes:
+        offsets: Start of every document among the tokens, and the end of the last one.
+    """
+
+    def __init__(self, file: h5py.File, vocab_size: int) -> None:
+        self.file = file
+        self.tokens = file.create_dataset(
+            "token_ids", (0,), np.uint16, maxshape=(None,), chunks=(65536,)
+        )
+        self.counts = np.zeros(vocab_size, dtype=np.int64)
+        self.digest, self.digests = hashlib.sha256(), Digests()
+        self.offsets = [0]
+        self._waiting: list[np.ndarray] = []
+
+    def add(self, ids: np.ndarray) -> None:
+        """Add a document."""
+        self._waiting.append(ids)
+        self.offsets.append(self.offsets[-1] + len(ids))
+        if self.offsets[-1] - len(self.tokens) >= _BUFFER_TOKENS:
+            self._flush()
+
+    def finish(self) -> None:
+        """Write the remaining tokens, the offsets and the counts."""
+        if self._waiting:
+            self._flush()
+        offsets = np.array(self.offsets, np.int64)
+        for name, values in (("document_offsets", offsets), ("counts", self.counts)):
+            self.file[name] = values
+            self.digests.update(name, values)
+        self.digest.update(offsets)
+
+    def _flush(self) -> None:
+        values = np.concatenate(self._waiting).astype(np.uint16)
+        self.tokens.resize(len(self.tokens) + len(values), axis=0)
+        self.tokens[len(self.tokens) - len(values) :] = values
+        self.counts += np.bincount(values, minlength=len(self.counts))
+        self.digest.update(values)
+        self.digests.update("token_ids", values)
+        self._waiting.clear()
+
+
+class TextStore:
+    """Reads a text store. May be pickled and used after a fork: each process opens the file again.
+
+    Attributes:
+        document_offsets: (D+1,), int64.
+        counts: (vocab_size,), int64, how often each entry occurs.
+        tokenizer_sha256, source_sha256, checksum, num_empty_documents: What the file says of itself.
+
+    Args:
+        verify: Compare all data with their checksums.
+
+    Raises:
+        InputError: If the file is missing, damaged or no text store of this version.
+    """
+
+    def __init__(self, path: Path, *, verify: bool = True) -> None:
+        self.path = Path(path)
+        self._tokens: h5py.Dataset | None = None
+        self._pid = -1
+        if not self.path.is_file():
+            raise InputError(f"{path}: no such text store")
+        with open_hdf5(self.path, _AGAIN) as file:
+            attributes = read_attributes(file)
+            identity = (attributes.get("kind"), attributes.get("format_version"))
+            if identity != (KIND, FORMAT_VERSION):
+                raise InputError(f"{path}: no text store of version {FORMAT_VERSION}")
+            checksums = stored_checksums(file, self.path, _AGAIN)
+            if verify and checksums is not None:
+                check_datasets(file, self.path, checksums, _AGAIN)
+            self.document_offsets = file["document_offsets"][:]
+            self.counts = file["counts"][:]
+            self.tokenizer_sha256 = str(attributes["tokenizer_sha256"])
+            self.source_sha256 = str(attributes["source_sha256"])
+            self.checksum = str(attributes["checksum"])
+            self.num_empty_documents = int(attributes["num_empty_documents"])
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_tokens": None, "_pid": -1}
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens of all documents."""
+        return int(self.document_offsets[-1])
+
+    @property
+    def num_documents(self) -> int:
+        """Documents with at least one token."""
+        return len(self.document_offsets) - 1
+
+    def tokens(self, start: int, end: int) -> np.ndarray:
+        """Return the token ids between two offsets, int64."""
+        with reading(self.path, _AGAIN):
+            if self._pid != os.getpid():
+                self._tokens = read_hdf5(self.path)["token_ids"]
+                self._pid = os.getpid()
+            return self._tokens[start:end].astype(np.int64)
+
+
+def text_store(
+    text: Path, tokenizer: TextTokenizer, path: Path, *, verify: bool = True
+) -> TextStore:
+    """Return the store of a text file, made now unless `path` already holds it.
+
+    So a run that goes on after a kill does not tokenize again. A damaged store is made again, with
+    a note.
+
+    Args:
+        text: Corpus; see `text.data.documents`.
+        path: Store to write or to find.
+        verify: Compare a store that is there with its checksums.
+
+    Raises:
+        InputError: As `read_documents` and `write_text_store`.
+    """
+    if not Path(text).is_file():
+        raise InputError(f"{text}: no such file; expected a corpus of text")
+    checksums = (sha256_of(text), hashlib.sha256(tokenizer.model_bytes).hexdigest())
+    if path.is_file():
+        try:
+            store = TextStore(path, verify=verify)
+            if (store.source_sha256, store.tokenizer_sha256) == checksums:
+                return store
+        except InputError as error:  # damaged, or of an older version
+            note(str(error))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text_store(path, read_documents(text), tokenizer, checksums[0])
+    return TextStore(path, verify=False)

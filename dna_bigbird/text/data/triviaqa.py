@@ -1,0 +1,275 @@
+"""TriviaQA: the task, its settings, and a row for every document (specification §3.3)."""
+
+import re
+import string
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.bundles.text_task import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.settings import Positive
+from dna_bigbird.corpus.sentences import sentences
+from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
+from dna_bigbird.text.data.option_checks import check_room
+from dna_bigbird.text.data.rows import TextRow, TextSet
+from dna_bigbird.text.data.spans import tokens_of
+from dna_bigbird.text.data.triviaqa_pages import TriviaQaExample, iter_questions
+from dna_bigbird.text.data.two_streams import question_and_parts
+
+if TYPE_CHECKING:
+    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+
+
+@dataclass(frozen=True)
+class TriviaQaOptions:
+    """How TriviaQA is read, trained on and decoded."""
+
+    evidence: str = ""
+    """Folder (or tar archive) with wikipedia/ and web/; by default `evidence` next to the
+    folder of the questions, as in the official layout."""
+    domain: Literal["wikipedia", "web"] = "wikipedia"
+    """Questions of an official folder or archive: 'wikipedia' or 'web'. A file says it itself."""
+    max_tokens: Positive = 4096
+    """Longest sequence in tokens: a question with one document, which is cut."""
+    max_global_tokens: Positive = 320
+    """Most global tokens: of a question with one document; the tokens of further sentences belong to the last one.
+    Read with attention etc."""
+    max_question_tokens: Positive = 55
+    """Tokens that are kept of a question."""
+    max_words: Positive = 4096
+    """Words that are read of a document; each line end counts as one."""
+    max_spans: Positive = 64
+    """Most occurrences of the answer in one document to train on: the first ones."""
+    norm: Literal["per_document", "per_question"] = "per_document"
+    """Over what the probabilities of the training loss add up to 1: each document ('per_document'), or
+    all documents of a question ('per_question'), which then count as one of the batch size."""
+    max_answer_words: Positive = 16
+    """Longest answer in words."""
+    top_spans: Positive = 50
+    """Best starts and best ends whose pairs can become the answer: of one document."""
+    answer_score: Literal["per_question", "per_document"] = "per_question"
+    """How the answers of a question's documents are compared: by probabilities over all of them
+    ('per_question'; the highest sum of logits wins) or over each alone ('per_document')."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "options")
+        check_room(self, max_tokens=3, max_global_tokens=3)
+
+
+# T tokens, S spans
+
+_WORD = re.compile(rf"[^\s{re.escape(string.punctuation)}‘’´`]+")
+
+
+def read_triviaqa(
+    path: Path, split: str, options: TriviaQaOptions, *, gold: bool = True
+) -> tuple[list[TriviaQaExample], dict[str, int]]:
+    """Return all examples of `iter_triviaqa`, and counts of what was left out."""
+    counts: dict[str, int] = {}
+    return list(iter_triviaqa(path, split, counts, options, gold=gold)), counts
+
+
+def iter_triviaqa(
+    path: Path, split: str, counts: dict[str, int], options: TriviaQaOptions, *, gold: bool = True
+) -> Iterator[TriviaQaExample]:
+    """Yield questions and their documents; see `iter_questions`."""
+    return iter_questions(
+        path,
+        split,
+        counts,
+        domain=options.domain,
+        evidence=options.evidence,
+        max_words=options.max_words,
+        gold=gold,
+    )
+
+
+def alias_spans(
+    text: str, aliases: Sequence[str], normalise: Callable[[str], str]
+) -> list[tuple[int, int]]:
+    """Return every span of a text whose words are those of an alias, from left to right.
+
+    Both sides are normalised, so punctuation or an article between the words does not
+    matter, and the text of each match is an exact match. A part of a word does not match.
+
+    Args:
+        normalise: tasks.text.triviaqa.normalise_trivia; it works word by word.
+
+    Returns:
+        Half-open character offsets, longer places first among those that start together.
+
+    Example:
+        >>> alias_spans("In New York's rain; New-York", ["new york"], str.lower)
+        [(3, 11), (20, 28)]
+    """
+    aliases_by_word: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for alias in aliases:
+        words = tuple(normalise(alias).split())
+        if words:
+            aliases_by_word[words[0]].add(words)
+    words, word_spans = [], []
+    known: dict[str, list[str]] = {}
+    for match in _WORD.finditer(text):
+        raw = match.group()
+        if raw not in known:
+            known[raw] = normalise(raw).split()
+        words += known[raw]
+        word_spans += [match.span()] * len(known[raw])
+    spans = set()
+    for i, word in enumerate(words):
+        for alias in aliases_by_word.get(word, ()):
+            if tuple(words[i : i + len(alias)]) == alias:
+                spans.add((word_spans[i][0], word_spans[i + len(alias) - 1][1]))
+    return sorted(spans, key=lambda span: (span[0], -span[1]))
+
+
+def triviaqa_rows(
+    examples: Sequence[TriviaQaExample],
+    tokenizer: "TextTokenizer",
+    options: TriviaQaOptions,
+    normalise: Callable[[str], str],
+    *,
+    training: bool,
+    two_streams: bool = False,
+) -> TextSet:
+    """Make a row `[CLS] question [SEP] document` for every document of every example.
+
+    Arrays of a row: `document` (1,), its number; `word` (T,), the word of each token, -1 where no
+    answer may begin or end; `offsets` (T, 2), half-open characters of the document; `spans` (S, 2),
+    first and last token of every occurrence of the answer.
+
+    Args:
+        normalise: As for `alias_spans`.
+        training: Leave out documents without the answer; with `norm` per_question leave
+            out questions without any, but no document of the others, which share their sum.
+        two_streams: With both streams of BigBird-ETC: see `question_and_parts`; the parts of the
+            document are its sentences.
+    """
+    counts: Counter[str] = Counter()
+    rows = []
+    for number, example in enumerate(examples):
+        question = tokenizer.encode(" ".join(example.question.split()))
+        counts["questions cut"] += len(question) > options.max_question_tokens
+        front = [tokenizer.cls_id, *question[: options.max_question_tokens], tokenizer.sep_id]
+        document_rows = [
+            _row(example, number, document, front, tokenizer, options, normalise, counts)
+            for document in range(len(example.documents))
+        ]
+        if two_streams:
+            for row in document_rows:
+                text = example.documents[int(row.arrays["document"][0])].text
+                part = np.full(len(row.token_ids), -1)
+                part[len(front) :] = _sentence_numbers(text, row.arrays["offsets"][len(front) :, 0])
+                most = options.max_global_tokens
+                row.arrays.update(question_and_parts(len(front), part, most))
+        if training:
+            has_answer = [len(row.arrays["spans"]) > 0 for row in document_rows]
+            if options.norm == "per_document":
+                counts["documents without the answer"] += len(document_rows) - sum(has_answer)
+                document_rows = [
+                    row for row, there in zip(document_rows, has_answer, strict=True) if there
+                ]
+            elif not any(has_answer):
+                counts["documents without the answer"] += len(document_rows)
+                document_rows = []
+            counts["questions without the answer in their documents"] += not document_rows
+        rows += document_rows
+    return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
+
+
+def _row(
+    example: TriviaQaExample,
+    number: int,
+    document: int,
+    front: list[int],
+    tokenizer: "TextTokenizer",
+    options: TriviaQaOptions,
+    normalise: Callable[[str], str],
+    counts: Counter[str],
+) -> TextRow:
+    text = example.documents[document].text
+    # To the published vocabulary a line end is an unknown letter. One for one: offsets stay.
+    ids, starts, ends = tokenizer.encode_with_offsets(re.sub(r"\s", " ", text))
+    room = options.max_tokens - len(front)
+    counts["documents cut"] += len(ids) > room
+    ids, starts, ends = ids[:room], starts[:room], ends[:room]
+    offsets = np.zeros((len(front) + len(ids), 2), dtype=np.int32)
+    offsets[len(front) :] = np.stack([starts, ends], axis=1)
+    # A place for an answer is a piece with a letter to it.
+    words = np.where(starts < ends, _word_numbers(text, starts), -1)
+    spans = []
+    for start, end in alias_spans(text, example.aliases or (), normalise):
+        first_last = tokens_of(starts, ends, start, end)
+        if first_last and ends[first_last[1]] >= end:  # all of it was kept
+            spans.append((first_last[0] + len(front), first_last[1] + len(front)))
+    counts["places of answers beyond max_spans"] += max(0, len(spans) - options.max_spans)
+    segments = np.ones(len(offsets), dtype=np.int8)
+    segments[: len(front)] = 0
+    return TextRow(
+        np.concatenate([front, ids]).astype(np.int32),
+        number,
+        segments,
+        {
+            "document": np.array([document]),
+            "word": np.concatenate([np.full(len(front), -1), words]).astype(np.int32),
+            "offsets": offsets,
+            "spans": np.array(spans[: options.max_spans], dtype=np.int32).reshape(-1, 2),
+        },
+    )
+
+
+def _word_numbers(text: str, starts_T: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of the word, between white space, that contains each token."""
+    begins = np.array([match.start() for match in re.finditer(r"\S+", text)], dtype=np.int64)
+    return np.searchsorted(begins, starts_T, side="right") - 1
+
+
+def _sentence_numbers(text: str, starts_T: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the number of the sentence that contains each token."""
+    begins, end = [], 0
+    for sentence in sentences(text):
+        begins.append(text.index(sentence, end))
+        end = begins[-1] + len(sentence)
+    return np.searchsorted(np.array(begins, np.int64), starts_T, side="right") - 1
+
+
+TASK = TaskDescription(
+    name="triviaqa",
+    about="TriviaQA: answers from several documents that may contain them",
+    options=TriviaQaOptions,
+    head="dna_bigbird.models.text_config:SpanHead",
+    model="dna_bigbird.text.models.question_models:SpanModel",
+    sets=(SetDescription("triviaqa", ("triviaqa/triviaqa-rc",)),),
+    train_data="a file of questions (qa/wikipedia-train.json), or the official folder or archive with qa and evidence",
+    recipe="config/text/triviaqa.yaml",
+    monitor="F1",
+    old_command="train-triviaqa",
+    library_class="BigBirdForQuestionAnswering",
+    synthetic=(
+        SyntheticText(
+            "triviaqa",
+            "dna_bigbird.text.made.pages:triviaqa",
+            "the word after `called` in sentences that begin with `truly`",
+        ),
+    ),
+    published=(
+        PublishedTable(
+            2,
+            "Question answering, development sets, base size, in per cent",
+            "TriviaQA (Wikipedia, full): F1.",
+            (Column("TriviaQA Full", "triviaqa", ("f1",)),),
+            cells_by_system("""
+                RoBERTa | 74.3
+                Longformer | 75.2
+                BigBird-ITC | 79.5
+                BigBird-ETC | 78.7
+            """),
+        ),
+    ),
+)

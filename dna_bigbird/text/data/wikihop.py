@@ -1,0 +1,285 @@
+"""WikiHop (QAngaroo): the task, its settings, native files and rows (specification §3.4)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.bundles.text_task import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import parse_json
+from dna_bigbird.core.settings import Positive, ShareBelowOne
+from dna_bigbird.corpus.sentences import sentences
+from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
+from dna_bigbird.text.data.folders import open_folder
+from dna_bigbird.text.data.reading import (
+    check_ids,
+    check_items,
+    need,
+    read_json_list,
+)
+from dna_bigbird.text.data.record_bytes import recorded
+from dna_bigbird.text.data.rows import TextRow, TextSet
+from dna_bigbird.text.data.wikihop_shortening import shorten
+from dna_bigbird.text.data.wikihop_streams import encode_words, streams_of
+
+if TYPE_CHECKING:
+    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+
+
+@dataclass(frozen=True)
+class WikiHopOptions:
+    """How WikiHop is read and trained on."""
+
+    masked: bool = False
+    """Take the masked files of the official archive, in which candidates are `___MASK5___`."""
+    max_tokens: Positive = 4096
+    """Longest sequence in tokens: one question with its documents; from longer ones sentences are left out."""
+    max_global_tokens: Positive = 430
+    """Most global tokens: of one question with its documents; from longer ones sentences are left out. Read with
+    attention etc."""
+    max_sentences: Positive = 200
+    """Most sentences: of one question's documents."""
+    label_smoothing: ShareBelowOne = 0.0
+    """Share of the target that is spread in training: over all candidates."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "options")
+
+
+FILES = {"train": "train", "validation": "dev", "test": "test"}
+"""Name of a split in the official archive."""
+
+
+@recorded("wikihop", "dna_bigbird.datasets.text.wikihop:WikiHopExample")
+@dataclass(frozen=True)
+class WikiHopExample:
+    """One question; candidates and answer are stripped and in lower case."""
+
+    id: str
+    query: str
+    """Relation and subject: "country sms braunschweig"."""
+    candidates: tuple[str, ...]
+    documents: tuple[str, ...]
+    answer: str | None
+    """One of the candidates, but for items in error; None in test files."""
+    written: tuple[str, ...]
+    """The candidates as the file has them, for submissions."""
+
+    @property
+    def target(self) -> int | None:
+        """Number of the candidate that is the answer; None if none is."""
+        return self.candidates.index(self.answer) if self.answer in self.candidates else None
+
+
+def read_wikihop(
+    path: Path, split: str, *, masked: bool = False, gold: bool = True
+) -> tuple[list[WikiHopExample], dict[str, int]]:
+    """Read one split.
+
+    Args:
+        path: A JSON list, plain or gzip; or the official archive (or its folder), which contains
+            `wikihop/<train|dev>.json` and the same with masked candidates.
+        split: `train`, `validation` or `test`: which file of an archive.
+        masked: Take the masked file of an archive.
+        gold: Whether every item must have its answer.
+
+    Returns:
+        The examples and counts of irregular items: answers that are not a candidate.
+
+    Raises:
+        InputError: If the file, a key or the answer is missing, a value has the wrong type, or
+            an item has no candidate or no document, or an id occurs twice.
+    """
+    items, source = _items(Path(path), split, masked)
+    examples = [_example(item, f"{source}: item {i}", gold) for i, item in enumerate(items)]
+    check_ids((example.id for example in examples), source)
+    odd = sum(x.answer is not None and x.target is None for x in examples)
+    return examples, {"answer not among the candidates": odd} if odd else {}
+
+
+def _items(path: Path, split: str, masked: bool) -> tuple[list[dict], str]:
+    if path.name.endswith((".json", ".json.gz")):
+        return read_json_list(path), str(path)
+    file = f"{FILES[split]}{'.masked' if masked else ''}.json"
+    with open_folder(path) as folder:
+        names = [name for name in folder.names() if f"/{name}".endswith(f"/wikihop/{file}")]
+        # The same archive contains MedHop under the same file names.
+        names = names or [name for name in folder.names() if name == file]
+        if not names:
+            raise InputError(
+                f"{path}: no wikihop/{file} in it; expected the official archive, or a JSON file"
+            )
+        source = f"{path}: {names[0]}"
+        return check_items(parse_json(folder.text(names[0]), source), source), source
+
+
+def _example(item: dict, where: str, gold: bool) -> WikiHopExample:
+    name = need(item, "id", str, where)
+    where = f"{where} ({shortened(name)})"
+    texts = {}
+    for key, what in (("candidates", "candidate"), ("supports", "document")):
+        texts[key] = need(item, key, list, where)
+        if not texts[key]:
+            raise InputError(f"{where}: {key!r} is empty; expected at least one {what}")
+        for value in texts[key]:
+            if not isinstance(value, str):
+                raise InputError(f"{where}: {key!r} holds {shortened(repr(value))}, expected texts")
+    answer = need(item, "answer", str, where) if gold or "answer" in item else None
+    return WikiHopExample(
+        id=name,
+        query=need(item, "query", str, where),
+        candidates=tuple(candidate.strip().lower() for candidate in texts["candidates"]),
+        documents=tuple(texts["supports"]),
+        answer=None if answer is None else answer.strip().lower(),
+        written=tuple(texts["candidates"]),
+    )
+
+
+NO_TARGET = -1
+"""Target of a row whose answer is unknown or no candidate."""
+
+
+def wikihop_rows(
+    examples: Sequence[WikiHopExample],
+    tokenizer: "TextTokenizer",
+    options: WikiHopOptions,
+    *,
+    training: bool,
+    two_streams: bool = False,
+) -> TextSet:
+    """Make one row per example.
+
+    A row is `[CLS] [q] query [/q] [ans] A1 [/ans] … [ans] AN [/ans]`, then every document followed by
+    `[SEP]`, or for BigBird-ETC what `streams_of` returns. Its arrays: `candidates` (N,), the position
+    of each `[ans]` or its global token; `target` (1,), the number of the answer among them or
+    `NO_TARGET`; without `two_streams` `front` (1,), the tokens before the documents.
+
+    Args:
+        training: Leave out examples without a target. Examples whose candidates alone are too
+            long have no row at all.
+        two_streams: With both streams of BigBird-ETC (`TwoStreams.arrays`).
+    """
+    make_row = _streams_row if two_streams else _row
+    counts: Counter[str] = Counter()
+    rows = []
+    for number, example in enumerate(examples):
+        if training and example.target is None:
+            counts["without an answer among the candidates, not trained on"] += 1
+            continue
+        target = NO_TARGET if example.target is None else example.target
+        row = make_row(example, number, tokenizer, options, counts)
+        if row is None:
+            counts["candidates alone longer than max_tokens, no row"] += 1
+            continue
+        row.arrays["target"] = np.array([target], dtype=np.int64)
+        rows.append(row)
+    return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
+
+
+def _row(
+    example: WikiHopExample,
+    number: int,
+    tokenizer: "TextTokenizer",
+    options: WikiHopOptions,
+    counts: Counter[str],
+) -> TextRow | None:
+    front, positions = _front(example, tokenizer)
+    if len(front) > options.max_tokens:
+        return None
+    documents = [
+        [encode_words(tokenizer, sentence) for sentence in sentences(document)]
+        for document in example.documents
+    ]
+    _count_dropped(
+        counts, shorten(documents, options.max_tokens - len(front), options.max_sentences)
+    )
+    separator = [np.array([tokenizer.sep_id])]
+    context = [part for document in documents if document for part in document + separator]
+    ids = np.concatenate([front, *context]).astype(np.int32)
+    arrays = {"candidates": positions, "front": np.array([len(front)], dtype=np.int32)}
+    return TextRow(ids, number, arrays=arrays)
+
+
+def _streams_row(
+    example: WikiHopExample,
+    number: int,
+    tokenizer: "TextTokenizer",
+    options: WikiHopOptions,
+    counts: Counter[str],
+) -> TextRow | None:
+    result = streams_of(
+        example.candidates,
+        example.query,
+        example.documents,
+        tokenizer,
+        max_tokens=options.max_tokens,
+        max_global_tokens=options.max_global_tokens,
+        max_sentences=options.max_sentences,
+    )
+    if result is None:
+        return None
+    streams, dropped = result
+    _count_dropped(counts, dropped)
+    candidates = np.arange(len(example.candidates), dtype=np.int32)
+    ids = np.array(streams.ids, np.int32)
+    return TextRow(ids, number, streams.segment_ids, {"candidates": candidates} | streams.arrays())
+
+
+def _count_dropped(counts: Counter[str], dropped: int) -> None:
+    counts["sentences left out"] += dropped
+    counts["questions with sentences left out"] += dropped > 0
+
+
+def _front(
+    example: WikiHopExample, tokenizer: "TextTokenizer"
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the tokens before the documents and the places of `[ans]` among them."""
+    query = encode_words(tokenizer, example.query).tolist()
+    ids = [tokenizer.cls_id, tokenizer.marker_id("[q]"), *query, tokenizer.marker_id("[/q]")]
+    positions = []
+    for candidate in example.candidates:
+        positions.append(len(ids))
+        ids += [tokenizer.marker_id("[ans]"), *encode_words(tokenizer, candidate).tolist()]
+        ids.append(tokenizer.marker_id("[/ans]"))
+    return np.array(ids, dtype=np.int64), np.array(positions, dtype=np.int32)
+
+
+TASK = TaskDescription(
+    name="wikihop",
+    about="WikiHop: which candidate answers the query",
+    options=WikiHopOptions,
+    head="dna_bigbird.models.text_config:CandidateHead",
+    model="dna_bigbird.text.models.question_models:CandidateModel",
+    sets=(SetDescription("wikihop", ("wikihop/qangaroo_v1.1",)),),
+    train_data="the official files (train.json, dev.json), plain or gzip, or the official archive or its folder",
+    recipe="config/text/wikihop.yaml",
+    monitor="accuracy",
+    old_command="train-wikihop",
+    synthetic=(
+        SyntheticText(
+            "wikihop",
+            "dna_bigbird.text.made.questions:wikihop",
+            "the only candidate that begins with `royal`; a document with `truly` says it, too",
+        ),
+    ),
+    published=(
+        PublishedTable(
+            2,
+            "Question answering, development sets, base size, in per cent",
+            "WikiHop: accuracy.",
+            (Column("WikiHop", "wikihop", ("accuracy",)),),
+            cells_by_system("""
+                RoBERTa | 72.4
+                Longformer | 75.0
+                BigBird-ITC | 75.9
+                BigBird-ETC | 75.9
+            """),
+        ),
+    ),
+)

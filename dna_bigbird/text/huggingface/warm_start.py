@@ -1,0 +1,115 @@
+"""A long model of text that starts from a short one: positions tiled, vocabulary mapped."""
+
+# T positions of the short model, L of the long one, E hidden size, V vocabulary
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from dna_bigbird.bundles.huggingface.short_encoders import ShortEncoder
+from dna_bigbird.bundles.huggingface.tensor_names import with_global
+from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.models.config import PATTERN, EncoderConfig
+from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.models.summarizer import Summarizer
+from dna_bigbird.text.same_pieces import FRESH, same_pieces
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """A model to pretrain further or to fine-tune.
+
+    Attributes:
+        counts: Entries of the vocabulary by where their rows come from, in words.
+    """
+
+    model: PretrainingModel
+    tokenizer: TextTokenizer
+    counts: dict[str, int]
+
+
+def warm_start(
+    short: ShortEncoder,
+    encoder: EncoderConfig,
+    vocabulary: TextTokenizer | None = None,
+    seed: int = 0,
+) -> WarmStart:
+    """Return a model with the weights of a short one.
+
+    The position table is repeated as often as needed (Longformer's way; the BigBird paper does not
+    say). A second segment, which RoBERTa lacks, gets the row of the first: segments mean nothing
+    until training separates them. Rows of pieces that the short model does not know are drawn
+    fresh, with the mean of the known biases in the MLM head.
+
+    Args:
+        encoder: `max_tokens` and the attention pattern; everything else is the short model's.
+        vocabulary: Of the new model; by default the short model's own.
+        seed: Of the fresh rows.
+    """
+    old = short.model.encoder.config
+    tokenizer = vocabulary or short.tokenizer
+    size = old.vocab_size if vocabulary is None else vocabulary.vocab_size
+    new = replace(_longer(old, encoder), vocab_size=size, num_segments=max(2, old.num_segments))
+    state = _moved(short.model.state_dict(), new)
+    segments = state["encoder.segment.weight"]
+    missing = new.num_segments - len(segments)
+    state["encoder.segment.weight"] = torch.cat([segments, segments[:1].repeat(missing, 1)])
+    if vocabulary is None:
+        counts = {"pieces taken over": size, "entries drawn fresh": 0}
+    else:
+        rows, counts = same_pieces(vocabulary, short.tokenizer)
+        rows_V = torch.from_numpy(rows)
+        generator = torch.Generator().manual_seed(seed)
+        fresh_VE = torch.empty(size, old.hidden_size)
+        std = old.init_std
+        nn.init.trunc_normal_(fresh_VE, std=std, a=-2 * std, b=2 * std, generator=generator)
+        words, bias = "encoder.word.weight", "mlm.bias"
+        state[words] = _take(state[words], rows_V, fresh_VE)
+        mean_V = state[bias][rows_V[rows_V != FRESH]].mean().expand(size)
+        state[bias] = _take(state[bias], rows_V, mean_V)
+    model = PretrainingModel(new, heads=("mlm",))
+    model.load_state_dict(state)
+    return WarmStart(model.eval(), tokenizer, counts)
+
+
+def warm_summarizer(short: Summarizer, encoder: EncoderConfig) -> Summarizer:
+    """Return a summarizer that reads longer documents, with the weights of a short one such as BART.
+
+    As LED starts from BART: the encoder's positions are repeated, global projections of Longformer are
+    copies of the ordinary ones, and the decoder keeps its positions.
+
+    Args:
+        encoder: `max_tokens` and the attention pattern; everything else is the short model's.
+    """
+    old = short.encoder.config
+    own_positions = short.head.decoder_positions or old.max_tokens
+    head = replace(short.head, share_positions=False, decoder_positions=own_positions)
+    new = _longer(old, encoder)
+    state = _moved(short.state_dict(), new)
+    state.setdefault("decoder.position.weight", short.encoder.position.weight)
+    model = Summarizer(new, head)
+    model.load_state_dict(state)
+    return model.eval()
+
+
+def _longer(old: EncoderConfig, encoder: EncoderConfig) -> EncoderConfig:
+    names = ("max_tokens", *PATTERN, "longformer")
+    return replace(old, **{name: getattr(encoder, name) for name in names})
+
+
+def _moved(state: Mapping[str, Tensor], new: EncoderConfig) -> dict[str, Tensor]:
+    """Return the weights with the encoder's positions repeated, and projections of global tokens if
+    the new encoder has them."""
+    needs_global = new.attention == "longformer" and new.longformer.separate_global
+    moved = with_global(state) if needs_global else dict(state)
+    positions_TE = moved["encoder.position.weight"]
+    rows_L = torch.arange(new.max_tokens) % len(positions_TE)
+    moved["encoder.position.weight"] = positions_TE[rows_L]
+    return moved
+
+
+def _take(old: Tensor, rows_V: Tensor, fresh: Tensor) -> Tensor:
+    known_V = (rows_V != FRESH).reshape(-1, *[1] * (old.dim() - 1))
+    return torch.where(known_V, old[rows_V.clamp(min=0)], fresh)

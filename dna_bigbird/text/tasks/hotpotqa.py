@@ -1,0 +1,315 @@
+"""HotpotQA: loss, decoding and metric of the answer and its supporting facts."""
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import expit
+from torch import Tensor, nn
+
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus.batches import pad_right
+from dna_bigbird.models.global_tokens import GlobalTokens
+from dna_bigbird.text.data.data import common_fields
+from dna_bigbird.text.data.hotpotqa import (
+    NO,
+    SPAN,
+    TASK,
+    UNKNOWN,
+    YES,
+    HotpotQaOptions,
+    hotpotqa_rows,
+    unit_text,
+)
+from dna_bigbird.text.data.hotpotqa_drafts import TITLE
+from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, read_hotpotqa
+from dna_bigbird.text.data.rows import TextRow, TextSet
+from dna_bigbird.text.data.two_streams import NUM_SEGMENTS
+from dna_bigbird.text.question_baselines import most_alike
+from dna_bigbird.text.tasks.hotpotqa_metric import (
+    METRICS,
+    HotpotQaPrediction,
+    answer_span,
+    question_scores,
+)
+from dna_bigbird.text.tasks.task import Outputs, TextTask
+
+# B batch, T tokens, U units: titles and sentences, with attention etc every global token
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+THRESHOLDS = tuple(i / 10 for i in range(11))
+
+
+class HotpotQaBatch(NamedTuple):
+    """Rows of `hotpotqa_rows`."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    segment_ids_BT: Tensor
+    rows_B: Tensor
+    global_tokens: GlobalTokens | Tensor | None
+    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
+    places_BU: Tensor
+    """Place of each unit: position of the mark of a title or sentence, or global token; 0 where there is none."""
+    is_title_BU: Tensor
+    labels_BU: Tensor
+    """1 supporting, 0 not, `UNKNOWN` for no unit or no gold."""
+    targets_B3: Tensor
+    """Kind of answer, first and last token; all `UNKNOWN` where they are."""
+
+
+class HotpotQaTask(TextTask):
+    """Reader, rows, model, decoding and metric."""
+
+    description = TASK
+    monitor = "joint_f1"
+    num_segments = NUM_SEGMENTS
+    no_scores = frozenset({"fact_threshold"})
+
+    def read(
+        self, path: Path, split: str, *, gold: bool = True
+    ) -> tuple[list[HotpotQaExample], dict[str, int]]:
+        """Read a JSON list; the file is the split."""
+        return read_hotpotqa(path, gold=gold)
+
+    def texts(self, examples: Sequence[HotpotQaExample]) -> Iterator[str]:
+        """Yield every paragraph after its title."""
+        for example in examples:
+            for paragraph in example.paragraphs:
+                yield f"{paragraph.title}. {''.join(paragraph.sentences)}"
+
+    def rows(self, examples: Sequence[HotpotQaExample], tokenizer, *, training: bool) -> TextSet:
+        """Return one row per example."""
+        form = {"training": training, "two_streams": self.two_streams}
+        return hotpotqa_rows(examples, tokenizer, self.options, **form)
+
+    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+        """Return True for [CLS], the question with its marks, and the mark of each title and sentence.
+
+        So it is in Longformer's paper (appendix D).
+        """
+        marks = row.arrays["units"][:, 2]
+        every = np.arange(len(row.token_ids))
+        return np.isin(every, marks) | (every < marks.min(initial=len(every)))
+
+    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> HotpotQaBatch:
+        """Join rows; units are padded on the right."""
+        units = [row.arrays["units"] for _, row in rows]
+        return HotpotQaBatch(
+            **common_fields(rows),
+            global_tokens=self.global_tokens_of(rows),
+            places_BU=pad_right([unit_rows[:, 2] for unit_rows in units], 0),
+            is_title_BU=pad_right([unit_rows[:, 1] == TITLE for unit_rows in units], 0).bool(),
+            labels_BU=pad_right([row.arrays["labels"] for _, row in rows], UNKNOWN),
+            targets_B3=torch.from_numpy(np.stack([row.arrays["targets"] for _, row in rows])),
+        )
+
+    def outputs(self, model: nn.Module, batch: HotpotQaBatch) -> dict[str, Tensor]:
+        """Return logits: `facts` (B, U), `kind` (B, 3), `start` and `end` (B, T)."""
+        logits = model(
+            batch.token_ids_BT,
+            batch.is_padding_BT,
+            batch.segment_ids_BT,
+            batch.places_BU,
+            batch.is_title_BU,
+            batch.global_tokens,
+        )
+        return {
+            "facts": logits.facts_BU,
+            "kind": logits.type_B3,
+            "start": logits.start_BT,
+            "end": logits.end_BT,
+        }
+
+    def loss(self, outputs: dict[str, Tensor], batch: HotpotQaBatch) -> Tensor:
+        """Return the mean of four terms: facts, type of answer, start, end.
+
+        That of facts is the sum over a row's units, averaged over rows; the others
+        are averaged over the rows that have a target.
+        """
+        known_BU = batch.labels_BU != UNKNOWN
+        facts_BU = nn.functional.binary_cross_entropy_with_logits(
+            outputs["facts"], batch.labels_BU.clamp(min=0).float(), reduction="none"
+        )
+        terms = [(facts_BU * known_BU).sum() / len(facts_BU)]
+        known_B = batch.targets_B3[:, 0] != UNKNOWN
+        for column, name in enumerate(("kind", "start", "end")):
+            losses_B = nn.functional.cross_entropy(
+                outputs[name], batch.targets_B3[:, column].clamp(min=0), reduction="none"
+            )
+            terms.append((losses_B * known_B).sum() / known_B.sum().clamp(min=1))
+        return torch.stack(terms).mean()
+
+    def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[HotpotQaPrediction]:
+        """Return answers and supporting facts; see `HotpotQaOptions` for the threshold.
+
+        Raises:
+            InputError: If a threshold is to be searched, and there are no gold answers.
+        """
+        if not self.options.search_threshold:
+            return self._decode(text_set, outputs, self.options.fact_threshold)
+        if any(example.answer is None or example.facts is None for example in text_set.examples):
+            raise InputError(
+                "search_threshold needs the gold answers of the examples, which these lack; give "
+                "the fact_threshold that `text evaluate` found, and search_threshold=false"
+            )
+        predictions = [self._decode(text_set, outputs, threshold) for threshold in THRESHOLDS]
+        joint = METRICS.index("joint_f1")
+        return max(
+            predictions,
+            key=lambda example: self.statistics(text_set.examples, example)[:, joint].mean(),
+        )
+
+    def _decode(
+        self, text_set: TextSet, outputs: list[Outputs], threshold: float
+    ) -> list[HotpotQaPrediction]:
+        return [
+            predicted(text_set.examples[row.example], row, output, self.options, threshold)
+            for row, output in zip(text_set.rows, outputs, strict=True)
+        ]
+
+    def statistics(
+        self,
+        examples: Sequence[HotpotQaExample],
+        predictions: Sequence[HotpotQaPrediction | None],
+    ) -> NDArray[np.float64]:
+        """Return `METRICS` of every example, and the threshold that was found (or NaN).
+
+        A missing prediction (None) scores 0, as in the official script.
+        """
+        missing = [0.0] * len(METRICS) + [np.nan]
+        return np.array(
+            [
+                missing
+                if prediction is None
+                else [
+                    *question_scores(
+                        prediction.answer, prediction.facts, example.answer, example.facts
+                    ),
+                    np.nan if prediction.threshold is None else prediction.threshold,
+                ]
+                for example, prediction in zip(examples, predictions, strict=True)
+            ]
+        ).reshape(-1, len(METRICS) + 1)
+
+    def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
+        """Return the official means, and `fact_threshold` where it was searched."""
+        *means, threshold = statistics.mean(axis=0).tolist()
+        metrics = dict(zip(METRICS, means, strict=True))
+        return metrics if np.isnan(threshold) else metrics | {"fact_threshold": threshold}
+
+    def submission(
+        self, examples: Sequence[HotpotQaExample], predictions: Sequence[HotpotQaPrediction]
+    ) -> dict[str, bytes]:
+        """Return the file that the official script and the leaderboard read."""
+        both = list(zip(examples, predictions, strict=True))
+        content = {
+            "answer": {example.id: prediction.answer for example, prediction in both},
+            "sp": {
+                example.id: [list(fact) for fact in prediction.facts]
+                for example, prediction in both
+            },
+        }
+        return {"predictions.json": (json.dumps(content, ensure_ascii=False) + "\n").encode()}
+
+    def baselines(
+        self,
+        train_examples: Sequence[HotpotQaExample] | None,
+        examples: Sequence[HotpotQaExample],
+    ) -> dict[str, list[HotpotQaPrediction]]:
+        """Return the first sentences of the two paragraphs that share most words with the question.
+
+        The answer is the title of the best one, or always 'yes'.
+        """
+        titles = [_by_shared_words(example) for example in examples]
+        yes = [dataclasses.replace(prediction, answer="yes") for prediction in titles]
+        return {"shared_words_title": titles, "shared_words_yes": yes}
+
+
+def _by_shared_words(example: HotpotQaExample) -> HotpotQaPrediction:
+    texts = [" ".join((paragraph.title, *paragraph.sentences)) for paragraph in example.paragraphs]
+    best = [example.paragraphs[i] for i in most_alike(example.question, texts, 2)]
+    facts = tuple((paragraph.title, 0) for paragraph in best if paragraph.sentences)
+    return HotpotQaPrediction(best[0].title, facts)
+
+
+# T tokens, U units: titles and sentences
+
+
+def predicted(
+    example: HotpotQaExample,
+    row: TextRow,
+    output: Outputs,
+    options: HotpotQaOptions,
+    threshold: float,
+) -> HotpotQaPrediction:
+    """Return what the logits say.
+
+    Args:
+        row: Not made for training.
+        output: `facts` (U,), `kind` (3,), `start` and `end` (T,), with or without padding.
+        threshold: Probability from which a sentence supports the answer.
+    """
+    units = row.arrays["units"]
+    is_supporting_U = expit(output["facts"][: len(units)]) >= threshold
+    facts = tuple(
+        (example.paragraphs[p].title, int(s)) for p, s, _ in units[is_supporting_U] if s > TITLE
+    )
+    answer_type = int(output["kind"].argmax())
+    if answer_type == SPAN:
+        answer = _span_text(example, row, output, options, is_supporting_U)
+    else:
+        answer = {YES: "yes", NO: "no"}[answer_type]
+    return HotpotQaPrediction(answer, facts, threshold if options.search_threshold else None)
+
+
+def _span_text(
+    example: HotpotQaExample,
+    row: TextRow,
+    output: Outputs,
+    options: HotpotQaOptions,
+    is_supporting_U: NDArray[np.bool_],
+) -> str:
+    units, offsets_T2 = row.arrays["units"], row.arrays["offsets"]
+    unit_T = np.where(offsets_T2[:, 0] < offsets_T2[:, 1], row.arrays["unit_of_token"], -1)
+    if (unit_T < 0).all():
+        return ""  # no title fits the row
+    places_T = np.arange(len(unit_T))
+    if options.answer_unit == "words":
+        texts = [unit_text(example, unit) for unit in units]
+        places_T = word_numbers(texts, unit_T, offsets_T2[:, 0])
+    span = answer_span(
+        output["start"][: len(unit_T)],
+        output["end"][: len(unit_T)],
+        unit_T,
+        is_supporting_U,
+        places_T,
+        max_length=options.max_answer_length,
+        top=options.top_spans,
+    )
+    if span is None:
+        return ""
+    text = unit_text(example, units[unit_T[span.start]])
+    return text[offsets_T2[span.start, 0] : offsets_T2[span.end, 1]]
+
+
+def word_numbers(
+    texts: Sequence[str], unit_T: NDArray[np.integer], starts_T: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """Return the number of each token's word, by white space, over all titles and sentences.
+
+    Args:
+        texts: Of every unit.
+        unit_T: Unit of each token, -1 for none.
+        starts_T: First character of each token in the text of its unit.
+    """
+    joined = "".join(f" {text}" for text in texts)
+    is_space = np.array([character.isspace() for character in joined])
+    words = np.cumsum(np.append(False, is_space[:-1] & ~is_space[1:]))
+    before_U = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1] + 1
+    return words[np.where(unit_T < 0, 0, before_U[unit_T] + starts_T)]

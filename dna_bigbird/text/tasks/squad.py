@@ -1,0 +1,216 @@
+"""SQuAD 1.1 and 2.0: loss, decoding and metric of the answer in a paragraph."""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dna_bigbird.corpus.sentences import sentences
+from dna_bigbird.models.global_tokens import GlobalTokens
+from dna_bigbird.text.data.data import common_fields
+from dna_bigbird.text.data.rows import TextRow, TextSet
+from dna_bigbird.text.data.squad import TASK, UNKNOWN, VERSIONS, squad_rows
+from dna_bigbird.text.data.squad_questions import SquadExample, read_squad
+from dna_bigbird.text.name_baseline import most_named
+from dna_bigbird.text.question_baselines import most_alike
+from dna_bigbird.text.spans import best_span
+from dna_bigbird.text.tasks.squad_metric import best_scores, question_row, summarise
+from dna_bigbird.text.tasks.task import Outputs, TextTask
+
+# B batch, T tokens
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+
+class SquadBatch(NamedTuple):
+    """Rows of `squad_rows`."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    segment_ids_BT: Tensor
+    rows_B: Tensor
+    global_tokens: GlobalTokens | Tensor | None
+    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
+    targets_B2: Tensor
+    """First and last token of the answer, or `UNKNOWN`."""
+
+
+class SquadPrediction(NamedTuple):
+    """What is predicted for a question."""
+
+    text: str
+    """The best answer in the paragraph; '' if there is none."""
+    na_prob: float = 0.0
+    """Probability that the paragraph does not answer the question; SQuAD 2.0."""
+
+
+class SquadTask(TextTask):
+    """Reader, windows, model, decoding and metric."""
+
+    description = TASK
+    monitor = "f1"
+    no_scores = frozenset({"best_em_threshold", "best_f1_threshold"})
+
+    @property
+    def has_impossible(self) -> bool:
+        """Whether questions may have no answer: SQuAD 2.0."""
+        return VERSIONS[self.options.set] == "2.0"
+
+    def read(
+        self, path: Path, split: str, *, gold: bool = True
+    ) -> tuple[list[SquadExample], dict[str, int]]:
+        """Read a native file or its folder."""
+        version = VERSIONS[self.options.set]
+        return read_squad(path, split, version=version, gold=gold), {}
+
+    def texts(self, examples: Sequence[SquadExample]) -> Iterator[str]:
+        """Yield the paragraphs, each once."""
+        yield from dict.fromkeys(example.paragraph for example in examples)
+
+    def rows(self, examples: Sequence[SquadExample], tokenizer, *, training: bool) -> TextSet:
+        """Return the windows of the paragraphs."""
+        return squad_rows(examples, tokenizer, self.options, training=training)
+
+    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+        """Return True for [CLS], the question and its [SEP]."""
+        return row.segment_ids == 0
+
+    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> SquadBatch:
+        """Join rows."""
+        return SquadBatch(
+            **common_fields(rows),
+            global_tokens=self.global_tokens_of(rows),
+            targets_B2=torch.from_numpy(np.stack([row.arrays["targets"] for _, row in rows])),
+        )
+
+    def outputs(self, model: nn.Module, batch: SquadBatch) -> dict[str, Tensor]:
+        """Return the logits `start` and `end` (B, T)."""
+        logits = model(
+            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.global_tokens
+        )
+        return {"start": logits.start_BT, "end": logits.end_BT}
+
+    def loss(self, outputs: dict[str, Tensor], batch: SquadBatch) -> Tensor:
+        """Return the mean of the cross-entropies of start and end, averaged over the rows with gold."""
+        known_B = batch.targets_B2[:, 0] != UNKNOWN
+        total = outputs["start"].new_zeros(())
+        for column, name in enumerate(("start", "end")):
+            losses_B = nn.functional.cross_entropy(
+                outputs[name], batch.targets_B2[:, column].clamp(min=0), reduction="none"
+            )
+            total = total + torch.where(known_B, losses_B, 0).sum() / known_B.sum().clamp(min=1)
+        return total / 2
+
+    def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[SquadPrediction]:
+        """Return the best answer of every question's windows, and the probability of none.
+
+        An answer begins at a token that no other window shows with more context. Its score is the sum of
+        both logits. The score of no answer is the smallest sum of the two logits of [CLS] over the
+        windows; its probability is the sigmoid of its score minus that of the answer.
+        """
+        best: list[tuple[float, str]] = [(-math.inf, "")] * len(text_set.examples)
+        null = [math.inf] * len(text_set.examples)
+        for row, output in zip(text_set.rows, outputs, strict=True):
+            number = row.example
+            paragraph = text_set.examples[number].paragraph
+            start_T, end_T = (output[name][: len(row.token_ids)] for name in ("start", "end"))
+            null[number] = min(null[number], float(start_T[0]) + float(end_T[0]))
+            score, text = self._answer(row, start_T, end_T, paragraph)
+            if score > best[number][0]:
+                best[number] = score, text
+        return [
+            SquadPrediction(text, _sigmoid(none - score) if self.has_impossible else 0.0)
+            for (score, text), none in zip(best, null, strict=True)
+        ]
+
+    def _answer(
+        self, row: TextRow, start_T: NDArray, end_T: NDArray, paragraph: str
+    ) -> tuple[float, str]:
+        """Return the score and the text of the best answer of a window; -inf and '' if there is none."""
+        offsets = row.arrays["offsets"]
+        span = best_span(
+            np.where(row.arrays["is_best_context"], start_T, -np.inf),
+            end_T,
+            is_allowed_T=offsets[:, 0] < offsets[:, 1],
+            max_length=self.options.max_answer_tokens,
+            top=self.options.top_spans,
+        )
+        if span is None or span.score == -np.inf:
+            return -math.inf, ""
+        return span.score, " ".join(
+            paragraph[offsets[span.start, 0] : offsets[span.end, 1]].split()
+        )
+
+    def statistics(
+        self, examples: Sequence[SquadExample], predictions: Sequence[SquadPrediction]
+    ) -> NDArray[np.float64]:
+        """Return exact match and F1 (n, 2), or of SQuAD 2.0 `squad_metric.COLUMNS` (n, 5)."""
+        rows = []
+        for example, prediction in zip(examples, predictions, strict=True):
+            answers = [answer.text for answer in example.answers or ()]
+            if self.has_impossible:
+                rows.append(question_row(prediction.text, prediction.na_prob, answers))
+            else:
+                rows.append(best_scores(prediction.text, answers))
+        return np.array(rows, dtype=np.float64)
+
+    def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
+        """Return the means, or of SQuAD 2.0 `squad_metric.summarise` at `no_answer_threshold`."""
+        if self.has_impossible:
+            return summarise(statistics, self.options.no_answer_threshold)
+        return dict(zip(("em", "f1"), statistics.mean(axis=0).tolist(), strict=True))
+
+    def submission(
+        self, examples: Sequence[SquadExample], predictions: Sequence[SquadPrediction]
+    ) -> dict[str, bytes]:
+        """Return the files that the official scripts read, by id of the question.
+
+        `predictions.json`: the texts. Of SQuAD 2.0 it is '' above the threshold; `na_prob.json` has the
+        probabilities of no answer, `answers.json` all texts as they are without the threshold.
+        """
+        pairs = list(zip((example.id for example in examples), predictions, strict=True))
+        texts = {name: prediction.text for name, prediction in pairs}
+        if not self.has_impossible:
+            return {"predictions.json": _json(texts)}
+        probabilities = {name: prediction.na_prob for name, prediction in pairs}
+        limit = self.options.no_answer_threshold
+        said = {name: "" if probabilities[name] > limit else texts[name] for name in texts}
+        return {
+            "predictions.json": _json(said),
+            "na_prob.json": _json(probabilities),
+            "answers.json": _json(texts),
+        }
+
+    def baselines(
+        self, train_examples: Sequence[SquadExample] | None, examples: Sequence[SquadExample]
+    ) -> dict[str, list[SquadPrediction]]:
+        """Return the sentence that shares most words with the question, the name that occurs most often,
+        and of SQuAD 2.0 no answer at all."""
+        predictions = {
+            "shared_words": [SquadPrediction(_most_alike(example)) for example in examples],
+            "most_named": [
+                SquadPrediction(most_named(example.question, [example.paragraph]))
+                for example in examples
+            ],
+        }
+        if self.has_impossible:
+            predictions["no_answer"] = [SquadPrediction("", 1.0)] * len(examples)
+        return predictions
+
+
+def _most_alike(example: SquadExample) -> str:
+    parts = sentences(example.paragraph)
+    return parts[most_alike(example.question, parts, 1)[0]]
+
+
+def _sigmoid(value: float) -> float:
+    return 1 / (1 + math.exp(-value)) if value > -700 else 0.0
+
+
+def _json(values: dict) -> bytes:
+    return (json.dumps(values, ensure_ascii=False) + "\n").encode()

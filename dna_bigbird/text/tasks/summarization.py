@@ -1,0 +1,241 @@
+"""Summaries of long documents (specification §5)."""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dna_bigbird.core.errors import InputError, checked_settings
+from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
+from dna_bigbird.models.beam_search import beam_search
+from dna_bigbird.models.summarizer import start_from
+from dna_bigbird.text.data.data import common_fields
+from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet
+from dna_bigbird.text.data.summarization import TASK, SummaryExample, iter_summaries
+from dna_bigbird.text.data.summarization_rows import NEWLINE_PIECE, SummaryText, summary_rows
+from dna_bigbird.text.data.summary_pairs import partner_of
+from dna_bigbird.text.rouge import ROUGE_TYPES, rouge_scores
+from dna_bigbird.text.tasks.label_smoothing import label_smoothed_nll
+from dna_bigbird.text.tasks.task import Outputs, TextTask
+from dna_bigbird.text.text_lead import lead, sum_basic, words
+from dna_bigbird.training.objective import Sums, pair
+
+# B batch, T tokens of a document, U tokens of a summary, V vocabulary
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+LEAD_SENTENCES = {"cnn-dailymail": 3, "xsum": 1}
+"""Length of the baselines where it is usual to give it in sentences; elsewhere they are as long as
+references are on average."""
+
+
+class SummaryBatch(NamedTuple):
+    """Documents with their summaries; padding is on the right."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    segment_ids_BT: Tensor
+    rows_B: Tensor
+    target_ids_BU: Tensor
+    """Pieces and the end id; U is 0 where no row has a reference."""
+    is_target_padding_BU: Tensor
+
+
+class SummarizationTask(TextTask):
+    """Readers, rows, encoder-decoder, beam search and ROUGE.
+
+    Validation during training does not write summaries: it gives `nll_per_token` (natural
+    logarithm, no label smoothing, end ids count), `bits_per_token` and `token_accuracy` of the
+    references.
+    """
+
+    description = TASK
+    monitor = "nll_per_token"
+    mode = "min"
+    scored_by_loss: ClassVar[bool] = True
+    no_scores = frozenset({"length_ratio"})
+
+    def read(
+        self, path: Path, split: str, *, gold: bool = True
+    ) -> tuple[StreamedExamples, dict[str, int]]:
+        """Read the files of `options.set`."""
+        form = {"gold": gold, "skip_empty": self.options.skip_empty}
+        examples = StreamedExamples(
+            lambda counts: iter_summaries(self.options.set, path, split, counts, **form)
+        )
+        return examples, examples.counts
+
+    def inputs(self, path: Path) -> list[Path]:
+        """Return the path; with a file of documents that of their summaries too, if there is one."""
+        summaries = partner_of(path)
+        return [path, summaries] if summaries and summaries.is_file() else [path]
+
+    def texts(self, examples: Sequence[SummaryExample]) -> Iterator[str]:
+        """Yield the documents, without their summaries."""
+        for example in examples:
+            yield example.document
+
+    def rows(self, examples: Sequence[SummaryExample], tokenizer, *, training: bool) -> TextSet:
+        """Return one row per example."""
+        self.prepare(tokenizer)
+        return summary_rows(examples, self.text)
+
+    def prepare(self, tokenizer: Any) -> None:
+        """Keep the vocabulary for `decode`.
+
+        Raises:
+            InputError: If the decoder's end is not the vocabulary's.
+        """
+        self.text = SummaryText(tokenizer, self.options)
+        if self.text.end_id != self.head.end_id:
+            raise InputError(
+                f"--head.end_id {self.head.end_id}: the vocabulary's end is {self.text.end_id}; give "
+                f"--head.start_id {self.text.start_id} --head.end_id {self.text.end_id}"
+            )
+        if self.options.first_id >= tokenizer.vocab_size:
+            raise InputError(
+                f"--options.first_id {self.options.first_id} is beyond the vocabulary of "
+                f"{tokenizer.vocab_size} entries"
+            )
+
+    def head_from(self, config: Any) -> Any:
+        """Return its own settings; those of a pretrained summarizer if none were given."""
+        if self.head == type(self.head)() and config.task == self.name:
+            return config.head
+        return self.head
+
+    def start_from(self, model: nn.Module, pretrained: nn.Module, seed: int) -> None:
+        """Take encoder and decoder from a summarizer, else both from an encoder.
+
+        Raises:
+            InputError: If the sizes of the decoder contradict the pretrained model's.
+        """
+        with checked_settings():
+            start_from(model, pretrained, seed)
+
+    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> SummaryBatch:
+        """Join rows."""
+        none = np.zeros(0, dtype=np.int32)
+        targets = [row.arrays.get("target_ids", none) for _, row in rows]
+        return SummaryBatch(
+            **common_fields(rows),
+            target_ids_BU=pad_right(targets, PAD_ID),
+            is_target_padding_BU=padding_of(targets),
+        )
+
+    def outputs(self, model: nn.Module, batch: SummaryBatch) -> dict[str, Tensor]:
+        """Return `logits` (B, U, V) of every target, each from those before it."""
+        return {"logits": model(batch.token_ids_BT, batch.is_padding_BT, batch.target_ids_BU)}
+
+    def loss(self, outputs: dict[str, Tensor], batch: SummaryBatch) -> Tensor:
+        """Return the label-smoothed cross-entropy, its minimum taken off, a mean over tokens."""
+        return label_smoothed_nll(
+            outputs["logits"],
+            batch.target_ids_BU,
+            batch.is_target_padding_BU,
+            smoothing=self.options.label_smoothing,
+            count_padding=self.options.count_padding,
+        )
+
+    def loss_sums(self, outputs: dict[str, Tensor], batch: SummaryBatch) -> Sums:
+        """Return the figures of the class's description."""
+        is_real_BU = ~batch.is_target_padding_BU
+        logits_NV, labels_N = outputs["logits"][is_real_BU], batch.target_ids_BU[is_real_BU]
+        nll = nn.functional.cross_entropy(logits_NV.float(), labels_N, reduction="sum")
+        count = labels_N.numel()
+        return {
+            "nll_per_token": pair(nll, count),
+            "bits_per_token": pair(nll / math.log(2), count),
+            "token_accuracy": pair((logits_NV.argmax(-1) == labels_N).sum(), count),
+        }
+
+    def predict_outputs(self, model: nn.Module, batch: SummaryBatch) -> dict[str, Tensor]:
+        """Return the ids (B, U) of the best summary that the beam search finds."""
+        options = self.options
+        summary_ids = beam_search(
+            model,
+            batch.token_ids_BT,
+            batch.is_padding_BT,
+            beam_size=options.beam_size,
+            max_length=options.max_target_tokens,
+            min_length=options.min_target_tokens,
+            length_penalty=options.length_penalty,
+            length_formula=options.length_formula,
+            early_stopping=options.early_stopping,
+            no_repeat=options.no_repeat_tokens,
+            first_id=options.first_id,
+            forced_end=options.forced_end,
+        )
+        return {"summary_ids": summary_ids}
+
+    def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[str]:
+        """Return the summaries, a sentence a line."""
+        return [self.text.summary(output["summary_ids"]) for output in outputs]
+
+    def statistics(
+        self, examples: Sequence[SummaryExample], predictions: Sequence[str]
+    ) -> NDArray[np.float64]:
+        """Return the F-measures of ROUGE, times 100, and the words of summary and reference."""
+        references = [example.summary for example in examples]
+        lengths = [
+            [len(words(summary)), len(words(reference))]
+            for summary, reference in zip(predictions, references, strict=True)
+        ]
+        scores = rouge_scores(references, predictions)
+        return np.hstack([scores, np.array(lengths, dtype=np.float64).reshape(-1, 2)])
+
+    def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
+        """Return the means `rouge1`, `rouge2` and `rougeLsum`, and `length_ratio`.
+
+        The latter is the words of all summaries over those of all references.
+        """
+        *scores, num_words, num_reference_words = statistics.mean(axis=0).tolist()
+        return dict(zip(ROUGE_TYPES, scores, strict=True)) | {
+            "length_ratio": num_words / num_reference_words if num_reference_words else math.nan
+        }
+
+    def submission(
+        self, examples: Sequence[SummaryExample], predictions: Sequence[str]
+    ) -> dict[str, bytes]:
+        """Return `predictions.txt` and `references.txt`, a summary a line, and JSON lines with ids.
+
+        Line ends within a summary are `<n>` in the former, as in the files of Pegasus.
+        """
+        items = [
+            {"id": example.id, "summary": summary}
+            for example, summary in zip(examples, predictions, strict=True)
+        ]
+        files = {
+            "predictions.txt": [_one_line(summary) for summary in predictions],
+            "predictions.jsonl": [json.dumps(item, ensure_ascii=False) for item in items],
+        }
+        if all(example.summary is not None for example in examples):
+            files["references.txt"] = [_one_line(example.summary) for example in examples]
+        return {
+            name: "".join(f"{line}\n" for line in lines).encode() for name, lines in files.items()
+        }
+
+    def baselines(
+        self, train_examples: Iterable[SummaryExample] | None, examples: Sequence[SummaryExample]
+    ) -> dict[str, list[str]]:
+        """Return `lead` (the first sentences) and `sum_basic` (those of frequent words).
+
+        They take `LEAD_SENTENCES`, or sentences up to the mean words of the training summaries; without
+        training examples, of the references themselves.
+        """
+        count = LEAD_SENTENCES.get(self.options.set, 0)
+        measured = examples if train_examples is None else train_examples
+        references = [len(words(example.summary)) for example in measured]
+        size = {"num_sentences": count} if count else {"num_words": max(1.0, np.mean(references))}
+        return {
+            function.__name__: [function(example.document, **size) for example in examples]
+            for function in (lead, sum_basic)
+        }
+
+
+def _one_line(summary: str) -> str:
+    return summary.replace("\n", NEWLINE_PIECE)

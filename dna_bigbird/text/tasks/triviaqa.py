@@ -1,0 +1,312 @@
+"""TriviaQA: loss, decoding and metric (triviaqa_evaluation.py) of the answer from several documents."""
+
+import json
+import re
+import string
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from dna_bigbird.models.global_tokens import GlobalTokens
+from dna_bigbird.text.answers import overlap
+from dna_bigbird.text.data.data import common_fields
+from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet, example_numbers
+from dna_bigbird.text.data.triviaqa import TASK, iter_triviaqa, triviaqa_rows
+from dna_bigbird.text.data.triviaqa_pages import TriviaQaExample, evidence_of
+from dna_bigbird.text.name_baseline import most_named
+from dna_bigbird.text.spans import Span, best_span
+from dna_bigbird.text.tasks.task import Outputs, TextTask
+
+# B batch, T tokens, S places of answers, Q questions
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+NO_SPAN = -1
+NEVER = -1e30
+"""Logit of what does not count; with -inf the gradient of a row of nothing else is NaN."""
+
+
+class TriviaQaBatch(NamedTuple):
+    """Rows of `triviaqa_rows`."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    segment_ids_BT: Tensor
+    rows_B: Tensor
+    global_tokens: GlobalTokens | Tensor | None
+    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
+    spans_BS2: Tensor
+    """First and last token of every occurrence of the answer, or `NO_SPAN`."""
+    groups_B: Tensor
+    """Rows of equal number are documents of one question."""
+
+
+class TriviaQaTask(TextTask):
+    """Reader, rows, model, decoding and metric. A prediction is a text."""
+
+    description = TASK
+    monitor = "f1"
+
+    def read(
+        self, path: Path, split: str, *, gold: bool = True
+    ) -> tuple[StreamedExamples, dict[str, int]]:
+        """Read a file of questions, or the split of the official folder, with its evidence."""
+        examples = StreamedExamples(
+            lambda counts: iter_triviaqa(path, split, counts, self.options, gold=gold)
+        )
+        return examples, examples.counts
+
+    def inputs(self, path: Path) -> list[Path]:
+        """Return the path, and the evidence if that is elsewhere."""
+        evidence = evidence_of(path, self.options.evidence)
+        return [path] if evidence == path else [path, evidence]
+
+    def texts(self, examples: Sequence[TriviaQaExample]) -> Iterator[str]:
+        """Yield the documents, each once."""
+        seen = set()
+        for example in examples:
+            for document in example.documents:
+                if document.name not in seen:
+                    seen.add(document.name)
+                    yield document.text
+
+    def rows(self, examples: Sequence[TriviaQaExample], tokenizer, *, training: bool) -> TextSet:
+        """Return a row for every document."""
+        form = {"training": training, "two_streams": self.two_streams}
+        return triviaqa_rows(examples, tokenizer, self.options, normalise_trivia, **form)
+
+    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+        """Return True for [CLS], the question and its [SEP], as Longformer's paper has it (appendix D)."""
+        return row.segment_ids == 0
+
+    def units(self, text_set: TextSet) -> list[list[int]] | None:
+        """Return the rows of every question where they share one sum."""
+        if self.options.norm == "per_document":
+            return None
+        units: dict[int, list[int]] = {}
+        for number, example in enumerate(example_numbers(text_set.rows)):
+            units.setdefault(int(example), []).append(number)
+        return list(units.values())
+
+    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> TriviaQaBatch:
+        """Join rows; places of answers are padded with `NO_SPAN`."""
+        most = max(1, max(len(row.arrays["spans"]) for _, row in rows))
+        spans = np.full((len(rows), most, 2), NO_SPAN, dtype=np.int64)
+        for i, (_, row) in enumerate(rows):
+            spans[i, : len(row.arrays["spans"])] = row.arrays["spans"]
+        return TriviaQaBatch(
+            **common_fields(rows),
+            global_tokens=self.global_tokens_of(rows),
+            spans_BS2=torch.from_numpy(spans),
+            groups_B=torch.tensor([row.example for _, row in rows]),
+        )
+
+    def outputs(self, model: nn.Module, batch: TriviaQaBatch) -> dict[str, Tensor]:
+        """Return the logits `start` and `end` (B, T)."""
+        logits = model(
+            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.global_tokens
+        )
+        return {"start": logits.start_BT, "end": logits.end_BT}
+
+    def loss(self, outputs: dict[str, Tensor], batch: TriviaQaBatch) -> Tensor:
+        """Return the summed objective of Clark and Gardner, mean of that of starts and of ends.
+
+        -log of the probability that all places of the answer have together; a start (an end) that two
+        places share counts once. The mean is over documents, or over questions, that have a place.
+        """
+        groups_B = batch.groups_B if self.options.norm == "per_question" else batch.rows_B
+        return (
+            noisy_span_loss(outputs["start"], batch.spans_BS2[..., 0], groups_B)
+            + noisy_span_loss(outputs["end"], batch.spans_BS2[..., 1], groups_B)
+        ) / 2
+
+    def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[str]:
+        """Return the best answer of every example's documents; '' where none allows one."""
+        rows: list[list[int]] = [[] for _ in text_set.examples]
+        for i, row in enumerate(text_set.rows):
+            rows[row.example].append(i)
+        return [self._answer(text_set, outputs, numbers) for numbers in rows]
+
+    def _answer(self, text_set: TextSet, outputs: list[Outputs], numbers: list[int]) -> str:
+        documents = []
+        for i in numbers:
+            words = text_set.rows[i].arrays["word"]
+            start, end = (outputs[i][name][: len(words)] for name in ("start", "end"))
+            documents.append((start, end, words))
+        best = best_document_span(
+            documents,
+            max_words=self.options.max_answer_words,
+            top=self.options.top_spans,
+            norm=self.options.answer_score,
+        )
+        if best is None:
+            return ""
+        row = text_set.rows[numbers[best.document]]
+        offsets = row.arrays["offsets"]
+        text = text_set.examples[row.example].documents[int(row.arrays["document"][0])].text
+        return " ".join(text[offsets[best.start, 0] : offsets[best.end, 1]].split())
+
+    def statistics(
+        self, examples: Sequence[TriviaQaExample], predictions: Sequence[str | None]
+    ) -> NDArray[np.float64]:
+        """Return exact match, F1 and whether the question is verified: (n, 3).
+
+        A missing prediction (None) scores 0, as in the official script.
+        """
+        rows = []
+        for example, prediction in zip(examples, predictions, strict=True):
+            answers = (*(example.aliases or ()), *example.human_answers)
+            scores = (0.0, 0.0) if prediction is None else best_overlap(prediction, answers)
+            rows.append([*scores, float(example.is_verified)])
+        return np.array(rows, dtype=np.float64).reshape(-1, 3)
+
+    def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
+        """Return the means over all and, if there are any, over verified questions."""
+        exact, f1 = statistics[:, :2].mean(axis=0).tolist()
+        metrics = {"em": exact, "f1": f1}
+        verified = statistics[statistics[:, 2] == 1, :2]
+        if len(verified):
+            metrics |= dict(
+                zip(("verified_em", "verified_f1"), verified.mean(axis=0).tolist(), strict=True)
+            )
+        return metrics
+
+    def submission(
+        self, examples: Sequence[TriviaQaExample], predictions: Sequence[str]
+    ) -> dict[str, bytes]:
+        """Return the file that the official script reads: answer by id."""
+        answers = {
+            example.id: prediction
+            for example, prediction in zip(examples, predictions, strict=True)
+        }
+        return {"predictions.json": (json.dumps(answers, ensure_ascii=False) + "\n").encode()}
+
+    def baselines(
+        self, train_examples: Sequence[TriviaQaExample] | None, examples: Sequence[TriviaQaExample]
+    ) -> dict[str, list[str]]:
+        """Return the title of the first document, and the name that occurs most often in all of them."""
+        return {
+            "title": [
+                example.documents[0].title if example.documents else "" for example in examples
+            ],
+            "most_named": [
+                most_named(example.question, [document.text for document in example.documents])
+                for example in examples
+            ],
+        }
+
+
+def noisy_span_loss(logits_BT: Tensor, places_BS: Tensor, groups_B: Tensor) -> Tensor:
+    """Return -log of the probability of all correct places together, averaged over groups.
+
+    Args:
+        logits_BT: -inf at padding.
+        places_BS: Correct tokens, `NO_SPAN` for none; a token named twice counts once.
+        groups_B: Rows of equal number share one distribution. A group without a correct place counts
+            for nothing; without any group the loss is 0.
+    """
+    times_BT = torch.zeros_like(logits_BT).scatter_add_(
+        1, places_BS.clamp(min=0), (places_BS != NO_SPAN).to(logits_BT.dtype)
+    )
+    correct_B = logits_BT.masked_fill(times_BT == 0, NEVER).logsumexp(dim=1)
+    of_group_QB = groups_B == groups_B.unique()[:, None]
+    counts_Q = (of_group_QB & (times_BT > 0).any(dim=1)).any(dim=1)
+    total_Q, correct_Q = (
+        of_row_B.masked_fill(~of_group_QB, NEVER).logsumexp(dim=1)
+        for of_row_B in (
+            logits_BT.logsumexp(dim=1).expand_as(of_group_QB),
+            correct_B.expand_as(of_group_QB),
+        )
+    )
+    return (total_Q - correct_Q)[counts_Q].sum() / counts_Q.sum().clamp(min=1)
+
+
+# T tokens
+
+_TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation + "‘’´`", " "))
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+
+def normalise_trivia(text: str) -> str:
+    """Lower-case, put spaces for punctuation (‘ ’ ´ ` too), drop a, an, the, make white space single.
+
+    SQuAD's and HotpotQA's way deletes punctuation instead: 'U.S.' is 'us' there.
+
+    Example:
+        >>> normalise_trivia("The  U.S.-based_band, 'an' A")
+        'u s based band'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_TO_SPACE)).split())
+
+
+def best_overlap(predicted: str, answers: Sequence[str]) -> tuple[float, float]:
+    """Return exact match and F1, each its best over all answers that count (aliases, humans' answers).
+
+    Example:
+        >>> best_overlap("Sunset Blvd", ["sunset boulevard", "sunset blvd"])
+        (1.0, 1.0)
+    """
+    overlaps = [overlap(predicted, answer, normalise_trivia) for answer in answers]
+    return max((score.exact for score in overlaps), default=0.0), max(
+        (score.f1 for score in overlaps), default=0.0
+    )
+
+
+class DocumentSpan(NamedTuple):
+    """The best span of one document."""
+
+    document: int
+    start: int
+    """First token."""
+    end: int
+    """Last token."""
+    log_probability: float
+
+
+def best_document_span(
+    documents: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]],
+    *,
+    max_words: int = 16,
+    top: int = 50,
+    norm: str = "per_question",
+) -> DocumentSpan | None:
+    """Return the best answer among the best ones of every document.
+
+    Args:
+        documents: Of each its start logits, end logits and the word of every token (T,): -1 where no
+            answer may begin or end. Logits of -inf are not tokens.
+        max_words: Longest answer.
+        top: Best starts and ends that are paired.
+        norm: Probabilities over all tokens of all documents ('per_question'), by which the highest
+            sum of two logits wins, or over those of each document ('per_document').
+
+    Returns:
+        None if no document allows an answer.
+    """
+    totals = [_log_total(document[:1]) + _log_total(document[1:2]) for document in documents]
+    if norm == "per_question":
+        over_all = sum(_log_total([document[side] for document in documents]) for side in (0, 1))
+        totals = [over_all] * len(documents)
+    spans = []
+    for number, (start, end, word) in enumerate(documents):
+        span = _best(start, end, np.asarray(word), max_words, top)
+        if span is not None:
+            spans.append(
+                DocumentSpan(number, span.start, span.end, float(span.score - totals[number]))
+            )
+    return max(spans, key=lambda span: span.log_probability, default=None)
+
+
+def _log_total(logits: Sequence[ArrayLike]) -> float:
+    """Return log(sum(exp)) of several rows together."""
+    return float(np.logaddexp.reduce(np.concatenate(logits))) if len(logits) else -np.inf
+
+
+def _best(start: ArrayLike, end: ArrayLike, word, max_words: int, top: int) -> Span | None:
+    return best_span(
+        start, end, is_allowed_T=word >= 0, places_T=word, max_length=max_words, top=top
+    )

@@ -1,0 +1,161 @@
+"""WikiHop: which of the candidates answers the query."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dna_bigbird.corpus.batches import pad_right
+from dna_bigbird.models.global_tokens import GlobalTokens
+from dna_bigbird.text.data.data import common_fields
+from dna_bigbird.text.data.rows import TextRow, TextSet
+from dna_bigbird.text.data.two_streams import NUM_SEGMENTS
+from dna_bigbird.text.data.wikihop import (
+    NO_TARGET,
+    TASK,
+    WikiHopExample,
+    read_wikihop,
+    wikihop_rows,
+)
+from dna_bigbird.text.models.question_models import ABSENT
+from dna_bigbird.text.question_baselines import most_mentioned
+from dna_bigbird.text.tasks.task import Outputs, TextTask
+
+# B batch, T tokens, N candidates
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+
+class WikiHopBatch(NamedTuple):
+    """Rows of `wikihop_rows`."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    segment_ids_BT: Tensor
+    rows_B: Tensor
+    global_tokens: GlobalTokens | Tensor | None
+    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
+    candidates_BN: Tensor
+    """Position of each candidate's `[ans]`, or its global token, or `ABSENT`."""
+    target_B: Tensor
+    """Number of the answer, or `NO_TARGET`."""
+
+
+class WikiHopTask(TextTask):
+    """Reader, rows, model and metric.
+
+    A prediction is a candidate, or None: a guess at random among them.
+    """
+
+    description = TASK
+    monitor = "accuracy"
+    num_segments = NUM_SEGMENTS
+
+    def read(
+        self, path: Path, split: str, *, gold: bool = True
+    ) -> tuple[list[WikiHopExample], dict[str, int]]:
+        """Read a JSON list or a split of the official archive."""
+        return read_wikihop(path, split, masked=self.options.masked, gold=gold)
+
+    def texts(self, examples: Sequence[WikiHopExample]) -> Iterator[str]:
+        """Yield the supporting documents."""
+        for example in examples:
+            yield from example.documents
+
+    def rows(self, examples: Sequence[WikiHopExample], tokenizer, *, training: bool) -> TextSet:
+        """Return at most one row per example."""
+        form = {"training": training, "two_streams": self.two_streams}
+        return wikihop_rows(examples, tokenizer, self.options, **form)
+
+    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+        """Return True for [CLS], query and candidates with their marks, as Longformer's paper has it (appendix D)."""
+        return np.arange(len(row.token_ids)) < row.arrays["front"]
+
+    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> WikiHopBatch:
+        """Join rows; candidates are padded on the right."""
+        return WikiHopBatch(
+            **common_fields(rows),
+            global_tokens=self.global_tokens_of(rows),
+            candidates_BN=pad_right([row.arrays["candidates"] for _, row in rows], ABSENT),
+            target_B=torch.tensor([int(row.arrays["target"][0]) for _, row in rows]),
+        )
+
+    def outputs(self, model: nn.Module, batch: WikiHopBatch) -> dict[str, Tensor]:
+        """Return the candidates' `scores` (B, N)."""
+        scores_BN = model(
+            batch.token_ids_BT,
+            batch.is_padding_BT,
+            batch.segment_ids_BT,
+            batch.candidates_BN,
+            batch.global_tokens,
+        )
+        return {"scores": scores_BN}
+
+    def loss(self, outputs: dict[str, Tensor], batch: WikiHopBatch) -> Tensor:
+        """Return the cross-entropy over a row's candidates, averaged over rows with a target.
+
+        Label smoothing spreads its share evenly over the candidates of the row.
+        """
+        scores_BN = outputs["scores"]
+        is_there_BN = batch.candidates_BN != ABSENT
+        log_shares_BN = scores_BN.log_softmax(dim=1).masked_fill(~is_there_BN, 0)
+        of_target_B = log_shares_BN.gather(1, batch.target_B.clamp(min=0)[:, None])[:, 0]
+        mean_B = log_shares_BN.sum(dim=1) / is_there_BN.sum(dim=1)
+        smoothing = self.options.label_smoothing if torch.is_grad_enabled() else 0.0
+        losses_B = -((1 - smoothing) * of_target_B + smoothing * mean_B)
+        known_B = batch.target_B != NO_TARGET
+        return (losses_B * known_B).sum() / known_B.sum().clamp(min=1)
+
+    def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[str | None]:
+        """Return the candidate with the highest score; the first one where there is no row."""
+        best = dict.fromkeys(range(len(text_set.examples)), 0)
+        for row, output in zip(text_set.rows, outputs, strict=True):
+            scores_N = output["scores"][: len(row.arrays["candidates"])]
+            best[row.example] = int(scores_N.argmax())
+        return [text_set.examples[i].candidates[index] for i, index in best.items()]
+
+    def statistics(
+        self, examples: Sequence[WikiHopExample], predictions: Sequence[str | None]
+    ) -> NDArray[np.float64]:
+        """Return (n, 1), 1 where the prediction is the answer; a guess has its chance."""
+        return np.array(
+            [
+                [
+                    float(example.target is not None) / len(example.candidates)
+                    if prediction is None
+                    else float(prediction == example.answer)
+                ]
+                for example, prediction in zip(examples, predictions, strict=True)
+            ]
+        ).reshape(-1, 1)
+
+    def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
+        """Return the accuracy."""
+        return {"accuracy": float(statistics.mean())}
+
+    def submission(
+        self, examples: Sequence[WikiHopExample], predictions: Sequence[str]
+    ) -> dict[str, bytes]:
+        """Return the file of the leaderboard: answer by id, as the candidates are written."""
+        answers = {
+            example.id: example.written[example.candidates.index(prediction)]
+            for example, prediction in zip(examples, predictions, strict=True)
+        }
+        return {"predictions.json": (json.dumps(answers, ensure_ascii=False) + "\n").encode()}
+
+    def baselines(
+        self, train_examples: Sequence[WikiHopExample] | None, examples: Sequence[WikiHopExample]
+    ) -> dict[str, list[str | None]]:
+        """Return the candidate mentioned most, the first one, and a guess at random."""
+        return {
+            "most_mentioned": [
+                example.candidates[most_mentioned(example.candidates, example.documents)]
+                for example in examples
+            ],
+            "first_candidate": [example.candidates[0] for example in examples],
+            "random": [None] * len(examples),
+        }

@@ -1,0 +1,125 @@
+"""`dna-bigbird text train`."""
+
+from pathlib import Path
+from typing import Literal
+
+from dna_bigbird.core.choices import checked
+from dna_bigbird.core.paths import InputPath
+from dna_bigbird.core.results import TrainedModel
+from dna_bigbird.core.settings import ShareBelowOne
+from dna_bigbird.core.shared_options import (
+    Checkpoints,
+    MaxUnpackedGib,
+    ProcessThreads,
+    TrainedBundle,
+)
+from dna_bigbird.models.encoder_changes import EncoderChanges
+from dna_bigbird.models.etc_config import EtcChanges
+from dna_bigbird.models.longformer_config import LongformerChanges
+from dna_bigbird.models.performer_config import PerformerChanges
+from dna_bigbird.models.train_config import TrainConfig
+
+
+@checked()
+def train(
+    task: str,
+    *,
+    train: InputPath,
+    validation: InputPath,
+    pretrained: InputPath,
+    output: TrainedBundle,
+    checkpoints: Checkpoints,
+    set: str | None = None,  # the option's name
+    options: object = None,
+    head: object = None,
+    seed: int = 0,
+    from_scratch: bool = False,
+    dropout: ShareBelowOne | None = None,
+    global_blocks: Literal["first_last", "first_two", "none"] | None = None,
+    attention: Literal["bigbird", "full", "longformer", "performer"] | None = None,
+    etc: EtcChanges = EtcChanges(),  # noqa: B008 - the help shows the default
+    longformer: LongformerChanges = LongformerChanges(),  # noqa: B008 - the help shows the default
+    performer: PerformerChanges = PerformerChanges(),  # noqa: B008 - the help shows the default
+    training: TrainConfig = TrainConfig(),  # noqa: B008 - the help shows the default
+    max_unpacked_gib: MaxUnpackedGib = 0,
+    threads: ProcessThreads = 0,
+) -> TrainedModel:
+    """Fine-tune a pretrained text model on a task.
+
+    Killed and started again with the same command, it goes on from the newest checkpoint and ends
+    with the same weights. The bundle holds the weights of the step with the best score on validation.
+
+    Args:
+        task: The text task.
+        train: Training data: in the native format of the set.
+        validation: Validation data: they choose the step; in the same format; the same path if it
+            contains all splits.
+        pretrained: Pretrained bundle: of `text pretrain`, of `text warm-start` or of `convert`:
+            encoder and vocabulary. A summarizer can also start from a summarizer.
+        set: Name of the set: if the task has several; the same as --options.set.
+        options: How the set is read, trained on, decoded and scored. In Python: the task's
+            dataclass, or values by name.
+        head: How answers are read from the encoder. In Python: as `options`.
+        seed: Seed of the random numbers: of all fresh weights, the order of examples and dropout.
+        from_scratch: Take only the architecture and tokenizer of `pretrained`.
+        dropout: Dropout: of the body in this training; that of `pretrained` if not given.
+        global_blocks: Blocks that read every block and are read by every block: those of
+            `pretrained` if not given. The paper's question answering has the first 128 tokens:
+            first_two.
+        attention: Block-sparse attention, or full: or longformer or performer; that of `pretrained` if not
+            given. Weights may move between these four.
+        etc: Settings of a model with attention etc that differ from those of `pretrained`. With it
+            question answering has global tokens for question, paragraphs, sentences and candidates.
+        longformer: Settings of attention longformer that differ from those of `pretrained`. With it the
+            question, candidates and marks of titles and sentences are global, in other tasks [CLS].
+        performer: Settings of attention performer that differ from those of `pretrained`.
+        training: How it is trained.
+
+    Examples:
+        dna-bigbird text train --task text-classification --set imdb --train aclImdb_v1.tar.gz \\
+            --validation aclImdb_v1.tar.gz --pretrained models/base --output models/imdb --checkpoints checkpoints/imdb
+
+    Raises:
+        InputError: If there is no such task or option, or inputs are wrong or do not fit the
+            pretrained model.
+    """
+    from dna_bigbird.bundles.bundle import load_bundle
+    from dna_bigbird.text import training_run as steps
+    from dna_bigbird.text.task_options import new_task
+
+    text_task = new_task(task, set, options, head)
+    output = Path(output)
+    steps.check_run(output, training, threads)
+    bundle = load_bundle(pretrained)
+    bundle.check_reads_text()
+    text_task.head = text_task.head_from(bundle.config)
+    changes = EncoderChanges(
+        attention=attention,
+        global_blocks=global_blocks,
+        etc=etc,
+        longformer=longformer,
+        performer=performer,
+    )
+    encoder = steps.encoder_settings(text_task, bundle, dropout, changes, from_scratch)
+    paths = {"train": Path(train), "validation": Path(validation)}
+    sets = steps.stored_sets(
+        text_task,
+        bundle,
+        paths,
+        Path(checkpoints),
+        training.validation_examples,
+        seed,
+        max_unpacked_gib,
+        threads,
+    )
+    return steps.fit_and_save(
+        text_task,
+        steps.start_model(text_task, bundle, encoder, seed, from_scratch),
+        sets,
+        training,
+        tokenizer=bundle.tokenizer,
+        output=output,
+        checkpoints=Path(checkpoints),
+        seed=seed,
+        initial_weights="random" if from_scratch else "pretrained",
+    )

@@ -1,0 +1,30 @@
+"""What the commands of `dna-bigbird theory` return."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
+from dna_bigbird.core.html_repr import html_repr
+from dna_bigbird.core.short_repr import short_repr
+
+
+@dataclass(frozen=True)
+class TheoryResult:
+    """What a check computed."""
+
+    output: Path | None
+    """The picture, if one was written."""
+    rows: list[dict]
+    """The numbers, one row per case."""
+    text: str
+
+    __repr__ = short_repr
+    _repr_html_ = html_repr
+
+    def to_dataframe(self) -> DataFrame:
+        """Return the rows."""
+        return dataframe_of_rows(self.rows)
+
+    def summary(self) -> str:
+        """Return the text."""
+        return self.text

@@ -1,0 +1,121 @@
+"""A staged training: each phase is a training of its own, from the weights of the one before."""
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from dna_bigbird.core.errors import InputError, note
+from dna_bigbird.corpus.base_characters import COMPLEMENT, UNKNOWN
+from dna_bigbird.corpus.characters import CharacterExamples, Characters
+from dna_bigbird.models.character_model import CharacterModel
+from dna_bigbird.training.character_config import Phase, StagedTraining
+from dna_bigbird.training.characters import CharacterTask, collate_characters
+from dna_bigbird.training.data_modules import pretraining_data
+from dna_bigbird.training.fit import FitResult, fit
+from dna_bigbird.training.training_checks import module_sha256
+
+
+class FinishedPhase(NamedTuple):
+    """A phase and its result."""
+
+    phase: Phase
+    windows: list[int]
+    result: FitResult
+
+
+def train_in_phases(
+    model: CharacterModel,
+    characters: Characters,
+    training: StagedTraining,
+    *,
+    checkpoints: Path,
+    seed: int,
+    settings: dict,
+) -> list[FinishedPhase]:
+    """Train a model, which has the weights and the windows of the last phase at the end.
+
+    A phase starts from the best weights of the one before, with a new optimizer. Each has a folder of its
+    own in `checkpoints`. The same call after a kill goes on exactly, within a phase or between two.
+
+    Args:
+        seed: Of dropout and of the order of the examples; those of a phase depend on its number too.
+        settings: What else decides the result, such as checksums of the input.
+
+    Raises:
+        InputError: If the data are too short, or as `fit`.
+    """
+    first_windows, finished = list(model.config.causal_windows), []
+    for phase in training.phases:
+        windows = [window * phase.factor for window in first_windows]
+        model.use_windows(windows)
+        result = _train_phase(
+            model,
+            _examples(characters, training, phase, seed),
+            training,
+            phase,
+            unscored=characters.unscored,
+            checkpoints=checkpoints / f"phase-{phase.number + 1}",
+            seed=_seed_of(seed, phase),
+            settings={
+                **settings,
+                "phase": phase.number + 1,
+                "model": asdict(model.config),
+                "characters": phase.max_tokens,
+                "both_strands": _reads_both_strands(characters, training),
+                "weights": module_sha256(model),
+            },
+        )
+        bits = result.best_metrics["bits_per_character"]
+        note(
+            f"phase {phase.number + 1} of {len(training.phases)}: {bits:.4f} bits per character on "
+            f"validation, windows of {phase.max_tokens:,}"
+        )
+        finished.append(FinishedPhase(phase, windows, result))
+    return finished
+
+
+def _train_phase(model, examples, training, phase, *, unscored, **run) -> FitResult:
+    config = training.train_config(phase.number)
+    count = examples["validation"].examples_per_epoch
+    data = pretraining_data(
+        examples["train"],
+        examples["validation"],
+        batch_size=config.batch_size,
+        validation_examples=min(config.validation_examples or count, count),
+        accumulate=config.accumulate,
+        workers=config.workers,
+        collate=collate_characters,
+    )
+    return fit(CharacterTask(model, config, unscored), data, config, **run)
+
+
+def _examples(
+    characters: Characters, training: StagedTraining, phase: Phase, seed: int
+) -> dict[str, CharacterExamples]:
+    """Return the examples of a phase, of both strands if DNA is to be read so."""
+    complement = COMPLEMENT if _reads_both_strands(characters, training) else None
+    build = {
+        "train": partial(CharacterExamples, complement=complement),
+        "validation": partial(CharacterExamples, in_order=True),
+    }
+    examples = {}
+    for part, new in build.items():
+        try:
+            examples[part] = new(characters.parts[part], phase.max_tokens, _seed_of(seed, phase))
+        except ValueError as error:
+            raise InputError(
+                f"--training.max_tokens {training.max_tokens}: in phase {phase.number + 1} a window has "
+                f"{phase.max_tokens:,} characters, and the {part} part has {error}; take shorter windows "
+                "or fewer phases"
+            ) from None
+    return examples
+
+
+def _reads_both_strands(characters: Characters, training: StagedTraining) -> bool:
+    """Return True for DNA, whose N is never predicted, unless one strand is asked for."""
+    return training.both_strands and characters.unscored == UNKNOWN
+
+
+def _seed_of(seed: int, phase: Phase) -> int:
+    return 1000 * seed + phase.number

@@ -1,0 +1,153 @@
+"""When a training writes checkpoints, which is the best, and when patience ends."""
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
+
+from dna_bigbird.training.checkpoint_files import RUN, explained, save_checkpoint
+from dna_bigbird.training.micro_batches import is_step_end
+from dna_bigbird.training.objective import Objective
+from dna_bigbird.training.processes import highest
+from dna_bigbird.training.run_folder import best_path, note, prune, run_sha256, step_path
+
+
+class AtomicCheckpointIO(TorchCheckpointIO):
+    """Writes a checkpoint under a temporary name and renames it; reads without running code.
+
+    Lightning's own writer goes through the system's temporary folder, which may be another disk,
+    so that a killed run can leave half a file under the final name.
+    """
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None
+    ) -> None:
+        """Write the whole checkpoint or none."""
+        save_checkpoint({**checkpoint, RUN: run_sha256(Path(path).parent)}, Path(path))
+
+    def load_checkpoint(
+        self, path: Any, map_location: Any = None, weights_only: bool | None = None
+    ) -> dict[str, Any]:
+        """Read tensors and plain values only, whatever is asked; `open_run` has verified the file."""
+        try:
+            return torch.load(path, map_location=map_location, weights_only=True)
+        except Exception as error:
+            raise explained(Path(path), error) from error
+
+
+class Checkpoints(pl.Callback):
+    """Saves the training state, remembers the best validation, stops when patience ends.
+
+    Comes after `History` in the list of callbacks, so that its rows are in the state.
+
+    Args:
+        every_steps, every_minutes: When a checkpoint is due between validations; 0 for never.
+        clock: Seconds; only the first process asks it.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        every_steps: int,
+        every_minutes: float,
+        validate_every: int,
+        patience: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.folder = folder
+        self.every_steps = every_steps
+        self.every_minutes = every_minutes
+        self.validate_every = validate_every
+        self.patience = patience
+        self.clock = clock
+        self.saved_at = clock()
+        self.has_begun = False
+        self.best_step: int | None = None
+        self.best_metrics: dict[str, float] = {}
+        self.validations_since_best = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a restart needs."""
+        return {
+            "best_step": self.best_step,
+            "best_metrics": self.best_metrics,
+            "validations_since_best": self.validations_since_best,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from a checkpoint."""
+        for name, value in state_dict.items():
+            setattr(self, name, value)
+
+    def on_load_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Count micro-batches as this split of a step does: Lightning kept those of another one."""
+        progress = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
+        done = checkpoint["global_step"] * trainer.accumulate_grad_batches
+        more = done - progress["total"]["ready"]
+        for counts in (progress["total"], progress["current"]):
+            for name in counts:
+                counts[name] += more
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Say where training continues; a run that had lost its patience does not go on."""
+        self.saved_at = self.clock()
+        self.has_begun = True
+        if trainer.global_step and trainer.is_global_zero:
+            note(f"{self.folder}: continuing after step {trainer.global_step}")
+        self._stop_if_out_of_patience(trainer)
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        """Save between validations, if asked to."""
+        step = trainer.global_step
+        if not is_step_end(trainer, batch_idx) or step % self.validate_every == 0:
+            return  # a validation saves anyway, once it is over
+        by_steps = self.every_steps and step % self.every_steps == 0
+        if by_steps or self._minutes_are_over(trainer):
+            self.save(trainer)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: Objective) -> None:
+        """Keep the weights if they are the best so far, and save."""
+        metrics = pl_module.validation_metrics
+        value = metrics[pl_module.monitor]
+        sign = -1 if pl_module.mode == "min" else 1
+        best = self.best_metrics.get(pl_module.monitor, math.nan)
+        if self.best_step is None or (math.isfinite(value) and not sign * value <= sign * best):
+            self.best_step, self.best_metrics = trainer.global_step, dict(metrics)
+            self.validations_since_best = 0
+            trainer.save_checkpoint(best_path(self.folder, self.best_step), weights_only=True)
+        else:
+            self.validations_since_best += 1
+        self.save(trainer)
+        self._stop_if_out_of_patience(trainer)
+
+    def save(self, trainer: pl.Trainer) -> None:
+        """Write the training state; never between a step and its validation."""
+        trainer.save_checkpoint(step_path(self.folder, trainer.global_step))
+        if trainer.is_global_zero:
+            prune(self.folder)
+        self.saved_at = self.clock()
+
+    def _minutes_are_over(self, trainer: pl.Trainer) -> bool:
+        if not self.every_minutes:
+            return False
+        over = trainer.is_global_zero and self.clock() - self.saved_at >= 60 * self.every_minutes
+        return bool(highest(trainer, over))
+
+    def _stop_if_out_of_patience(self, trainer: pl.Trainer) -> None:
+        if self.patience and self.validations_since_best >= self.patience:
+            trainer.should_stop = True

@@ -1,0 +1,74 @@
+"""Steps of `finetune`: the training of a setup, and the search for its recipe."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from dna_bigbird.baselines.recipe_search import TABLE, draw_recipes, search, trial_folder
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.models.label_types import MONITORS
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.fit import FitResult, training_settings
+from dna_bigbird.training.label_model import FinetuningSetup
+from dna_bigbird.training.label_module import LabellingTask
+from dna_bigbird.training.label_training import train_on_labels
+from dna_bigbird.training.training_checks import set_training_backend
+
+
+def train(
+    setup: FinetuningSetup, training: TrainConfig, checkpoints: Path
+) -> tuple[LabellingTask, FitResult, int]:
+    """Train a setup; what `train_on_labels` returns.
+
+    Raises:
+        InputError: As `train_on_labels` and `set_training_backend`.
+    """
+    network = setup.build_model()
+    set_training_backend(network.encoder, training.attention_backend)
+    return train_on_labels(
+        network,
+        setup.labelled,
+        setup.source.tokenizer,
+        training,
+        max_tokens=network.encoder.config.max_tokens,
+        checkpoints=checkpoints,
+        seed=setup.seed,
+        settings=setup.run_settings(network),
+        leaves_out_frozen=setup.is_adapted and training.strategy != "fsdp",
+        bins_at_once=setup.head.bins_at_once,
+    )
+
+
+def chosen_recipe(
+    setup: FinetuningSetup, training: TrainConfig, count: int, checkpoints: Path
+) -> tuple[FinetuningSetup, TrainConfig, Path, dict[str, str]]:
+    """Return the setup, the settings and the checkpoints of the best recipe, and the table as a file.
+
+    Args:
+        count: Recipes to try on the validation rows; 0 keeps what is given.
+    """
+    if not count:
+        return setup, training, checkpoints, {}
+    recipes = draw_recipes(training, setup.dropout, count, setup.seed)
+    setups = [replace(setup, dropout=recipe.dropout) for recipe in recipes]
+    checksum = sha256_of(setup.labelled.path)
+
+    def run(number: int) -> tuple[float, int]:
+        folder = trial_folder(checkpoints, number)
+        task, result, _ = train(setups[number], recipes[number].training, folder)
+        return result.best_metrics[task.monitor], result.best_step
+
+    def identify(number: int) -> dict:
+        tried = setups[number]
+        return {
+            "training": training_settings(recipes[number].training),
+            "settings": tried.run_settings(tried.build_model()),
+            "data": checksum,
+            "seed": tried.seed,
+        }
+
+    values = [recipe.values for recipe in recipes]
+    monitor = MONITORS[setup.labelled.label_type]
+    done = search(values, run, identify, checkpoints, monitor=monitor)
+    best = done.best.number
+    chosen = replace(setups[best], trials=done.rows)
+    return chosen, recipes[best].training, trial_folder(checkpoints, best), {TABLE: done.table}

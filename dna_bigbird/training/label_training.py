@@ -1,0 +1,251 @@
+"""Training on a labelled set, for any model: shared by `finetune` and `baseline`."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from dna_bigbird.core.errors import InputError, note
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.corpus.piece_dropout import PieceDropout
+from dna_bigbird.labelled.chromatin.bin_groups import BinGroups
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.shifted import ShiftedRows
+from dna_bigbird.labelled.standardisation import standardisation
+from dna_bigbird.labelled.tokenized import RowsOnTheFly, TokenizedRows, tokenize_rows
+from dna_bigbird.metrics.label_objectives import (
+    IndependentLabels,
+    LabelObjective,
+    OneClass,
+    Targets,
+)
+from dna_bigbird.models.label_types import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION
+from dna_bigbird.models.precision import BFLOAT16, resolve_precision
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.data_modules import labelled_data
+from dna_bigbird.training.fit import FitResult, fit
+from dna_bigbird.training.label_module import (
+    LabellingTask,
+    note_few_positives,
+    start_at_base_rates,
+    start_at_shares,
+)
+from dna_bigbird.training.probe import start_at_probe
+from dna_bigbird.training.processes import is_first_on_node
+from dna_bigbird.training.training_checks import (
+    check_compiles,
+    check_drawn_windows,
+    check_trainable,
+    validation_rows,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import nn
+
+
+def train_on_labels(
+    model: nn.Module,
+    labelled: LabelledSet,
+    tokenizer: object,
+    training: TrainConfig,
+    *,
+    max_tokens: int,
+    checkpoints: Path,
+    seed: int,
+    settings: dict,
+    leaves_out_frozen: bool = False,
+    bins_at_once: bool = False,
+) -> tuple[LabellingTask, FitResult, int]:
+    """Train a model on the training rows; killed and called again it continues.
+
+    Args:
+        model: Called as models.classifier.SequenceClassifier.
+        settings: What else decides the result: not the set, the seed and `training`.
+        leaves_out_frozen: Whether checkpoints lack the weights that are not trained.
+        bins_at_once: Whether a training window predicts all known bins around its centre.
+
+    Returns:
+        The task (its model has the weights of the step with the highest score on validation),
+        the result of the training and the number of validation rows.
+
+    Raises:
+        InputError: If the set cannot be trained on, or the training failed (tasks.fit.fit).
+    """
+    check_trainable(labelled)
+    rows = validation_rows(labelled, training.validation_examples, seed)
+    objective = objective_for(labelled, training)
+    if labelled.label_type in (BINARY, MULTI_LABEL):
+        note_few_positives(int(labelled.packed_labels.positives(rows).sum()), labelled.path)
+    check_compiles(training)
+    groups = BinGroups.of(labelled, labelled.rows("train")) if bins_at_once else None
+    train, validation = tokenized_splits(
+        labelled, tokenizer, training, max_tokens=max_tokens, seed=seed, groups=groups
+    )
+    data = labelled_data(
+        train,
+        validation,
+        seed=seed,
+        batch_size=training.batch_size,
+        both_strands=training.both_strands,
+        accumulate=training.accumulate,
+        workers=training.workers,
+        groups=groups,
+    )
+    # The set has a checksum of its genome, and opening it compares the two.
+    inputs = {"data": sha256_of(labelled.path), **settings.get("inputs", {})}
+    if training.start_at_base_rates:
+        set_label_biases(model, labelled, training.positive_weight)
+    if training.start_at_probe:
+        fit_last_layer(model, train, validation, objective, training)
+    task = LabellingTask(model, training, objective)
+    task.leaves_out_frozen = leaves_out_frozen
+    settings = {**settings, "inputs": inputs}
+    result = fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)
+    return task, result, len(validation)
+
+
+def fit_last_layer(
+    model: nn.Module,
+    train: TokenizedRows | RowsOnTheFly,
+    validation: TokenizedRows,
+    objective: LabelObjective,
+    training: TrainConfig,
+) -> None:
+    """Begin with the best last layer for the encoder as it is, and note its score.
+
+    Raises:
+        InputError: If the model has no encoder.
+    """
+    if not hasattr(model, "encoder"):
+        raise InputError("--training.start_at_probe is for a pretrained encoder, not for a network")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    precision = resolve_precision(training.precision, device)
+    scores = start_at_probe(
+        model,
+        train,
+        validation,
+        objective,
+        strands="+-" if training.both_strands else "+",
+        precision=torch.bfloat16 if precision == BFLOAT16 else torch.float32,
+        progress=partial(progress_bar, desc="probe"),
+    )
+    if is_first_on_node():
+        name, score = list(scores.items())[1]
+        note(f"start at the probe: {name} {score:.4f} on validation, penalty {scores['penalty']:g}")
+
+
+def objective_for(labelled: LabelledSet, training: TrainConfig) -> LabelObjective:
+    """Return the loss and the scores for the labels of a set.
+
+    Raises:
+        InputError: If positives have a weight and there are none.
+    """
+    if labelled.label_type in (BINARY, MULTI_LABEL):
+        return IndependentLabels(training.positive_weight)
+    if training.positive_weight != 1:
+        raise InputError(
+            f"--training.positive_weight {training.positive_weight:g} is for labels of 0 and 1; "
+            f"{labelled.path} is a set of type {labelled.label_type}"
+        )
+    if labelled.label_type == MULTI_CLASS:
+        return OneClass()
+    return Targets(*standardisation(labelled.labels_of(labelled.rows("train"))))
+
+
+def set_label_biases(model: nn.Module, labelled: LabelledSet, positive_weight: float) -> None:
+    """Let the untrained model predict each label or class as often as it occurs in training.
+
+    Standardised targets have a mean of 0, which an untrained model is near.
+    """
+    if labelled.label_type == REGRESSION:
+        return
+    rows = labelled.rows("train")
+    if labelled.label_type == MULTI_CLASS:
+        start_at_shares(model.label_layer, labelled.packed_labels.positives(rows))
+        return
+    positives = labelled.packed_labels.positives(rows)
+    start_at_base_rates(model.label_layer, positives, len(rows), positive_weight=positive_weight)
+
+
+def tokenized_splits(
+    labelled: LabelledSet,
+    tokenizer: object,
+    training: TrainConfig,
+    *,
+    max_tokens: int,
+    seed: int,
+    groups: BinGroups | None = None,
+) -> tuple[TokenizedRows | RowsOnTheFly, TokenizedRows]:
+    """Return the training rows and the validation rows as token ids.
+
+    Validation is read many times and is small: it is always tokenized once, without dropout.
+
+    Args:
+        groups: Windows that are read of the training rows; by default each has its own.
+
+    Raises:
+        InputError: If a window has more tokens than the model reads, or `bpe_dropout` does not fit
+            the vocabulary.
+    """
+    limits = {"max_tokens": max_tokens, "name": str(labelled.path)}
+
+    def tokenize_once(split: str, rows, both_strands: bool) -> TokenizedRows:
+        return tokenize_rows(
+            labelled,
+            rows,
+            tokenizer,
+            both_strands=both_strands,
+            progress=partial(progress_bar, desc=f"tokenize {split}"),
+            **limits,
+        )
+
+    train = labelled.rows("train") if groups is None else groups.centres
+    validation = validation_rows(labelled, training.validation_examples, seed)
+    if training.bpe_dropout or training.max_shift:
+        train_rows = drawn_rows(labelled, train, tokenizer, training, seed=seed, **limits)
+    elif training.tokenize == "on_the_fly":
+        train_rows = RowsOnTheFly(labelled, train, tokenizer, **limits)
+    else:
+        train_rows = tokenize_once("train", train, training.both_strands)
+    return train_rows, tokenize_once("validation", validation, False)
+
+
+def drawn_rows(
+    labelled: LabelledSet,
+    rows: np.ndarray,
+    tokenizer: object,
+    training: TrainConfig,
+    *,
+    seed: int,
+    **limits: object,
+) -> RowsOnTheFly:
+    """Return training rows whose windows or tokens are drawn for every example.
+
+    Raises:
+        InputError: If `bpe_dropout` does not fit the vocabulary or the model, or windows are moved by as
+            much as they are long.
+    """
+    share, most = training.bpe_dropout, training.max_shift
+    dropout = PieceDropout(tokenizer, share) if share else None
+    if most >= labelled.window_bp:
+        raise InputError(
+            f"--training.max_shift {most}: the windows of {labelled.path} are {labelled.window_bp} bp; "
+            "expected less"
+        )
+    shifts = ShiftedRows(labelled, rows, most, seed) if most else None
+    if shifts is not None and not shifts.from_genome and is_first_on_node():
+        note(
+            f"{labelled.path}: not all training rows have {most} bp of genome on both sides; "
+            "--training.max_shift moves each window within itself, with N at the free end"
+        )
+    drawn = RowsOnTheFly(
+        labelled, rows, tokenizer, dropout=dropout, seed=seed, shifts=shifts, **limits
+    )
+    if dropout is not None:
+        check_drawn_windows(drawn)
+    return drawn

@@ -1,0 +1,114 @@
+"""Checks before a training: the labelled set, the attention backend, the compiler."""
+
+import hashlib
+
+import numpy as np
+import torch
+from torch import nn
+
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.tokenized import RowsOnTheFly
+from dna_bigbird.models.encoder import Encoder
+from dna_bigbird.models.label_types import REGRESSION
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training import machine
+
+DRAWN_WINDOWS = 16
+"""Windows whose tokens are drawn before a training, to see whether they fit."""
+
+
+def check_trainable(labelled: LabelledSet) -> None:
+    """Raise InputError if a split is empty, or its labels are all the same."""
+    for split in ("train", "validation"):
+        rows = labelled.rows(split)
+        if not len(rows):
+            raise InputError(
+                f"{labelled.path}: no row in the {split} split; build the set with other regions "
+                "for its splits"
+            )
+        if labelled.label_type == REGRESSION:
+            if not labelled.labels_of(rows).std(axis=0).all():
+                raise InputError(
+                    f"{labelled.path}: a target is the same in all {len(rows)} {split} rows; build the set "
+                    "with other splits"
+                )
+            continue
+        positives = labelled.packed_labels.positives(rows)
+        if not ((positives > 0) & (positives < len(rows))).any():
+            raise InputError(
+                f"{labelled.path}: no label has both positives and negatives among the {len(rows)} "
+                f"{split} rows; build the set with other regions for its splits"
+            )
+
+
+def set_training_backend(encoder: Encoder, name: str) -> None:
+    """Choose the attention backend for a training on this machine.
+
+    Raises:
+        InputError: If that backend cannot train this model on this machine.
+    """
+    on_gpu, dropout = torch.cuda.is_available(), encoder.config.attention_dropout
+    option = f"--training.attention_backend {name}"
+    if not encoder.config.has_blocks:
+        encoder.set_backend(name)
+        return
+    if name == "flex" and not on_gpu:
+        raise InputError(f"{option} has no backward pass on a CPU; use auto, merged or gather")
+    if name in ("merged", "native") and on_gpu:
+        raise InputError(f"{option} runs on a CPU, and training takes the GPU; use flex or gather")
+    if name == "triton" and not on_gpu:
+        raise InputError(f"{option} runs on a GPU, and there is none; use auto, native or merged")
+    if name in ("flex", "merged", "native", "triton") and dropout:
+        raise InputError(f"{option} has no dropout, the model's attention_dropout is {dropout}")
+    encoder.set_backend(name)
+
+
+def check_compiles(training: TrainConfig) -> None:
+    """Raise InputError with what is missing if --training.compile cannot compile here."""
+    if training.compile and (missing := machine.flex_obstacle(machine.this_machine())):
+        raise InputError(f"--training.compile true cannot compile here: {missing}; leave it out")
+
+
+def check_no_dropout(training: TrainConfig) -> None:
+    """Raise InputError if tokens or windows are to be drawn where they come from a file."""
+    if training.max_shift:
+        raise InputError(
+            f"--training.max_shift {training.max_shift} is for finetune; these tokens are read from a "
+            "store: leave it out"
+        )
+    if training.bpe_dropout:
+        raise InputError(
+            f"--training.bpe_dropout {training.bpe_dropout:g} is for finetune; these tokens are read "
+            "from a store: leave it out"
+        )
+
+
+def check_drawn_windows(rows: RowsOnTheFly) -> None:
+    """Raise InputError if drawn tokens of some windows are more than the model reads."""
+    for index in range(min(DRAWN_WINDOWS, len(rows))):
+        rng = np.random.default_rng([rows.seed, index])
+        count = len(rows.dropout.encode(rows.data.sequence(int(rows.rows[index])), rng)) + 2
+        if count > rows.max_tokens:
+            raise InputError(
+                f"{rows.name}: with --training.bpe_dropout {rows.dropout.share:g} a window of "
+                f"{rows.data.window_bp} bp has {count} tokens, the model reads at most "
+                f"{rows.max_tokens}. Build the set with a smaller window, or give a smaller share"
+            )
+
+
+def validation_rows(labelled: LabelledSet, limit: int, seed: int) -> np.ndarray:
+    """Return the validation rows in order, or `limit` of them drawn at random once (0: all)."""
+    rows = labelled.rows("validation")
+    if not 0 < limit < len(rows):
+        return rows
+    return np.sort(np.random.default_rng([seed, 2]).choice(rows, size=limit, replace=False))
+
+
+def module_sha256(module: nn.Module) -> str:
+    """Return a checksum of a module's weights."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(module.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy())
+    return digest.hexdigest()

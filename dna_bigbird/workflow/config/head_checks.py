@@ -1,0 +1,82 @@
+"""What a schema cannot check in the promoter and chromatin models of `experiments: heads`."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
+
+from dna_bigbird.core.yaml_files import KeyPath
+from dna_bigbird.workflow.config.run_checks import OWN_SITES, TASKS, Mistake
+
+
+def set_keys(task: str) -> Collection[str]:
+    """Return the settings of the command that builds the labelled set of a task."""
+    from dna_bigbird.labelled.chromatin.config import ChromatinConfig
+    from dna_bigbird.labelled.promoter.config import PromoterConfig
+
+    config = {"promoter": PromoterConfig, "chromatin": ChromatinConfig}[task]
+    return [*(field.name for field in fields(config)), "near_identical"]
+
+
+def check_heads(run: Mapping) -> Iterator[Mistake]:
+    """Yield variants that name what is not there, or two entries that exclude each other."""
+    heads = run.get("experiments", {}).get("heads", {}) if "assembly" in run else {}
+    for name, variant in heads.items():
+        path = ("experiments", "heads", name)
+        (task,) = (task for task in TASKS if task in variant)
+        if "set" in variant:
+            yield from _owner(run, task, variant, (*path, "set"))
+        yield from _start(run, variant, path)
+        yield from _sites(run, task, variant, path)
+        yield from _seeds(run, task, variant, path)
+
+
+def _owner(run: Mapping, task: str, variant: Mapping, path: KeyPath) -> Iterator[Mistake]:
+    owner = variant["set"]
+    other = run["experiments"]["heads"].get(owner, {})
+    if not (owner == task and task in run) and ("set" in other or task not in other):
+        yield (
+            path,
+            f"{owner} is neither the run's section nor a variant of the same task with a set of its own",
+        )
+    changed = [key for key in variant[task] if key in (*set_keys(task), "splits")]
+    for key in (*changed, *({"sites"} & variant.keys())):
+        yield (
+            path,
+            f"`set: {owner}` takes the set of another one, and `{key}` would change it",
+        )
+
+
+def _start(run: Mapping, variant: Mapping, path: KeyPath) -> Iterator[Mistake]:
+    known, start = run["experiments"].get("variants", {}), variant.get("pretrained", "")
+    if start and start not in known:
+        names = ", ".join(known) or "none"
+        text = f"{start!r} is not among the variants of pretraining ({names})"
+        yield (*path, "pretrained"), text
+    for key in ("pretrained", "from_scratch"):
+        if "tokenizer" in variant and key in variant:
+            text = (
+                f"a fresh encoder on this vocabulary does not go with `{key}`; keep one of the two"
+            )
+            yield (*path, "tokenizer"), text
+
+
+def _sites(run: Mapping, task: str, variant: Mapping, path: KeyPath) -> Iterator[Mistake]:
+    inputs = run["inputs"]
+    sites = variant.get("sites", [])
+    for name in [sites] if isinstance(sites, str) else sites:
+        is_made = name == "promoters" and "demo" in inputs
+        if name in OWN_SITES and name not in inputs and not is_made:
+            yield (*path, "sites"), f"inputs has no {name}"
+    needed = {"promoter": ("demo", "promoters"), "chromatin": ("demo", "peaks", "deepsea")}[task]
+    if not (task == "promoter" and sites) and not inputs.keys() & set(needed):
+        yield path, f"no source of {task} labels in inputs"
+
+
+def _seeds(run: Mapping, task: str, variant: Mapping, path: KeyPath) -> Iterator[Mistake]:
+    other = run["experiments"]["heads"].get(variant.get("set"), {})
+    sections = (run.get(task, {}), other.get(task, {}), variant[task])
+    counts = [section["ensemble"] for section in sections if "ensemble" in section]
+    if "seeds" in variant and counts and counts[-1] > 1:
+        yield (
+            (*path, "seeds"),
+            "members of an ensemble have seeds of their own; keep `seeds` or `ensemble`",
+        )

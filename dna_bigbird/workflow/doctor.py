@@ -1,0 +1,190 @@
+"""`dna-bigbird doctor`."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.core.choices import checked
+from dna_bigbird.core.html_repr import html_repr
+from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.training.machine import Machine
+from dna_bigbird.workflow.advice import BUILD, advice, missing
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What works on this machine, what is slow, and what to do."""
+
+    text: str
+    """Verdict, tables and advice; after a build only the path of the native kernel."""
+
+    __repr__ = short_repr
+    _repr_html_ = html_repr
+
+    def summary(self) -> str:
+        """Return the text."""
+        return self.text
+
+
+@checked()
+def doctor(build_native: bool = False, measure: bool = False) -> Diagnosis:
+    """Report what this machine has, which attention backends work on it, and what is slow and why.
+
+    The first line is the verdict, the last lines say what to do. It changes nothing; with
+    --build_native it builds the native CPU kernel and writes only its path, with --measure it times
+    the attention backends on the GPU.
+
+    Args:
+        measure: Time the attention backends on the GPU, print the table, and keep the fastest for
+            'auto' in training and prediction. Minutes, most of them for compiling.
+        build_native: Build the native CPU kernel for this processor, unless it is there already,
+            and write its path to standard output. Needs a C++ compiler and ninja.
+
+    Examples:
+        dna-bigbird doctor
+        dna-bigbird doctor --build_native
+        dna-bigbird doctor --measure
+    """
+    if build_native:
+        return Diagnosis(str(build_native_kernel()))
+    if measure:
+        return Diagnosis(measured_table())
+    from dna_bigbird.training.machine import this_machine, versions
+
+    machine, installed = this_machine(), versions()
+    native_state, is_built = native()
+    slow = advice(machine, is_built)
+    lines = [verdict(machine, slow), ""]
+    lines.append(table("versions", installed))
+    lines.append(table("machine", described(machine) | folders()))
+    lines.append(table("attention", backends(machine) | {"native": native_state}))
+    lines.append("advice")
+    todo = slow + missing(installed) or ["nothing is slow that need not be"]
+    return Diagnosis("\n".join([*lines, *(f"  - {line}" for line in todo)]))
+
+
+def verdict(machine: Machine, slow: list[str]) -> str:
+    """Return in one line where and how predictions are computed here, and whether that is slow."""
+    threads = f"{machine.threads} CPU thread{'s' if machine.threads > 1 else ''}"
+    where = f"on {machine.gpus[0] if machine.gpus else threads}"
+    how = f"predictions are computed {where} in {'bf16' if machine.predicts_in_bf16 else 'float32'}"
+    if not slow:
+        return f"ready: {how}"
+    return f"works: {how}; slower than need be: {slow[0]}"
+
+
+def table(title: str, rows: dict[str, str]) -> str:
+    """Return a heading and one line per row."""
+    width = max(map(len, rows))
+    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows.items()), ""])
+
+
+def described(machine: Machine) -> dict[str, str]:
+    """Return the machine's facts in words."""
+    variable = os.environ.get("OMP_NUM_THREADS", "not set")
+    return {
+        "processor": f"{machine.processor} ({machine.architecture})",
+        "processors": f"{machine.usable} usable, {machine.physical} physical",
+        "threads": f"{machine.threads} (OMP_NUM_THREADS {variable})",
+        "instruction sets": ", ".join(machine.isas),
+        "bf16 dot products": "yes" if machine.has_bf16 else "no",
+        "libraries of PyTorch": f"oneDNN {_yes(machine.has_onednn)}, MKL {_yes(machine.has_mkl)}",
+        "GPU": "; ".join(machine.gpus) or "none that PyTorch can use",
+    }
+
+
+def folders() -> dict[str, str]:
+    """Return memory, the folders that are written to, and the path of the bundled model."""
+    from dna_bigbird.attention.kernels.native.build import cache_folder
+    from dna_bigbird.bundles.bundled import bundled_model
+    from dna_bigbird.core.errors import InputError
+    from dna_bigbird.training.machine import free_space, memory
+
+    try:
+        bundled = str(bundled_model())
+    except InputError:
+        bundled = "none in this installation"
+    return {
+        "memory": memory(),
+        "cache": str(cache_folder()),
+        "disk": f"here {free_space(Path())}, cache {free_space(cache_folder())}",
+        "model without --model": bundled,
+    }
+
+
+def backends(machine: Machine) -> dict[str, str]:
+    """Return for every backend but native whether it works here, and why not."""
+    from dna_bigbird.training.machine import flex_obstacle, triton_obstacle
+
+    obstacle, no_triton = flex_obstacle(machine), triton_obstacle(machine)
+    where = "forward and backward on the GPU" if machine.gpus else "forward only on a CPU"
+    return {
+        "dense": "works; for tests and short sequences",
+        "gather": "works",
+        "merged": "works on the CPU",
+        "flex": f"does not work: {obstacle}"
+        if obstacle
+        else f"works, {where}; compiled at first use",
+        "triton": f"does not work: {no_triton}"
+        if no_triton
+        else "expected to work on the GPU, where it was never run; compiled at first use",
+        "etc": "BigBird-ETC has forms of its own, auto and dense, which work; none of them is native",
+    }
+
+
+def native() -> tuple[str, bool]:
+    """Return the state of the native kernel in words, and whether it is built."""
+    from dna_bigbird.attention.kernels.native.build import built
+    from dna_bigbird.attention.kernels.native.isa import best_isa
+    from dna_bigbird.attention.kernels.native.tools import (
+        NativeUnavailableError,
+        find_compiler,
+        path_with_ninja,
+    )
+
+    isa = best_isa()
+    library = built(isa)
+    if library is not None:
+        return f"built for {isa}: {library}", True
+    try:
+        compiler = find_compiler()
+        path_with_ninja()
+    except NativeUnavailableError as error:
+        return f"not built: {error}", False
+    return f"not built; {compiler} can build it for {isa}: {BUILD}", False
+
+
+def build_native_kernel() -> Path:
+    """Build the native kernel and return its path.
+
+    Raises:
+        NativeUnavailableError: If it cannot be built here.
+    """
+    from dna_bigbird.attention.kernels.native.build import build
+    from dna_bigbird.attention.kernels.native.isa import best_isa
+
+    return build(best_isa(), verbose=True)
+
+
+def measured_table() -> str:
+    """Measure the attention backends on the GPU and return the table.
+
+    Raises:
+        InputError: If there is no GPU.
+    """
+    import torch
+
+    from dna_bigbird.attention.autotune import Device
+    from dna_bigbird.core.errors import InputError
+    from dna_bigbird.workflow.measured_backends import measure_backends
+
+    if not torch.cuda.is_available():
+        raise InputError(
+            "--measure times attention backends on a GPU, and PyTorch finds none here; on a CPU there "
+            "is nothing to measure. See: dna-bigbird doctor"
+        )
+    return measure_backends(Device.here())
+
+
+def _yes(has: bool) -> str:
+    return "yes" if has else "no"
