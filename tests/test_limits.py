@@ -94,9 +94,9 @@ def test_nobody_sets_threads_or_starts_processes_past_the_limits():
     }
     assert users == {
         "limits.py",
-        "inference/runner.py",  # its share of what the parent was allowed
+        "prediction/runner.py",  # its share of what the parent was allowed
         "attention/backends/workers.py",  # divides what there is
-        "pipeline/long_attention/jobs.py",  # one thread for each job
+        "evaluation/long_attention/jobs.py",  # one thread for each job
     }
     for path in PACKAGE.rglob("*.py"):
         text = path.read_text()

@@ -12,9 +12,9 @@ FORBIDDEN = {
 }  # fmt: skip
 """Nothing here unpacks an archive; the first one to do so takes `filter="data"` and says so here."""
 READ_IN_MEMORY = {
-    "datasets/text/folders.py": {"zipfile.ZipFile for reading"},
-    "interop/pytorch_file.py": {"zipfile.ZipFile for reading"},
-    "tasks/checkpoint_files.py": {"zipfile.ZipFile for reading"},
+    "text/data/folders.py": {"zipfile.ZipFile for reading"},
+    "bundles/huggingface/pytorch_file.py": {"zipfile.ZipFile for reading"},
+    "training/checkpoint_files.py": {"zipfile.ZipFile for reading"},
 }
 """The files that open archives: they read members and write none of them anywhere."""
 NEEDED = {

@@ -18,7 +18,7 @@ CODE = ("dna_bigbird", "benchmarks", "tools", "workflow")
 TEXT_SUFFIXES = (".py", ".smk", ".md", ".yaml", ".html", ".j2", ".cpp", ".h", ".cu", ".def")
 LIBRARY_NAMES = {"np.ones", "torch.ones", "kind='stable'", "parameter.kind", "dtype.kind"}
 # Demo texts are data: articles, questions and reviews to train on.
-DATA = ("dna_bigbird/demo/data", "dna_bigbird/genome/sources/data", "dna_bigbird/genome/data")
+DATA = ("dna_bigbird/genome/sources/data", "dna_bigbird/genome/data")
 
 
 def sources() -> dict[str, list[Path]]:

@@ -10,28 +10,28 @@ import pytest
 from dna_bigbird.core.choices import ChoiceError
 
 LEAST = {
-    "pipeline.evaluate_lm:evaluate_lm": {
+    "evaluation.evaluate_lm:evaluate_lm": {
         "examples": 1, "batch_size": 1, "max_tokens": 8, "threads": 0,
         "baseline_counted_documents": 0, "baseline_scored_documents": 1,
     },
-    "pipeline.evaluate_characters:evaluate_characters": {
+    "evaluation.evaluate_characters:evaluate_characters": {
         "stride": 1, "batch_size": 1, "most_characters": 0,
     },
-    "inference.variants.scoring:score_variants": {"shifts": 1, "shift_step": 1},
-    "pipeline.compare_attention:compare_attention": {
+    "prediction.score_variants:score_variants": {"shifts": 1, "shift_step": 1},
+    "evaluation.compare_attention:compare_attention": {
         "seeds": 1, "rounds": 3, "training_steps": 2, "test_sequences": 2, "longest_tokens": 512,
     },
-    "pipeline.theory.furthest:furthest": {"vectors": 4, "dims": 5},
-    "pipeline.plot_attention:plot_attention": {
+    "theory.theory_furthest:furthest": {"vectors": 4, "dims": 5},
+    "report.plot_attention:plot_attention": {
         "tokens": 1, "num_blocks": 1, "layers": 0, "heads": 0,
     },
-    "pipeline.motifs:motifs": {"window": 0, "min_contribution": 0},
-    "pipeline.finetune:finetune": {"search": 0, "threads": 0, "dropout": 0},
-    "pipeline.sequence_set:sequence_set": {"kmers": 0, "validation_fraction": 0, "max_n_fraction": 0},
-    "pipeline.plan:plan": {"threads": 0},
-    "pipeline.compare_seeds:compare_seeds": {"replicates": 2},
-    "pipeline.text.made_text:made_data": {"examples": 24},
-    "inference.embedding:embed": {"window": 1, "stride": 1},
+    "prediction.motifs:motifs": {"window": 0, "min_contribution": 0},
+    "training.finetune:finetune": {"search": 0, "threads": 0, "dropout": 0},
+    "labelled.sequences.sequence_set:sequence_set": {"kmers": 0, "validation_fraction": 0, "max_n_fraction": 0},
+    "workflow.plan:plan": {"threads": 0},
+    "evaluation.compare_seeds:compare_seeds": {"replicates": 2},
+    "text.text_made_data:made_data": {"examples": 24},
+    "prediction.embed:embed": {"window": 1, "stride": 1},
 }  # fmt: skip
 """Smallest value of arguments of functions."""
 
@@ -40,23 +40,31 @@ SETTINGS = {
     "corpus.tokenizer:TokenizerConfig": {"vocab_size": 10, "max_piece_bp": 1, "sample_bp": 1},
     "corpus.text_vocabulary:VocabularyConfig": {"size": 196, "max_characters": 1},
     "corpus.masking:MaskingConfig": {"mask_share": 0, "random_share": 0, "span_bp": 0},
-    "corpus.whole_words:TextMaskingConfig": {"max_predictions": 0, "mask_share": 0},
-    "datasets.chromatin_config:ChromatinConfig": {"bin": 1, "min_positive": 0, "background": 0},
-    "datasets.deepsea:DeepseaConfig": {"window": 200, "check_every": 1, "max_n_fraction": 0},
-    "datasets.promoters:PromoterConfig": {"upstream": 0, "downstream": 1, "max_n_fraction": 0},
-    "datasets.text.glue:GlueOptions": {"max_tokens": 5},
-    "datasets.text.hotpotqa:HotpotQaOptions": {"max_tokens": 4, "fact_threshold": 0},
-    "datasets.text.natural_questions:NaturalQuestionsOptions": {"top": 1, "null_seed": 0},
-    "datasets.text.summarization:SummarizationOptions": {"beam_size": 1, "label_smoothing": 0},
-    "datasets.text.triviaqa:TriviaQaOptions": {"max_words": 1, "max_spans": 1},
-    "datasets.text.wikihop:WikiHopOptions": {"max_sentences": 1, "label_smoothing": 0},
+    "text.whole_words:TextMaskingConfig": {"max_predictions": 0, "mask_share": 0},
+    "labelled.chromatin.config:ChromatinConfig": {"bin": 1, "min_positive": 0, "background": 0},
+    "labelled.deepsea.deepsea:DeepseaConfig": {
+        "window": 200,
+        "check_every": 1,
+        "max_n_fraction": 0,
+    },
+    "labelled.promoter.promoters:PromoterConfig": {
+        "upstream": 0,
+        "downstream": 1,
+        "max_n_fraction": 0,
+    },
+    "text.data.glue:GlueOptions": {"max_tokens": 5},
+    "text.data.hotpotqa:HotpotQaOptions": {"max_tokens": 4, "fact_threshold": 0},
+    "text.data.natural_questions:NaturalQuestionsOptions": {"top": 1, "null_seed": 0},
+    "text.data.summarization:SummarizationOptions": {"beam_size": 1, "label_smoothing": 0},
+    "text.data.triviaqa:TriviaQaOptions": {"max_words": 1, "max_spans": 1},
+    "text.data.wikihop:WikiHopOptions": {"max_sentences": 1, "label_smoothing": 0},
     "models.text_config:SummaryHead": {"decoder_layers": 0, "start_id": 0},
     "models.text_config:SpanHead": {"dropout": 0},
     "models.character_config:CharacterConfig": {"ffn_size": 1, "dilated_heads": 0, "dropout": 0},
     "demo.build:DemoConfig": {"promoters": 20, "variants": 1},
     "demo.long_range:LongRangeConfig": {"units": 1, "copies": 1},
-    "inference.compute:Compute": {"batch_size": 0, "threads": 0, "workers": 0},
-    "pipeline.motif_discovery.patterns:SearchSettings": {"seqlet_bp": 5, "max_seqlets": 20},
+    "prediction.compute:Compute": {"batch_size": 0, "threads": 0, "workers": 0},
+    "prediction.motif_discovery.patterns:SearchSettings": {"seqlet_bp": 5, "max_seqlets": 20},
 }
 """Smallest value of fields of settings."""
 
@@ -64,12 +72,12 @@ MOST = [
     ("corpus.tokenizer:TokenizerConfig", "vocab_size", 65536),
     ("corpus.text_vocabulary:VocabularyConfig", "size", 65536),
     ("corpus.masking:HidingConfig", "fraction", 1),
-    ("datasets.text.squad:SquadOptions", "no_answer_threshold", 1),
-    ("datasets.text.summarization:SummarizationOptions", "beam_size", 128),
+    ("text.data.squad:SquadOptions", "no_answer_threshold", 1),
+    ("text.data.summarization:SummarizationOptions", "beam_size", 128),
     ("models.text_config:SummaryHead", "decoder_layers", 1000),
     ("demo.build:DemoConfig", "promoters", 560),
     ("demo.long_range:LongRangeConfig", "copies", 12),
-    ("pipeline.text.set_options:SetOptions", "max_unpacked_gib", 2**30 - 1),
+    ("text.set_options:SetOptions", "max_unpacked_gib", 2**30 - 1),
 ]
 
 

@@ -116,7 +116,7 @@ def test_files_of_the_wheel(installed):
     assert sorted(in_repository("dna_bigbird") - names) == []
     copies = in_repository("workflow", "config", "data_specs") | {"environment.yml"}
     assert {f"dna_bigbird/_files/{name}" for name in copies} <= names
-    for part in ("attention/native/", "bundles/data/promoter/model.safetensors", "demo/data/"):
+    for part in ("attention/kernels/native/", "bundles/data/promoter/model.safetensors", "genome/data/"):
         assert any(part in name for name in names), part
     tops = {name.partition("/")[0] for name in names}
     assert [top for top in tops if not top.startswith("dna_bigbird")] == []
@@ -196,7 +196,7 @@ def test_the_metadata_name_the_licences_and_contain_their_texts(wheel, installed
         assert (folder / "licenses" / name).read_bytes() == (ROOT / name).read_bytes(), name
     assert (
         "creativecommons.org/licenses/by/4.0"
-        in (folder / "licenses/dna_bigbird/demo/data/PROVENANCE.md").read_text()
+        in (folder / "licenses/dna_bigbird/genome/data/PROVENANCE.md").read_text()
     )
 
 

@@ -16,7 +16,7 @@ from dna_bigbird.metrics.variant_ranking import KnownVariants
 EFFECTS = ("break", "create", "none")
 ENDING = "_log_odds"
 ZERO_SHOT = ("embedding_distance", "likelihood_log_ratio")
-"""Columns of the scores without labels (inference/variants/scorers.py)."""
+"""Columns of the scores without labels (prediction/variants/scorers.py)."""
 
 
 @dataclass(frozen=True)

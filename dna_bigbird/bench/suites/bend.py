@@ -7,7 +7,7 @@ data set `labels` of `TASK.hdf5`, row i of both belongs together. Published metr
 the area under the ROC curve (bend/utils/task_trainer.py).
 
 The order of the columns and the exact split names of the published files could not be confirmed; columns are
-read by name. `UNSUPPORTED` lists the other supervised tasks; suites/bend_variants.py has the variants.
+read by name. `UNSUPPORTED` lists the other supervised tasks; `bend_variants` has the variants.
 """
 
 from collections import Counter
