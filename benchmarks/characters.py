@@ -30,8 +30,7 @@ from dna_bigbird.evaluation.evaluate_characters import evaluate_characters
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.training.character_config import StagedTraining
-from dna_bigbird.training.character_files import read_parts
-from dna_bigbird.training.character_results import predictor_rows
+from dna_bigbird.training.character_phases import predictor_rows, read_parts
 from dna_bigbird.training.train_characters import train_characters
 
 ROOT = Path(__file__).parents[1]

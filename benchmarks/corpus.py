@@ -20,9 +20,8 @@ import targets
 import torch
 from timing import MIN_ROUNDS, Case, Spread, header, interleaved, ratio, spread
 
-from dna_bigbird.corpus import token_parts, token_store_writer
-from dna_bigbird.corpus.document_file import read_documents, write_documents
-from dna_bigbird.corpus.document_genome import genome_lines
+from dna_bigbird.corpus import token_store_writer
+from dna_bigbird.corpus.document_file import genome_lines, read_documents, write_documents
 from dna_bigbird.corpus.documents import DocumentConfig, draw_documents, find_stretches
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
@@ -176,8 +175,8 @@ def prepare(folder: Path, options: argparse.Namespace) -> SimpleNamespace:
         genome=genome,
         model=folder / "bpe.model",
         tokenizer=DnaTokenizer.from_bytes(model),
-        some=documents[: 2 * token_parts.DOCUMENTS_PER_PART],
-        many=documents[: options.parts * token_parts.DOCUMENTS_PER_PART],
+        some=documents[: 2 * token_store_writer.DOCUMENTS_PER_PART],
+        many=documents[: options.parts * token_store_writer.DOCUMENTS_PER_PART],
     )
 
 
@@ -201,7 +200,7 @@ def main(argv: list[str] | None = None) -> None:
     options = parse(argv)
     torch.set_num_threads(1)
     print(*header("cpu"), sep="\n")
-    token_parts.DOCUMENTS_PER_PART = options.documents_per_part
+    token_store_writer.DOCUMENTS_PER_PART = options.documents_per_part
     with tempfile.TemporaryDirectory() as name:
         corpus = prepare(Path(name), options)
         rounds, row = options.rounds, targets.Target

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from dna_bigbird.evaluation.long_attention.baselines import score
 from dna_bigbird.evaluation.long_attention.batches import source_of
-from dna_bigbird.evaluation.long_attention.scores import score
 from dna_bigbird.evaluation.long_attention.small_models import SmallModel
 from dna_bigbird.evaluation.long_attention.training import Training
 

@@ -26,7 +26,7 @@ from growth import measure, print_growth, print_table
 from options import add_common, lengths, names, start
 from timing import TRAINING, Case, header, load
 
-from dna_bigbird.attention.backends import etc_band, etc_global, etc_long
+from dna_bigbird.attention.backends import etc_global, etc_long
 from dna_bigbird.attention.cores import BigBirdEtc, BigBirdItc
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
@@ -53,8 +53,8 @@ def without_labels() -> Iterator[None]:
         return zero.expand(B, H, Q, -1)
 
     with contextlib.ExitStack() as stack:
-        stack.enter_context(patch.object(etc_band.Band, "add_labels", nothing))
-        stack.enter_context(patch.object(etc_band.Band, "label_gradient", zeros))
+        stack.enter_context(patch.object(etc_long.Band, "add_labels", nothing))
+        stack.enter_context(patch.object(etc_long.Band, "label_gradient", zeros))
         for module in (etc_long, etc_global):
             stack.enter_context(patch.object(module, "add_cross_labels", nothing))
             stack.enter_context(patch.object(module, "cross_label_gradient", no_gradient))

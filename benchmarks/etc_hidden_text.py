@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.corpus.batches import pad_right, padding_of
-from dna_bigbird.corpus.hidden_sentences import ends_of_sentences, sentences_of_text
+from dna_bigbird.corpus.hidden_sentence_examples import ends_of_sentences, sentences_of_text
 from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
 from dna_bigbird.models.cpc import HiddenSentences
 from dna_bigbird.models.pretraining_model import PretrainingModel

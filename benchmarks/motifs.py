@@ -24,7 +24,7 @@ import numpy as np
 
 from dna_bigbird import attribute
 from dna_bigbird.cli.main import main as main_of_commands
-from dna_bigbird.core.checked_hdf5 import DATASETS, HEADER, TEXTS, Digests, write_checksums
+from dna_bigbird.core.hdf5 import DATASETS, HEADER, TEXTS, Digests, write_checksums
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.motifs import load_motifs
 from dna_bigbird.prediction.motif_discovery.naming import Database, match_all, read_database

@@ -23,7 +23,7 @@ from no_tata_rows import FOLDS, OWN, POSITIVE, TEST_FOLD, TYPES, FoldRows, build
 from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
 from dna_bigbird.metrics.label_objectives import IndependentLabels
 from dna_bigbird.metrics.ranking import RankedLabel
-from dna_bigbird.training.kmer_head import weights_of_sum
+from dna_bigbird.training.kmer_counts import weights_of_sum
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 REPLICATES = 2000

@@ -26,7 +26,7 @@ METHODS = ("get", "pop", "setdefault")
 CONVERTERS = (
     "bundles/config.py",
     "bundles/config_file.py",
-    "bundles/json_values.py",
+    "bundles/config_file.py",
     "bundles/metrics.py",
 )
 OTHER_MAPPINGS = {

@@ -15,9 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.core.figures.style import GREY, KMER, MODEL, new_figure, save, style
-from dna_bigbird.corpus.symmetric_vocabulary import alternate_strands, closed_pieces
+from dna_bigbird.corpus.symmetric_vocabulary import (
+    FIRST_PIECE_ID,
+    alternate_strands,
+    closed_pieces,
+    vocabulary_file,
+)
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.corpus.vocabulary_file import FIRST_PIECE_ID, vocabulary_file
 from dna_bigbird.genome import Genome, reverse_complement
 from dna_bigbird.genome.alphabet import BASES
 from dna_bigbird.genome.interval import parse_region

@@ -16,7 +16,7 @@ import numpy as np
 from timing import header
 
 from dna_bigbird import mutagenesis
-from dna_bigbird.evaluation.long_attention.scores import wilson
+from dna_bigbird.evaluation.long_attention.baselines import wilson
 
 LENGTH, START_SITE = 300, 249
 BOX = "TATAAA"

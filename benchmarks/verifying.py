@@ -17,11 +17,9 @@ import torch
 from targets import Target, print_targets
 from timing import MIN_ROUNDS, Case, Spread, header, interleaved, ratio, spread
 
-from dna_bigbird.core.checked_hdf5 import _blocks, open_hdf5, write_checksums
-from dna_bigbird.core.hdf5 import new_hdf5
-from dna_bigbird.corpus.token_parts import Part
+from dna_bigbird.core.hdf5 import _blocks, new_hdf5, open_hdf5, write_checksums
 from dna_bigbird.corpus.token_store import DATASETS, TokenStore
-from dna_bigbird.corpus.token_store_writer import Appender
+from dna_bigbird.corpus.token_store_writer import Appender, Part
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.labelled import LabelledSet

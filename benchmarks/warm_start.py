@@ -20,14 +20,14 @@ import torch
 
 from dna_bigbird.bundles.huggingface.short_encoders import read_short_encoder
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus.masked_batches import collate_masked
+from dna_bigbird.corpus.batches import collate_masked
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.store import text_store
 from dna_bigbird.text.huggingface.warm_start import warm_start
-from dna_bigbird.text.piece_characters import characters_of
+from dna_bigbird.text.masked_text_run import characters_of
 from dna_bigbird.text.tasks.mlm import MaskedTextTask, evaluate_masked
 from dna_bigbird.text.whole_words import TextMaskingConfig
 from dna_bigbird.training.optimisation import build_optimizer

@@ -32,7 +32,7 @@ TOKENIZERS = """
 import sys, threading
 import late
 from concurrent.futures import ProcessPoolExecutor
-from dna_bigbird.corpus import token_parts
+from dna_bigbird.corpus import token_store_writer
 
 def start(say):
     context = getattr(token_parts, "EndingContext", None)
@@ -168,7 +168,7 @@ def test_without_a_descriptor_of_the_parent_it_asks_again_and_again(monkeypatch)
 DATA_WORKERS = """
 import os, sys, threading
 import torch
-from dna_bigbird.corpus.packed_batches import WorkerLoader
+from dna_bigbird.corpus.batches import WorkerLoader
 from dna_bigbird.training.data_modules import StreamData
 
 class Forever(torch.utils.data.Dataset):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.cli.waiting import CHOICES, SETTINGS
+from dna_bigbird.cli.main import CHOICES, SETTINGS
 
 ROOT = Path(__file__).parents[1]
 GOES_ON = "make: going on without the native kernel: the native kernel needs a C++ compiler\n"

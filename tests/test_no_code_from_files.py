@@ -13,7 +13,7 @@ FORBIDDEN = {
 """Nothing here unpacks an archive; the first one to do so takes `filter="data"` and says so here."""
 READ_IN_MEMORY = {
     "text/data/folders.py": {"zipfile.ZipFile for reading"},
-    "bundles/huggingface/pytorch_file.py": {"zipfile.ZipFile for reading"},
+    "bundles/huggingface/weight_files.py": {"zipfile.ZipFile for reading"},
     "training/checkpoint_files.py": {"zipfile.ZipFile for reading"},
 }
 """The files that open archives: they read members and write none of them anywhere."""

@@ -18,18 +18,18 @@ import numpy as np
 import pytest
 
 from dna_bigbird.baselines.recipe_search import search
-from dna_bigbird.bench.array_parts import ArrayParts
+from dna_bigbird.bench.parts import ArrayParts
 from dna_bigbird.bench.trainings import TaskTraining
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus import token_parts
+from dna_bigbird.corpus import token_store_writer
 from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.evaluation.long_attention.jobs import read_result, run_jobs
 from dna_bigbird.labelled.scores import LabelScores, write_scores
 from dna_bigbird.prediction.partial_results import open_spool
+from dna_bigbird.text import stored_sets
 from dna_bigbird.text.data.store import text_store
 from dna_bigbird.text.made.writing import write_made_text
 from dna_bigbird.text.stored_sets import stored_set
-from dna_bigbird.text.tasks import row_parts
 from tests.pipeline.text.test_stored_sets import NQ, source_of
 from tests.text_vocabulary import tiny_text_tokenizer
 from tests.toy_corpus import make_corpus
@@ -139,7 +139,7 @@ def text_source(folder, run):
 
 
 def rows_made(folder, run, stop):
-    make, calls = row_parts.PartMaker.__call__, []
+    make, calls = stored_sets.PartMaker.__call__, []
 
     def counted(self, chunk):
         calls.append(chunk)
@@ -147,7 +147,7 @@ def rows_made(folder, run, stop):
         return make(self, chunk)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_parts.PartMaker, "__call__", counted)
+        patch.setattr(stored_sets.PartMaker, "__call__", counted)
         stored_set(folder / "rows.h5", text_source(folder, run), threads=1)
     return (folder / "rows.h5").read_bytes()
 
@@ -192,8 +192,8 @@ KINDS = {
 @pytest.fixture(scope="module", autouse=True)
 def small_parts():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(token_parts, "DOCUMENTS_PER_PART", 8)
-        patch.setattr(row_parts, "EXAMPLES_PER_PART", 3)
+        patch.setattr(token_store_writer, "DOCUMENTS_PER_PART", 8)
+        patch.setattr(stored_sets, "EXAMPLES_PER_PART", 3)
         yield
 
 

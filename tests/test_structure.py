@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-MAX_FILE_LINES, MAX_FUNCTION_LINES = 220, 30
+MAX_FILE_LINES, MAX_FUNCTION_LINES = 330, 30
 """What nine of ten files and functions do not exceed."""
 MAX_STRING_KEYS = 30
 """Accesses by string key to the config and metrics of a bundle; the typed classes have fields."""

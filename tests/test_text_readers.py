@@ -14,18 +14,16 @@ import pytest
 from dna_bigbird.bench.suites.bend import window_of
 from dna_bigbird.bench.suites.class_rows import class_row
 from dna_bigbird.bench.suites.genomic_benchmarks import read_intervals
-from dna_bigbird.bench.suites.labelled_fasta import read_labelled_fasta
-from dna_bigbird.bench.suites.tables import read_table
-from dna_bigbird.bench.suites.variant_tables import position
+from dna_bigbird.bench.suites.nucleotide_transformer import read_labelled_fasta
+from dna_bigbird.bench.suites.tables import position, read_table
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import LONGEST_ROW, numbered_lines
 from dna_bigbird.core.unpacking import unpacked_limit
-from dna_bigbird.corpus import document_genome
+from dna_bigbird.corpus import document_file
 from dna_bigbird.corpus.document_file import read_documents
-from dna_bigbird.evaluation.known_variants import read_score_table
+from dna_bigbird.evaluation.variant_sources import read_score_table
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.bed import read_bed, start_site
-from dna_bigbird.genome.bed_columns import read_columns
+from dna_bigbird.genome.bed import read_bed, read_columns, start_site
 from dna_bigbird.genome.fasta_pieces import read_pieces
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.liftover import read_chain
@@ -37,7 +35,7 @@ from dna_bigbird.labelled.chromatin.peak_files import peak_rows
 from dna_bigbird.labelled.chromatin.peak_sheet import read_sheet
 from dna_bigbird.labelled.sequences.files import SequenceColumns, SequenceFile
 from dna_bigbird.labelled.sequences.labels import encode_labels
-from dna_bigbird.report.prediction_tables import covered, read_scores
+from dna_bigbird.report.tracks import covered, read_scores
 from dna_bigbird.text.data.reading import read_json_lines
 from tests.bgzip_blocks import bgzip, cuts_of
 
@@ -88,7 +86,7 @@ READERS = {
     ),
     "BED12": Reader("chr1\t<5>\t<9>\td\t0\t+\t5\t9\t0\t2\t<1>,<3>\t<0>,<1>\n", read_documents, rows=False),
     "genome of documents": Reader(
-        f"{document_genome._MARK}chr1 length <9> sha256 {'0' * 64}\n", document_genome._read, rows=False
+        f"{document_file._MARK}chr1 length <9> sha256 {'0' * 64}\n", document_file._read, rows=False
     ),
     "GTF": Reader(GTF, lambda path: read_sites(path, "gtf")),
     "GFF3": Reader("chr1\tx\tmRNA\t<5>\t<90>\t.\t-\t.\tID=T\n", lambda path: read_sites(path, "gff")),

@@ -116,7 +116,11 @@ def test_files_of_the_wheel(installed):
     assert sorted(in_repository("dna_bigbird") - names) == []
     copies = in_repository("workflow", "config", "data_specs") | {"environment.yml"}
     assert {f"dna_bigbird/_files/{name}" for name in copies} <= names
-    for part in ("attention/kernels/native/", "bundles/data/promoter/model.safetensors", "genome/data/"):
+    for part in (
+        "attention/kernels/native/",
+        "bundles/data/promoter/model.safetensors",
+        "genome/data/",
+    ):
         assert any(part in name for name in names), part
     tops = {name.partition("/")[0] for name in names}
     assert [top for top in tops if not top.startswith("dna_bigbird")] == []

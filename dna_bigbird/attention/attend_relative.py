@@ -10,7 +10,7 @@ projects a sinusoidal encoding of the distance (Dai et al. 2019, Transformer-XL,
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.longformer_cut import Cut
+from dna_bigbird.attention.backends.longformer_band import Cut
 from dna_bigbird.attention.backends.longformer_dilated import blocked
 from dna_bigbird.attention.backends.longformer_positions import Positions
 from dna_bigbird.attention.patterns.longformer import LongformerPattern

@@ -1,8 +1,5 @@
 """A batch of sequences of several lengths as one row of tokens, without the padding between."""
 
-# B batch, T tokens, P packed tokens, E hidden size, G groups
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,6 +7,28 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+
+# Sequences with one pattern, as a kernel reads them.
+
+# B sequences, H heads, T tokens, D head dimension
+
+
+class Sequences(NamedTuple):
+    """What `forward_into` and `backward_into` of the kernels read; the last dimension is in one piece."""
+
+    q: Tensor
+    """(B, H, T, D), as k and v."""
+    k: Tensor
+    v: Tensor
+    lists: tuple[Tensor, Tensor, Tensor]
+    """The pattern in the kernel's own form, for these tokens."""
+    hidden: Tensor | None
+    """(B, T) bool, contiguous; True = padding."""
+    block_size: int
+
+
+# B batch, T tokens, P packed tokens, E hidden size, G groups
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 
 class Group(NamedTuple):

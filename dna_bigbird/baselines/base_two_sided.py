@@ -6,6 +6,7 @@ import numpy as np
 
 from dna_bigbird.baselines.base_counts import BATCH_BP, ContextCounts
 from dna_bigbird.baselines.base_inputs import (
+    OnlineMixture,
     count_inputs,
     document_score,
     join,
@@ -17,7 +18,6 @@ from dna_bigbird.baselines.base_inputs import (
 from dna_bigbird.baselines.base_kmers import LONGEST, UNKNOWN, Words, base_codes, shifted
 from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.ngram import Score
-from dna_bigbird.baselines.online_mixture import OnlineMixture
 from dna_bigbird.corpus.counted_documents import (
     MOST_COUNTED_BP,
     Store,

@@ -4,9 +4,13 @@ from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.baselines.baseline_scores import BaselineScores
-from dna_bigbird.baselines.gkm_config import GkmConfig
-from dna_bigbird.baselines.kmer_config import KmerConfig
-from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
+from dna_bigbird.baselines.kmer_config import (
+    CnnPromConfig,
+    DeePromoterConfig,
+    DeepSeaConfig,
+    GkmConfig,
+    KmerConfig,
+)
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.lazy_names import load

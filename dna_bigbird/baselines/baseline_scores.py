@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from dna_bigbird.core.dataframes import DataFrame
 from dna_bigbird.core.errors import note
-from dna_bigbird.core.html_repr import html_repr
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_repr, short_repr
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,16 +3,137 @@
 Every promoter or chromatin score is shown next to this one; without it a score means nothing.
 """
 
+import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from dna_bigbird.baselines.kmer_config import KmerConfig
-from dna_bigbird.baselines.linear import fit_linear
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
 from dna_bigbird.genome.kmer_numbers import canonical_words
 from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
+
+# Multinomial logistic regression for classes, ridge regression for targets, by scikit-learn.
+
+# N rows, D features, K classes, L targets
+
+MAX_ITERATIONS, TOLERANCE = 300, 1e-5
+
+
+class LinearModel(Protocol):
+    """A fitted regression."""
+
+    def predict(self, features_ND: NDArray) -> NDArray[np.float64]:
+        """Return probabilities or targets."""
+        ...
+
+    def loss(self, features_ND: NDArray, labels_NL: NDArray) -> float:
+        """Return the mean loss, without the penalty."""
+        ...
+
+
+@dataclass(frozen=True)
+class Classes:
+    """A softmax regression; a class without a training row has the probability 0."""
+
+    model: LogisticRegression | None
+    """None if all training rows are of one class."""
+    seen: NDArray[np.int64]
+    """Numbers of the classes with a training row."""
+    num_classes: int
+
+    def predict(self, features_ND: NDArray) -> NDArray[np.float64]:
+        """Return probabilities (N, K) that add up to 1."""
+        result_NK = np.zeros((len(features_ND), self.num_classes))
+        if len(features_ND):
+            seen = 1.0 if self.model is None else self.model.predict_proba(features_ND)
+            result_NK[:, self.seen] = seen
+        return result_NK
+
+    def loss(self, features_ND: NDArray, labels_NK: NDArray) -> float:
+        """Return the mean log loss in nats; probabilities are at least 1e-12."""
+        of_class_N = (self.predict(features_ND) * labels_NK).sum(axis=1)
+        return float(-np.log(np.maximum(of_class_N, 1e-12)).mean())
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A ridge regression of standardised targets."""
+
+    model: Ridge
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+
+    def predict(self, features_ND: NDArray) -> NDArray[np.float64]:
+        """Return targets (N, L) in their unit."""
+        if not len(features_ND):
+            return np.zeros((0, len(self.mean)))
+        scaled = self.model.predict(features_ND).reshape(len(features_ND), -1)
+        return scaled * self.std + self.mean
+
+    def loss(self, features_ND: NDArray, targets_NL: NDArray) -> float:
+        """Return the mean squared error in units of the standard deviations."""
+        return float((((self.predict(features_ND) - targets_NL) / self.std) ** 2).mean())
+
+
+def fit_linear(
+    features_ND: NDArray, labels_NL: NDArray, penalty: float, label_type: str
+) -> LinearModel:
+    """Fit the mean loss plus `penalty / 2` times the squared weights, without the intercept.
+
+    The loss is the log loss of classes, and half of the squared error of standardised targets.
+
+    Args:
+        labels_NL: One 1 per row for classes; numbers for targets.
+    """
+    rows = len(features_ND)
+    if label_type != MULTI_CLASS:
+        mean, std = labels_NL.mean(axis=0), labels_NL.std(axis=0)
+        std = np.where(std > 0, std, 1.0)
+        model = Ridge(alpha=penalty * rows).fit(features_ND, (labels_NL - mean) / std)
+        return Numbers(model, mean, std)
+    classes = labels_NL.argmax(axis=1)
+    seen = np.unique(classes)
+    if len(seen) == 1:
+        return Classes(None, seen, labels_NL.shape[1])
+    softmax = LogisticRegression(C=1 / (penalty * rows), max_iter=MAX_ITERATIONS, tol=TOLERANCE)
+    with warnings.catch_warnings():  # the penalty that fits validation best is mostly a strong one
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        softmax.fit(features_ND, classes)
+    return Classes(softmax, seen, labels_NL.shape[1])
+
+
+# What the length of a sequence gives away: a trivial baseline for sets whose classes differ in length.
+
+# N training rows, M rows to score, L labels, classes or targets, U different lengths
+
+
+def length_scores(
+    train_lengths_N: NDArray[np.int64], train_labels_NL: NDArray, lengths_M: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return for each row the mean labels of the training rows of its length, (M, L).
+
+    Of a length that no training row has, those of the nearest length count; of two, the shorter one.
+
+    Example:
+        >>> lengths, labels = np.array([200, 200, 400]), np.array([[1.0], [0.0], [0.0]])
+        >>> length_scores(lengths, labels, np.array([200, 299, 300, 301, 900])).ravel().tolist()
+        [0.5, 0.5, 0.5, 0.0, 0.0]
+    """
+    known_U, which_N = np.unique(train_lengths_N, return_inverse=True)
+    sums_UL = np.zeros((len(known_U), train_labels_NL.shape[1]))
+    np.add.at(sums_UL, which_N.reshape(-1), train_labels_NL.astype(np.float64))
+    means_UL = sums_UL / np.bincount(which_N.reshape(-1))[:, None]
+    after_M = np.searchsorted(known_U, lengths_M).clip(max=len(known_U) - 1)
+    before_M = (after_M - 1).clip(min=0)
+    is_before_M = lengths_M - known_U[before_M] <= np.abs(known_U[after_M] - lengths_M)
+    return means_UL[np.where(is_before_M, before_M, after_M)]
+
 
 # N rows, D features, L labels
 
@@ -27,7 +148,7 @@ _CODES[np.frombuffer(b"ACGT", np.uint8)] = range(4)
 class KmerBaseline:
     """A ridge regression on word frequencies, brought to one scale: logistic for each label.
 
-    For classes it is multinomial, for targets linear (`baselines.linear`).
+    For classes it is multinomial, for targets linear (`baselines.kmer`).
 
     Args:
         only_gc: Know only the share of G and C; of the settings only `centre_bp` matters then.

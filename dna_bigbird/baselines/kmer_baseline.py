@@ -14,8 +14,7 @@ from dna_bigbird.baselines.recipe_search import search
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.labelled.labelled import LabelledSet
-from dna_bigbird.labelled.same_genome import open_labelled_set
+from dna_bigbird.labelled.labelled import LabelledSet, open_labelled_set
 from dna_bigbird.metrics.label_objectives import OneClass, Targets, macro_auroc
 from dna_bigbird.models.label_types import MONITORS, MULTI_CLASS, REGRESSION
 

@@ -5,12 +5,17 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from dna_bigbird.baselines.sequence_length import length_scores
+from dna_bigbird.baselines.kmer import length_scores
 from dna_bigbird.bench.leak_free import LeakFree, leak_free
 from dna_bigbird.bench.suites.suite import LabelledRows
 from dna_bigbird.bench.task_run import TaskRun
-from dna_bigbird.bench.task_scores import over_seeds, seed_difference, seed_score, task_scores
-from dna_bigbird.bench.task_set import write_task_set
+from dna_bigbird.bench.task_scores import (
+    over_seeds,
+    seed_difference,
+    seed_score,
+    strand_agreement,
+    task_scores,
+)
 from dna_bigbird.bench.trainings import (
     CNN,
     GC,
@@ -18,6 +23,7 @@ from dna_bigbird.bench.trainings import (
     Scored,
     TaskTraining,
     used_training,
+    write_task_set,
 )
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.core.errors import note
@@ -25,7 +31,7 @@ from dna_bigbird.labelled.blocks import block_units
 from dna_bigbird.labelled.labelled import LabelledSet
 from dna_bigbird.metrics.bootstrap import Draws, draw_units
 from dna_bigbird.metrics.seed_scores import SeedScores
-from dna_bigbird.metrics.strands import strand_agreement
+from dna_bigbird.metrics.sources import trivial_scores
 from dna_bigbird.metrics.task_results import (
     MODEL,
     PUBLISHED,
@@ -34,7 +40,6 @@ from dna_bigbird.metrics.task_results import (
     SourceResult,
     TaskResult,
 )
-from dna_bigbird.metrics.typed_sources import trivial_scores
 from dna_bigbird.models.label_types import MULTI_CLASS, REGRESSION
 
 MAJORITY, LENGTH = "majority", "length"

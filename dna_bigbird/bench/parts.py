@@ -1,12 +1,24 @@
 """Finished parts of a benchmark task: kept in a folder each, so that a run that was killed continues."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dna_bigbird import __version__
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.parts import note_damaged, read_json_part, write_json_part
+from dna_bigbird.core.parts import (
+    array_part,
+    note_damaged,
+    read_array_part,
+    read_json_part,
+    write_json_part,
+)
+from dna_bigbird.core.writing import atomic_path, json_text
 
 DONE = "done.json"
 
@@ -50,3 +62,64 @@ def finish(folder: Path, settings: Mapping[str, Any], facts: Mapping[str, Any]) 
 def _checksums(folder: Path) -> dict[str, str]:
     """Return the sha256 of the scores in a folder by name."""
     return {path.name: sha256_of(path) for path in sorted(folder.glob("*.h5"))}
+
+
+# Scores of variants or sequences as files of a task's folder: a run that was stopped goes on where it was.
+
+PART_ITEMS = 512
+"""Items whose scores are one file."""
+UNREAD = {"where": ""}
+"""Fields of an item that no score depends on."""
+
+Arrays = dict[str, NDArray]
+"""Values by name, each with a row per item."""
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class ArrayParts:
+    """The files of one task.
+
+    A file has the fingerprint of everything that its values depend on, and is computed again if that differs.
+    """
+
+    folder: Path
+    identity: Mapping[str, Any]
+    """Model, genome and settings of the run; the version of the package is added."""
+
+    def scored(
+        self,
+        name: str,
+        items: Sequence[Item],
+        compute: Callable[[Sequence[Item]], Arrays],
+        *,
+        at_once: int = PART_ITEMS,
+    ) -> Arrays:
+        """Return the values of all items, computed `at_once` at a time.
+
+        Args:
+            name: Beginning of the names of the files.
+            items: At least one: texts, or dataclasses such as `bench.suites.suite.VariantRow`.
+            compute: Returns the values of some items; it depends on nothing but these and `identity`.
+
+        Raises:
+            OutputError: If a file cannot be written.
+        """
+        parts = []
+        for first in range(0, len(items), at_once):
+            some = items[first : first + at_once]
+            path = self.folder / f"{name}-{first:07d}.npz"
+            fingerprint = self._fingerprint(name, some)
+            arrays = read_array_part(path, fingerprint)
+            if arrays is None:
+                arrays = compute(some)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with atomic_path(path) as partial:
+                    partial.write_bytes(array_part(fingerprint, arrays))
+            parts.append(arrays)
+        return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+
+    def _fingerprint(self, name: str, items: Sequence[Item]) -> str:
+        rows = [asdict(item) | UNREAD if is_dataclass(item) else item for item in items]
+        text = json_text([name, identity_of(self.identity), rows])
+        return hashlib.sha256(text.encode()).hexdigest()

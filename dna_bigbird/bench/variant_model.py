@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.bench.array_parts import Arrays
+from dna_bigbird.bench.parts import Arrays
 from dna_bigbird.bench.suites.suite import VariantRow
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.config import PRETRAINING

@@ -1,31 +1,174 @@
 """The protocol `variants` of bench: rank positives above negatives, without training and by a probe."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dna_bigbird.bench.array_parts import ArrayParts
 from dna_bigbird.bench.fresh_weights import with_fresh_weights
 from dna_bigbird.bench.leak_free import leak_free_windows
+from dna_bigbird.bench.parts import ArrayParts
 from dna_bigbird.bench.suites.suite import VariantRow, VariantRows
 from dna_bigbird.bench.task_run import TaskRun
-from dna_bigbird.bench.variant_measures import (
-    BLOCK_BP,
-    chromosomes_of,
-    measure_source,
-    number_of,
-    scores_by_chromosome,
-    source_result,
-    subsets_of,
-)
 from dna_bigbird.bench.variant_model import VariantModel, window_of
-from dna_bigbird.bench.variant_sources import variant_sources
+from dna_bigbird.bench.variant_sources import VariantSource, variant_sources
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.metrics.task_results import TaskResult
-from dna_bigbird.metrics.variant_scores import VARIANT_METRICS, chance_auprc
+from dna_bigbird.metrics.bootstrap import Draws, draw_units
+from dna_bigbird.metrics.task_results import (
+    LEAK_FREE,
+    MODEL,
+    PUBLISHED,
+    Score,
+    SourceResult,
+    TaskResult,
+)
+from dna_bigbird.metrics.variant_scores import (
+    AUPRC,
+    BY_CHROMOSOME,
+    VARIANT_METRICS,
+    Measured,
+    centred_interval,
+    chance_auprc,
+    measure_variants,
+    rows_by_chromosome,
+)
 from dna_bigbird.prediction.compute import Compute, exact
 from dna_bigbird.prediction.partial_results import file_identity
+
+# Scores, intervals and differences of the sources of a task of variants.
+
+BLOCK_BP = 5000
+"""Bases of the genome whose variants are drawn together, for variants without a group."""
+DIGITS = 6
+
+Subsets = Mapping[str, tuple[NDArray[np.int64], Draws]]
+"""Rows of a subset of the variants, and the draws of these."""
+MeasuredSource = dict[str, list[Mapping[str, Measured]]]
+"""By subset the scores of each seed."""
+
+
+def subsets_of(run: TaskRun, rows: Sequence[VariantRow], is_free: NDArray[np.bool_]) -> Subsets:
+    """Return both subsets; the members of a matched group are drawn together."""
+    units = np.array([row.group or f"{row.chrom}:{(row.pos - 1) // BLOCK_BP}" for row in rows])
+    subsets = {}
+    for name, chosen in ((PUBLISHED, np.arange(len(rows))), (LEAK_FREE, np.flatnonzero(is_free))):
+        draws = draw_units(
+            len(chosen),
+            replicates=run.choice.replicates,
+            seed=run.choice.bootstrap_seed,
+            units=units[chosen],
+        )
+        subsets[name] = chosen, draws
+    return subsets
+
+
+def measure_source(
+    source: VariantSource, rows: Sequence[VariantRow], subsets: Subsets
+) -> MeasuredSource:
+    """Return the scores of a source on each subset, for each seed."""
+    labels, chromosomes = np.array([row.label for row in rows], dtype=int), chromosomes_of(rows)
+    return {
+        name: [
+            measure_variants(labels[chosen], scores[chosen], chromosomes[chosen], draws)
+            for scores in source.scores
+        ]
+        for name, (chosen, draws) in subsets.items()
+        if len(chosen)
+    }
+
+
+def source_result(
+    source: VariantSource, measured: Mapping[str, MeasuredSource], metric: str
+) -> SourceResult:
+    """Return the scores of a source with their intervals, and what the model scores above it."""
+    own, model = measured[source.name], measured[MODEL]
+    minus = {}
+    if source.name != MODEL:
+        for subset, by_seed in own.items():
+            reference = model[subset][0][metric]
+            minus[subset] = _score(
+                [reference.value - seed[metric].value for seed in by_seed],
+                [reference.drawn - seed[metric].drawn for seed in by_seed],
+                least=-1.0,
+            )
+    scores = {
+        subset: {
+            name: _score(
+                [seed[name].value for seed in by_seed], [seed[name].drawn for seed in by_seed]
+            )
+            for name in VARIANT_METRICS
+        }
+        for subset, by_seed in own.items()
+    }
+    return SourceResult(
+        source.name,
+        source.description,
+        scores,
+        minus,
+        _strands(source),
+        is_trained=source.is_trained,
+    )
+
+
+def _score(values: Sequence[float], drawn: Sequence[NDArray], least: float = 0.0) -> Score:
+    """Return the mean over seeds, its interval over draws of every seed, and the seeds."""
+    mean = float(np.mean(values))
+    # The draws of each seed are centred on its own value, so that the interval has the spread of the seeds.
+    centred = [_centred(each, value) for value, each in zip(values, drawn, strict=True)]
+    low, high = centred_interval(mean, np.concatenate(centred), least=least, most=1.0)
+    several = len(values) > 1
+    return Score(
+        number_of(mean),
+        number_of(low),
+        number_of(high),
+        number_of(float(np.std(values, ddof=1))) if several else None,
+        tuple(map(number_of, values)) if several else (),
+    )
+
+
+def _centred(drawn: NDArray, value: float) -> NDArray[np.float64]:
+    defined = drawn[np.isfinite(drawn)]
+    return drawn - defined.mean() + value if len(defined) else drawn
+
+
+def _strands(source: VariantSource) -> dict[str, float | None]:
+    """Return the correlation of both strands' scores; ranked variants have no class that could flip."""
+    if source.strands is None or source.strands.shape[1] < 2:
+        return {}
+    if np.ptp(source.strands, axis=0).min() == 0:
+        return {"flip_rate": None, "correlation": None}
+    correlation = np.corrcoef(source.strands[:, 0], source.strands[:, 1])[0, 1]
+    return {"flip_rate": None, "correlation": number_of(float(correlation))}
+
+
+def scores_by_chromosome(
+    run: TaskRun, rows: Sequence[VariantRow], subsets: Subsets, model: VariantSource
+) -> dict[str, dict[str, Score]]:
+    """Return the model's metric on each chromosome: average precision, or that of the task."""
+    metric = AUPRC if run.task.metric == BY_CHROMOSOME else run.task.metric
+    labels, groups = np.array([row.label for row in rows], dtype=int), {}
+    for chromosome, here in rows_by_chromosome(chromosomes_of(rows)).items():
+        groups[chromosome] = {}
+        for name, (chosen, draws) in subsets.items():
+            inside = np.flatnonzero(np.isin(chosen, here))
+            if len(inside):
+                some = chosen[inside]
+                part = Draws(draws.units[inside], draws.times)
+                scores = measure_variants(labels[some], model.scores[0][some], some * 0, part)
+                groups[chromosome][name] = _score([scores[metric].value], [scores[metric].drawn])
+    return groups
+
+
+def chromosomes_of(rows: Sequence[VariantRow]) -> NDArray[np.str_]:
+    """Return the name of each variant's chromosome, (N,)."""
+    return np.array([row.chromosome or row.chrom for row in rows])
+
+
+def number_of(value: float) -> float | None:
+    """Return a score as it is written, None where it is not defined."""
+    return round(value, DIGITS) if math.isfinite(value) else None
 
 
 def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING
 
 from dna_bigbird.bundles.bundled import folder_of
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.config_file import read_config
-from dna_bigbird.bundles.json_values import read_bundle_json
+from dna_bigbird.bundles.config_file import read_bundle_json, read_config
 from dna_bigbird.bundles.metrics import Metrics, read_metrics
 from dna_bigbird.bundles.seen_sequences import SEQUENCES, no_sequences, read_sequences
 from dna_bigbird.core.errors import InputError

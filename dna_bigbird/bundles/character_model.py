@@ -20,7 +20,7 @@ import torch
 
 from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import CHARACTERS, WEIGHTS
-from dna_bigbird.bundles.json_values import read_bundle_json
+from dna_bigbird.bundles.config_file import read_bundle_json
 from dna_bigbird.bundles.weights import (
     check_counts,
     check_shapes,

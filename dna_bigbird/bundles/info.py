@@ -9,9 +9,8 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.html_repr import html_repr
 from dna_bigbird.core.paths import InputPath
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)

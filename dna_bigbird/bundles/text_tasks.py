@@ -4,11 +4,95 @@ import functools
 import importlib
 import pkgutil
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from dna_bigbird.bundles.text_task import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.lazy_names import load
 from dna_bigbird.metrics.published_table import PublishedTable, joined
+
+# What a text task consists of; read without torch. Each data file defines one, named `TASK`.
+#
+# `registry` reads them; command line, workflow, report and demo know a task only through this.
+
+WriteSynthetic = Callable[[int, int], dict[str, bytes]]
+"""(seed, training examples) to file contents by their path below the folder of all synthetic text."""
+
+
+@dataclass(frozen=True)
+class SetDescription:
+    """One data set of a task."""
+
+    name: str
+    """As in `--options.set`, in the workflow's config and as a folder of results."""
+    synthetic_files: tuple[str, ...] = ()
+    """Training, validation and scored data below the folder of synthetic text; a missing later path is
+    the one before it. Empty: a set that only a user has."""
+    scored_split: str = "validation"
+    """The split that the paper's tables score: 'test', or 'validation' where test labels are secret."""
+
+
+@dataclass(frozen=True)
+class SyntheticText:
+    """Files with a planted rule, in the native format of one or more sets."""
+
+    folder: str
+    """Folder of the files below that of all synthetic text."""
+    write: str
+    """Its `WriteSynthetic`, as 'module:name', imported only when files are written."""
+    rule: str
+    """The planted rule, for the README.md written next to the files."""
+
+
+@dataclass(frozen=True)
+class TaskDescription:
+    """A text task, apart from its loss, decoding and metric (`text/tasks/`, module of the same name)."""
+
+    name: str
+    """As in a bundle's config and in `text train --task`."""
+    about: str
+    """One line for help texts."""
+    options: type
+    """Settings of reading, decoding and scoring: a frozen dataclass with fields of type int, float, bool
+    or str; has a field `set` if the task has several sets."""
+    head: str
+    """Settings of the model's head, of the same form, as 'module:name'."""
+    model: str
+    """Model class, as 'module:name'; built with config, head, num_labels and seed."""
+    sets: tuple[SetDescription, ...]
+    train_data: str
+    """What `--train` and `--validation` expect, for help texts."""
+    recipe: str
+    """File or folder with the paper's settings."""
+    monitor: str = ""
+    """The validation metric that chooses the step, in words."""
+    old_command: str = ""
+    """Name of the training command of this task in earlier versions: 'train-…'."""
+    library_class: str = ""
+    """Class of the Hugging Face library that has the same head."""
+    needs_labels: bool = False
+    """A bundle of the task must have class names."""
+    synthetic: tuple[SyntheticText, ...] = ()
+    published: tuple[PublishedTable, ...] = ()
+    """Tables of the paper, or this task's columns of one."""
+
+    def head_type(self) -> type:
+        """Return the settings dataclass of the model's head."""
+        return load(self.head)
+
+    def build_model(self, encoder: Any, head: Any, num_labels: int = 0, seed: int = 0) -> Any:
+        """Return the model with fresh weights.
+
+        Args:
+            encoder: Its EncoderConfig.
+            head: Settings of type `head_type()`.
+            num_labels: Classes; 0 for tasks without.
+            seed: Of the weights.
+        """
+        return load(self.model)(config=encoder, head=head, num_labels=num_labels, seed=seed)
+
 
 FOLDER = "dna_bigbird.text.data"
 DEFINES_TASK = re.compile(r"^TASK\b.*=", re.MULTILINE)

@@ -1,18 +1,18 @@
 """Entry point: find the command, read its options, call its function."""
 
 import contextlib
+import ctypes
 import os
+import platform
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NoReturn
 
 from dna_bigbird import __version__
-from dna_bigbird.cli.allocator import keep_few_products, keep_freed_memory
-from dna_bigbird.cli.commands import COMMANDS, GROUPS, find_command
+from dna_bigbird.cli.commands import ABOUT_GROUPS, COMMANDS, GROUPS, SECTIONS, find_command
 from dna_bigbird.cli.failures import explain, fail
 from dna_bigbird.cli.nearest import like_command
-from dna_bigbird.cli.overview import group_overview, overview
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.cli.streams import (
@@ -24,12 +24,100 @@ from dna_bigbird.cli.streams import (
 )
 from dna_bigbird.cli.text_train import current_name
 from dna_bigbird.cli.verbosity import applied, take_verbosity
-from dna_bigbird.cli.waiting import let_waiting_threads_sleep
 from dna_bigbird.core import signals, watchdog
 from dna_bigbird.core.errors import TRACEBACK, InputError, OutputError, command_line, note
 from dna_bigbird.core.messages import printable, with_arguments, with_short_words
 from dna_bigbird.core.paths import WRITTEN, Role, check_paths, paths_of, roles_of
 from dna_bigbird.core.writing import claimed
+
+# Memory settings of a command on the CPU; they take effect only before torch is imported.
+
+# Numbers of <malloc.h>.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+LARGEST_KEPT_BYTES = 1 << 30
+KEPT_PRODUCTS = "64"
+
+
+def keep_freed_memory() -> bool:
+    """Keep freed memory for later use instead of returning it to the system.
+
+    By default glibc returns every large block when a tensor is freed, and the system clears the same
+    pages for the next tensor: 10 % of a training step of the base model on a CPU. Peak memory hardly
+    grows.
+
+    Returns:
+        False if the C library does not support it.
+    """
+    if platform.libc_ver()[0] != "glibc":
+        return False
+    mallopt = ctypes.CDLL(None).mallopt
+    settings = ((M_MMAP_THRESHOLD, LARGEST_KEPT_BYTES), (M_TRIM_THRESHOLD, 2**31 - 1))
+    return all([mallopt(name, value) == 1 for name, value in settings])
+
+
+def keep_few_products() -> None:
+    """Limit how many matrix products oneDNN and PyTorch keep prepared.
+
+    By default each keeps 1,024: 2 GB after 100 bfloat16 training steps on batches of different
+    lengths. A step needs about 20, the same in every layer. Variables that the user has set stay.
+    """
+    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+        os.environ.setdefault(name, KEPT_PRODUCTS)
+
+
+# How threads of a command wait for each other; it takes effect only before torch is imported.
+
+CHOICES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
+"""Variables that a user can set: of the OpenMP standard, of GCC's and of LLVM's library."""
+SETTINGS = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "10000"}
+"""GCC's library spins 300,000 times by default, and not at all if passive. 10,000 times cost nothing
+measurable on an idle machine and gain the most next to busy processes: benchmarks/waiting.py."""
+
+
+def let_waiting_threads_sleep() -> None:
+    """Let OpenMP threads sleep after a short wait, unless the user chose how they wait.
+
+    Threads of PyTorch and of the native kernel wait for each other many times per layer, by default
+    in a loop that keeps the processor busy. If another program needs that processor, the thread that
+    the others wait for cannot run, and everything becomes many times slower (figures:
+    docs/predicting.md). Child processes inherit the setting.
+    """
+    if not any(name in os.environ for name in CHOICES):
+        os.environ.update(SETTINGS)
+
+
+# The lists of commands: `dna-bigbird --help` and `dna-bigbird text --help`.
+
+
+def overview() -> str:
+    """Return the text of `dna-bigbird --help`."""
+    width = max(len(name) for names in SECTIONS.values() for name in names)
+    lists = "\n\n".join(f"{title}\n{_table(names, width)}" for title, names in SECTIONS.items())
+    return (
+        "usage: dna-bigbird COMMAND [options]\n\n"
+        "BigBird for genomes, from a reference genome to predictions.\n\n"
+        f"{lists}\n\n"
+        "dna-bigbird COMMAND --help lists the options of a command, with examples. Every option can\n"
+        "also be set in a YAML file: --config FILE. Intervals are 0-based and half-open unless stated.\n"
+    )
+
+
+def group_overview(group: str) -> str:
+    """Return the text of `dna-bigbird GROUP --help`."""
+    table = _table([f"{group} {name}" for name in GROUPS[group]])
+    return (
+        f"usage: dna-bigbird {group} COMMAND [options]\n\n"
+        f"{ABOUT_GROUPS[group]}\n\ncommands:\n{table}\n\n"
+        f"dna-bigbird {group} COMMAND --help lists the options of a command, with examples.\n"
+    )
+
+
+def _table(names: Iterable[str], width: int = 0) -> str:
+    """Return one line per command."""
+    names = list(names)
+    width = max([width, *map(len, names)])
+    return "\n".join(f"  {name:<{width}}  {find_command(name).about}" for name in names)
+
 
 HELP = ("-h", "--help", "help")
 

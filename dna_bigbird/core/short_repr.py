@@ -1,11 +1,12 @@
 """Short representations: shapes, counts and a few names instead of thousands of values."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
 from pathlib import PurePath
 from typing import Any
 
-from dna_bigbird.core.errors import shortened
+from dna_bigbird.core.errors import MissingExtraError, shortened
 
 MOST = 300
 """Characters of a representation."""
@@ -79,3 +80,98 @@ def _few(values: Iterable, show: Any) -> str:
     values = list(values)
     shown = [show(value) for value in values[:SHOWN]]
     return ", ".join([*shown, f"... {len(values)}"] if len(values) > SHOWN else shown)
+
+
+# What a notebook shows of a result: a small HTML table, escaped, without style or script.
+
+FIRST_ROWS = 5
+FIRST_COLUMNS = 8
+"""Columns that are shown; of a table with more, one less and an ellipsis."""
+MOST_LINES = 12
+"""Lines of a summary that are shown."""
+MORE = "…"
+
+
+def html_repr(self: Any) -> str:
+    """Return the summary of a dataclass, if it has one, and a table of its fields, as its `_repr_html_`.
+
+    Example:
+        >>> @dataclasses.dataclass
+        ... class Scores:
+        ...     labels: list[str]
+        ...
+        ...     _repr_html_ = html_repr
+        >>> Scores(["<CTCF>"])._repr_html_()
+        "<div><p><b>Scores</b></p><table><tbody><tr><th>labels</th><td>['&lt;CTCF&gt;']</td></tr></tbody></table></div>"
+    """
+    fields = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
+    facts = {name: brief(value) for name, value in fields if value is not None}
+    return html_facts(self, facts, self.summary() if hasattr(self, "summary") else "")
+
+
+def html_facts(self: object, facts: dict[str, str], summary: str = "") -> str:
+    """Return an object's summary and a table with a row per fact.
+
+    Args:
+        facts: Texts by name.
+        summary: Lines of text; of many only the first.
+    """
+    lines = summary.splitlines()
+    shown = "\n".join([*lines[:MOST_LINES], *([MORE] if len(lines) > MOST_LINES else [])])
+    above = f"<pre>{escape(shown)}</pre>" if shown else ""
+    rows = ((_cell(name, "th"), _cell(value)) for name, value in facts.items())
+    return f"<div>{_title(self)}{above}<table>{_body(rows)}</table></div>"
+
+
+def head_of(result: Any, count: int) -> tuple[Any, int]:
+    """Return the first rows of an object's data frame, made as a whole, and the number of all rows."""
+    frame = result.to_dataframe()
+    return frame.head(count), len(frame)
+
+
+def html_rows(
+    first: Callable[[Any, int], tuple[Any, int]] = head_of,
+) -> Callable[[Any], str]:
+    """Return a `_repr_html_` that shows the first rows of a data frame, and its size.
+
+    Without pandas it is `html_repr`.
+
+    Args:
+        first: Object and number of rows -> a data frame of at most so many rows, and the number of all.
+    """
+
+    def show(self: Any) -> str:
+        try:
+            frame, count = first(self, FIRST_ROWS)
+        except MissingExtraError:
+            return html_repr(self)
+        names, width = [str(name) for name in frame.columns], len(frame.columns)
+        rows = [list(row) for row in frame.itertuples(index=False, name=None)]
+        if width > FIRST_COLUMNS:
+            names = [*names[: FIRST_COLUMNS - 1], MORE]
+            rows = [[*row[: FIRST_COLUMNS - 1], MORE] for row in rows]
+        if count > len(rows):
+            rows.append([MORE] * len(names))
+        size = f": {count:,} row{'' if count == 1 else 's'} × {width:,} columns"
+        head = "".join(_cell(name, "th") for name in names)
+        cells = ([_cell(_text(value)) for value in row] for row in rows)
+        return f"<div>{_title(self, size)}<table><thead><tr>{head}</tr></thead>{_body(cells)}</table></div>"
+
+    return show
+
+
+def _title(self: object, more: str = "") -> str:
+    return f"<p><b>{type(self).__name__}</b>{more}</p>"
+
+
+def _body(rows: Iterable[Sequence[str]]) -> str:
+    shown = (f"<tr>{''.join(row)}</tr>" for row in rows)
+    return f"<tbody>{''.join(shown)}</tbody>"
+
+
+def _cell(value: str, tag: str = "td") -> str:
+    return f"<{tag}>{escape(value, quote=False)}</{tag}>"
+
+
+def _text(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else shortened(value)

@@ -1,11 +1,69 @@
 """Batches of DNA examples as tensors, and how examples are joined into them."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader
+
+from dna_bigbird.core.errors import InputError
+
+# Batches on their way from a data worker: one buffer instead of many tensors.
+
+
+class PackedBatch(NamedTuple):
+    """A batch on its way from a data worker: one buffer instead of a dozen, in narrow types."""
+
+    batch_type: type
+    fields: tuple[tuple[torch.dtype, torch.dtype, tuple[int, ...]], ...]
+    """Of each field the type it travels in, its own type and its shape."""
+    buffer: Tensor
+
+
+def pack(batch: tuple) -> PackedBatch:
+    """Put all tensors of a batch into one buffer; `unpack` gives the same batch.
+
+    Each tensor that a worker sends costs a file descriptor and a new piece of shared memory, more
+    than making the example did.
+    """
+    fields, parts = [], []
+    for field in batch:
+        is_small = field.dtype == torch.int64 and (field.abs() < 2**31).all()
+        narrow = torch.int32 if is_small else field.dtype
+        fields.append((narrow, field.dtype, tuple(field.shape)))
+        parts.append(field.to(narrow).contiguous().view(-1).view(torch.uint8))
+    return PackedBatch(type(batch), tuple(fields), torch.cat(parts))
+
+
+def unpack(packed: PackedBatch) -> tuple:
+    """Return the batch that was packed, where there is a GPU in memory that it can read."""
+    tensors, start, on_gpu = [], 0, torch.cuda.is_available()
+    for narrow, dtype, shape in packed.fields:
+        end = start + math.prod(shape) * narrow.itemsize
+        # A slice may start between two numbers of its type: clone aligns it.
+        tensor = packed.buffer[start:end].clone().view(narrow).view(shape).to(dtype)
+        tensors.append(tensor.pin_memory() if on_gpu else tensor)
+        start = end
+    return packed.batch_type(*tensors)
+
+
+def collate_packed(collate: Callable[[Any], tuple], examples: Sequence) -> PackedBatch:
+    return pack(collate(examples))
+
+
+class WorkerLoader(DataLoader):
+    """A DataLoader with workers, which send their batches packed."""
+
+    def __iter__(self) -> Iterator[tuple]:
+        try:
+            yield from map(unpack, super().__iter__())
+        except InputError as error:
+            # torch puts the worker's whole traceback into the message; its last line is ours.
+            raise InputError(str(error).strip().rpartition("InputError: ")[2]) from None
+
 
 # B batch, T tokens, P predicted positions or bins of the whole batch, L labels
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -44,7 +102,7 @@ class LabelledBatch(NamedTuple):
     examples_B: Tensor
     """Rows of the labelled set."""
     bins_P2: Tensor = torch.zeros(0, 2, dtype=torch.int64)
-    """Window and number of the bin of each row of labels (`models.bins.states_of_bins`); empty: the labels
+    """Window and number of the bin of each row of labels (`models.classifier.states_of_bins`); empty: the labels
     are of the windows."""
 
 
@@ -115,3 +173,29 @@ def collate_labelled(rows: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> Labe
         bins_P2=torch.from_numpy(bins.astype(np.int64)),
         **fields,
     )
+
+
+# Batches of masked text.
+
+# B batch, T tokens, P predicted positions of the whole batch
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+
+class MaskedBatch(NamedTuple):
+    """Packed documents with masked tokens; padding is on the right."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    positions_P: Tensor
+    """Places of the predicted tokens in the flattened (B * T)."""
+    labels_P: Tensor
+    """Their original ids."""
+    predicted_B: Tensor
+    """How many of the P belong to each example."""
+    examples_B: Tensor
+    """Numbers of the examples."""
+
+
+def collate_masked(examples: Sequence[tuple[int, dict]]) -> MaskedBatch:
+    """Join numbered examples of datasets.text.masked.MaskedTextExamples."""
+    return MaskedBatch(**masked_fields(examples))

@@ -3,14 +3,21 @@
 Every example is a function of (seed, epoch, index in the epoch), as in `corpus.pretraining_examples`.
 """
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.files import check_readable, sha256_of
 from dna_bigbird.core.settings import Range
+from dna_bigbird.corpus.regions import contiguous_stretches, merge, read_region, select
+from dna_bigbird.genome import Genome, Interval
 
 PARTS = ("train", "validation", "test")
 Source = Literal["bytes", "text8", "enwik8", "dna"]
@@ -125,3 +132,122 @@ def numbers_of(characters: NDArray[np.uint8], alphabet: bytes) -> NDArray[np.uin
     table = np.zeros(256, np.uint8)
     table[np.frombuffer(alphabet, np.uint8)] = np.arange(len(alphabet))
     return table[characters]
+
+
+# Single bases of a genome as characters, with parts by regions.
+
+ALPHABET = b"ACGTN"
+UNKNOWN = ALPHABET.index(b"N")
+COMPLEMENT = np.array([3, 2, 1, 0, UNKNOWN], np.uint8)
+MAX_N_RUN_BP = 10
+"""A longer run of N is a gap, as in `corpus.documents`."""
+
+
+def read_bases(path: Path, split: CharacterSplit) -> Characters:
+    """Read the bases of a FASTA file; regions are for validation and test, the others for training.
+
+    A part is its stretches between gaps, in the genome's order, with an N between two; N is read but never
+    predicted.
+
+    Raises:
+        InputError: If the file is not FASTA, a region is missing or wrong, or two overlap.
+    """
+    genome = Genome(path)
+    for name in ("validation", "test"):
+        if not getattr(split, name):
+            raise InputError(f"--split.{name}: DNA needs regions, such as --split.{name} chr10")
+    held_out = {name: _regions(genome, getattr(split, name)) for name in ("validation", "test")}
+    for region in held_out["validation"]:
+        if any(region.overlap(other) for other in held_out["test"]):
+            raise InputError(f"--split: {region.chrom} has bases in both validation and test")
+    intervals = {
+        "train": select(genome, [], [*split.validation, *split.test]),
+        **held_out,
+    }
+    parts = {}
+    for name, some in intervals.items():
+        parts[name] = _joined(genome, some)
+        if (parts[name] != UNKNOWN).sum() < 2:
+            raise InputError(f"{path}: no bases for {name}, only N")
+    return Characters(ALPHABET, parts, UNKNOWN, sha256_of(path))
+
+
+def text_of(bases: NDArray[np.uint8]) -> str:
+    """Return the bases of a part as text."""
+    return np.frombuffer(ALPHABET, np.uint8)[bases].tobytes().decode("ascii")
+
+
+def _regions(genome: Genome, texts: Sequence[str | int]) -> list[Interval]:
+    return merge([read_region(text, genome) for text in texts], list(genome.lengths))
+
+
+def _joined(genome: Genome, intervals: Sequence[Interval]) -> NDArray[np.uint8]:
+    pieces = []
+    for interval in intervals:
+        for stretch in contiguous_stretches(genome, interval, MAX_N_RUN_BP):
+            bases = np.frombuffer(genome.fetch(stretch).encode("ascii"), np.uint8)
+            pieces += [numbers_of(bases, ALPHABET), np.array([UNKNOWN], np.uint8)]
+    return np.concatenate(pieces[:-1]) if pieces else np.empty(0, np.uint8)
+
+
+# Files of characters: text8, enwik8, and any other file, byte by byte.
+
+PUBLISHED_BYTES = 100_000_000
+"""Of text8 and of enwik8; the usual split has 90 M, 5 M and 5 M."""
+TEXT8 = b" abcdefghijklmnopqrstuvwxyz"
+ENWIK8_BYTES = 205
+"""Different bytes of enwik8; programs that drop the line break count 204."""
+_PACKED = {b"PK": "a zip archive", b"\x1f\x8b": "a gzip file", b"BZ": "a bzip2 file"}
+
+
+def read_characters(path: Path, split: CharacterSplit, source: str) -> Characters:
+    """Read a file; every byte is a character, and those that occur are the alphabet.
+
+    The end of the file is for the test, what is before it for validation.
+
+    Args:
+        source: 'text8' or 'enwik8', which have known sizes, or 'bytes'.
+
+    Raises:
+        InputError: If the file is missing, packed or not what it should be, or a part is too short.
+    """
+    check_readable(path)
+    content = Path(path).read_bytes()
+    if archive := _PACKED.get(content[:2]):
+        raise InputError(f"{path}: {archive}; expected the text itself: unpack it first")
+    if split.validation or split.test:
+        raise InputError(
+            "--split.validation and --split.test are regions of DNA; give shares of text"
+        )
+    read = np.frombuffer(content, np.uint8)
+    alphabet = bytes(np.flatnonzero(np.bincount(read, minlength=256)).astype(np.uint8))
+    if source != "bytes":
+        _check_published(path, len(content), alphabet, source)
+    sizes = [round(share * len(read)) for share in (split.validation_share, split.test_share)]
+    first = len(read) - sum(sizes)
+    if min(first, *sizes) < 2:
+        raise InputError(f"{path}: {len(read):,} bytes are too few for three parts")
+    numbers = numbers_of(read, alphabet)
+    return Characters(
+        alphabet,
+        {
+            "train": numbers[:first],
+            "validation": numbers[first : first + sizes[0]],
+            "test": numbers[first + sizes[0] :],
+        },
+        None,
+        hashlib.sha256(content).hexdigest(),
+    )
+
+
+def _check_published(path: Path, size: int, alphabet: bytes, source: str) -> None:
+    if size != PUBLISHED_BYTES:
+        raise InputError(
+            f"{path}: {size:,} bytes; {source} has {PUBLISHED_BYTES:,}. Another text: --source bytes"
+        )
+    is_right = alphabet == TEXT8 if source == "text8" else len(alphabet) == ENWIK8_BYTES
+    if not is_right:
+        expected = "a to z and space" if source == "text8" else f"{ENWIK8_BYTES} of them"
+        raise InputError(
+            f"{path}: {len(alphabet)} different bytes; {source} has {expected}. Another text: --source bytes"
+        )

@@ -6,15 +6,108 @@ import operator
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.errors import InputError, note, shortened
 from dna_bigbird.core.files import LONGEST_LINE, numbered_lines
 from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.corpus.documents import Document
-from dna_bigbird.genome import Interval
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.checksum import sequence_sha256
+
+# The genome of a file of documents: comment lines that name the sequences it was drawn from.
+#
+# A document is coordinates alone, and another genome of the same lengths would give other text. So
+# the file begins with a line for each chromosome that has documents, which BED readers skip:
+#
+#     #genome sequence chr22 length 21000000 sha256
+#     #5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef
+
+_MARK = "#genome sequence "
+
+
+class Recorded(NamedTuple):
+    """A chromosome as a file of documents describes it."""
+
+    line_number: int
+    length: int
+    sha256: str
+
+
+def genome_lines(genome: Genome, chroms: Iterable[str]) -> Iterator[str]:
+    """Yield the comment line of each chromosome, with its line end."""
+    for chrom in chroms:
+        length = genome.lengths[genome.resolve(chrom)]
+        yield f"{_MARK}{chrom} length {length} sha256 {sequence_sha256(genome, chrom)}\n"
+
+
+def check_documents(path: Path, genome: Genome) -> dict[str, str | None]:
+    """Compare the genome that documents were drawn from with another one.
+
+    A file without the comment lines (of an earlier version) is accepted with a note. Files that
+    were joined may have several such lines for a chromosome; all are compared.
+
+    Returns:
+        The chromosomes that have documents, in the order of the file, each with its
+        `sequence_sha256` in `genome`; None where the file says nothing to compare it with.
+
+    Raises:
+        InputError: If a chromosome is missing, or has another length or other bases.
+    """
+    recorded, chroms = _read(path)
+    checksums: dict[str, str | None] = dict.fromkeys(chroms)
+    for chrom, entry in recorded:
+        length = genome.lengths[genome.resolve(chrom)]
+        if entry.length != length:
+            problem = (
+                f"{chrom} had {entry.length:,} bp, and has {length:,} bp in {genome.path.name}"
+            )
+            raise _other_genome(path, entry, problem)
+        checksums[chrom] = checksums.get(chrom) or sequence_sha256(genome, chrom)
+        if entry.sha256 != checksums[chrom]:
+            problem = f"{chrom} has other bases in {genome.path.name}, though it is as long"
+            raise _other_genome(path, entry, problem)
+    unknown = [chrom for chrom in chroms if checksums[chrom] is None]
+    if unknown:
+        note(
+            f"{path}: does not say from which genome its documents on {shortened(unknown[0])} were drawn (an "
+            f"earlier version wrote it); whether that was {genome.path.name} is not checked"
+        )
+    return {chrom: checksums[chrom] for chrom in chroms}
+
+
+def _read(path: Path) -> tuple[list[tuple[str, Recorded]], list[str]]:
+    """Return the comment lines, and the chromosomes of the documents in the order of the file."""
+    recorded: list[tuple[str, Recorded]] = []
+    chroms: dict[str, None] = {}
+    for number, line in numbered_lines(path, LONGEST_LINE):
+        if line.startswith(_MARK):
+            recorded.append(_parse(line, number, path))
+        elif line.strip() and not line.startswith(("#", "track", "browser")):
+            chroms[line.split(maxsplit=1)[0]] = None
+    return recorded, list(chroms)
+
+
+def _parse(line: str, number: int, path: Path) -> tuple[str, Recorded]:
+    words = line.split()
+    length = whole_number(words[4]) if len(words) == 7 else None
+    if length is None or words[3::2] != ["length", "sha256"]:
+        raise InputError(
+            f"{path}:{number}: expected '{_MARK}NAME length BP sha256 CHECKSUM'. Draw the documents "
+            "again: dna-bigbird documents"
+        )
+    return words[2], Recorded(number, length, words[6])
+
+
+def _other_genome(path: Path, entry: Recorded, problem: str) -> InputError:
+    return InputError(
+        f"{path}:{entry.line_number}: the documents were drawn from another genome: {problem}. Use the "
+        "FASTA that they were drawn from, or draw them again: dna-bigbird documents"
+    )
+
 
 _NUMBERS = re.compile(r"[0-9]{1,18}(,[0-9]{1,18})*,?")
 
@@ -26,7 +119,7 @@ def write_documents(path: Path, documents: Iterable[Document], comments: Iterabl
 
     Args:
         comments: Lines above the documents, each with '#' in front and its line end
-            (`corpus.document_genome.genome_lines`).
+            (`corpus.document_file.genome_lines`).
     """
     number = 0
     with (

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.core.choices import checked
-from dna_bigbird.core.html_repr import html_repr
 from dna_bigbird.core.paths import GenomePath, PackedBedOutput
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_repr, short_repr
 from dna_bigbird.corpus.documents import DocumentConfig
 
 
@@ -69,8 +68,7 @@ def draw_documents(
     """
     from dna_bigbird.core.errors import InputError
     from dna_bigbird.corpus import documents as corpus
-    from dna_bigbird.corpus.document_file import write_documents
-    from dna_bigbird.corpus.document_genome import genome_lines
+    from dna_bigbird.corpus.document_file import genome_lines, write_documents
     from dna_bigbird.genome import Genome
 
     reference = Genome(genome)

@@ -19,16 +19,16 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from dna_bigbird.core.checked_hdf5 import (
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.hdf5 import (
     check_datasets,
     dataset_digests,
     open_hdf5,
     read_attributes,
+    read_hdf5,
     reading,
     stored_checksums,
 )
-from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.hdf5 import read_hdf5
 from dna_bigbird.core.short_repr import brief, representation
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.coverage import Spans, merge_spans

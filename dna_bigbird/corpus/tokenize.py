@@ -37,8 +37,7 @@ def tokenize(
         assembly: Name of the assembly: GRCh37 for example; the file records it.
     """
     from dna_bigbird.core.files import sha256_of
-    from dna_bigbird.corpus.document_file import iter_document_file
-    from dna_bigbird.corpus.document_genome import check_documents
+    from dna_bigbird.corpus.document_file import check_documents, iter_document_file
     from dna_bigbird.corpus.token_store_writer import write_token_store
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.genome import Genome

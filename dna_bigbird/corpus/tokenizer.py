@@ -20,11 +20,6 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Positive, Range
 from dna_bigbird.core.short_repr import representation
 from dna_bigbird.corpus.symmetric_vocabulary import (
-    alternate_strands,
-    closed_pieces,
-    symmetric_vocabulary,
-)
-from dna_bigbird.corpus.vocabulary_file import (
     CLS_ID,
     FIRST_PIECE_ID,
     MASK_ID,
@@ -32,6 +27,9 @@ from dna_bigbird.corpus.vocabulary_file import (
     SEP_ID,
     SPECIAL_PIECES,
     UNK_ID,
+    alternate_strands,
+    closed_pieces,
+    symmetric_vocabulary,
     vocabulary_file,
 )
 from dna_bigbird.genome.alphabet import BASES

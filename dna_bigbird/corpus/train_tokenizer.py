@@ -5,11 +5,10 @@ from pathlib import Path
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe
-from dna_bigbird.core.html_repr import html_rows
 from dna_bigbird.core.paths import InputPath, JsonOutput, SentencePieceOutput
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.core.shared_options import DocumentGenome
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_rows, short_repr
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
 
 
@@ -64,7 +63,7 @@ def train_tokenizer(
     from dna_bigbird.core.writing import atomic_path
     from dna_bigbird.corpus import sample
     from dna_bigbird.corpus import tokenizer as bpe
-    from dna_bigbird.corpus.document_genome import check_documents
+    from dna_bigbird.corpus.document_file import check_documents
     from dna_bigbird.genome import Genome
 
     reference = Genome(genome)

@@ -1,10 +1,236 @@
 """Planting promoters: core elements at their distances, proximal sites, a CpG-rich flank."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.elements import Canvas, Element, Site
+from dna_bigbird.demo.label_rules import Peak, Rules
+from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.motifs import LETTERS, Motif
+
+# Single-base variants that break planted sites, create sites, or do neither.
+
+NEUTRAL_SHARE = 0.7
+"""No window over a neutral variant scores this share of a matrix's best, with either allele."""
+NEUTRAL_MARGIN_BP = 20
+"""A neutral variant outside the elements keeps this distance to every planted base."""
+LEAST_LOSS_BITS = 3.0
+"""A variant that breaks a site takes at least this from its score."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A substitution; `position` is 0-based, the bases are those of the forward strand."""
+
+    position: int
+    ref: str
+    alt: str
+    effect: str
+    """`break`, `create` or `none`."""
+    labels: tuple[str, ...] = ()
+    """Labels that depend on the site; for `none` within a peak, the labels of that element."""
+    factor: str = ""
+    element: str = ""
+    copies: int = 0
+    """Intact sites of the factor in the element without the variant."""
+    delta_bits: float = 0.0
+    """Score of the site with `alt` minus its score with `ref`."""
+
+
+def draw_variants(
+    sequence: str,
+    elements: list[Element],
+    peaks: dict[str, list[Peak]],
+    motifs: dict[str, Motif],
+    count: int,
+    rng: np.random.Generator,
+) -> list[Variant]:
+    """Draw up to `count` variants that break a site, one for every decoy, `count` neutral ones.
+
+    Half of the sites to break are the only copy in their element, as far as there are any.
+
+    Returns:
+        Variants sorted by position, at most one a position.
+    """
+    users = site_labels(elements)
+    variants = _breaking(sequence, elements, users, motifs, count, rng)
+    variants += _creating(sequence, elements, motifs)
+    used_positions = {variant.position for variant in variants}
+    variants += _neutral(sequence, elements, peaks, motifs, count, used_positions, rng)
+    return sorted(variants, key=lambda variant: variant.position)
+
+
+def site_labels(elements: list[Element]) -> dict[Site, tuple[str, ...]]:
+    """Return the TF labels with a motif that each intact site carries, itself or as a partner."""
+    rules = Rules(elements)
+    partners = {
+        "STAT1": ("IRF1", grammar.SHORT_PAIR_BP),
+        "GATA1": ("RUNX1", grammar.SHORT_PAIR_BP),
+        "FOXA1": ("HNF4A", grammar.MID_PAIR_BP),
+        "MEF2A": ("TEAD1", grammar.MID_PAIR_BP),
+    }
+    users: dict[Site, list[str]] = {}
+    for label in grammar.LABELS:
+        if label.group != "TF" or label.name == "POLR2A":
+            continue
+        carriers = rules.bound(label.name)
+        if label.name in partners:
+            partner, distance = partners[label.name]
+            carriers = carriers + rules.with_partner(partner, label.name, distance)
+        for site in carriers:
+            users.setdefault(site, []).append(label.name)
+    return {site: tuple(names) for site, names in users.items()}
+
+
+def _forward(position_in_site: int, base: str, site: Site) -> tuple[int, str]:
+    """Return the genome position and forward base of a base that the site's strand reads."""
+    if site.strand == "+":
+        return site.start + position_in_site, base
+    return site.end - 1 - position_in_site, reverse_complement(base)
+
+
+def _breaking(
+    sequence: str,
+    elements: list[Element],
+    users: dict[Site, tuple[str, ...]],
+    motifs: dict[str, Motif],
+    count: int,
+    rng: np.random.Generator,
+) -> list[Variant]:
+    by_name = {element.name: element for element in elements}
+    candidates = [(site, by_name[site.element].copies(site.factor)) for site in users]
+    shuffled = rng.permutation(len(candidates))
+    alone = [i for i in shuffled if candidates[i][1] == 1]
+    beside = [i for i in shuffled if candidates[i][1] > 1]
+    variants = []
+    for index in alone[: count // 2] + beside + alone[count // 2 :]:
+        site, copies = candidates[index]
+        motif = motifs[site.factor]
+        offset, base = motif.worst_change(_read(sequence, site))
+        position, alt = _forward(offset, base, site)
+        broken = _read(_changed(sequence, position, alt, site), site, site.start)
+        delta = motif.score(broken) - site.score
+        if delta > -LEAST_LOSS_BITS:
+            continue
+        variants.append(
+            Variant(
+                position,
+                sequence[position],
+                alt,
+                "break",
+                users[site],
+                site.factor,
+                site.element,
+                copies,
+                delta,
+            )
+        )
+        if len(variants) == count:
+            break
+    return variants
+
+
+def _creating(sequence: str, elements: list[Element], motifs: dict[str, Motif]) -> list[Variant]:
+    """Repair every decoy: the changed base goes back to what the matrix asks for."""
+    variants = []
+    for element in elements:
+        for site in element.sites:
+            if not site.is_decoy:
+                continue
+            damaged = _read(sequence, site)
+            offset = next(i for i in range(len(damaged)) if damaged[i] != site.intact[i])
+            position, alt = _forward(offset, site.intact[offset], site)
+            delta = motifs[site.factor].score(site.intact) - site.score
+            variants.append(
+                Variant(
+                    position,
+                    sequence[position],
+                    alt,
+                    "create",
+                    (site.factor,),
+                    site.factor,
+                    site.element,
+                    0,
+                    delta,
+                )
+            )
+    return variants
+
+
+def _neutral(
+    sequence: str,
+    elements: list[Element],
+    peaks: dict[str, list[Peak]],
+    motifs: dict[str, Motif],
+    count: int,
+    used_positions: set[int],
+    rng: np.random.Generator,
+) -> list[Variant]:
+    """Draw half of them between the sites of bound elements, half far from anything planted."""
+    planted = np.zeros(len(sequence), dtype=bool)
+    near = np.zeros(len(sequence), dtype=bool)
+    for element in elements:
+        for start, end in [(s.start, s.end) for s in element.sites] + [element.flank or (0, 0)]:
+            near[max(0, start - NEUTRAL_MARGIN_BP) : end + NEUTRAL_MARGIN_BP] = True
+        for site in element.sites:
+            planted[site.start : site.end] = True
+        near[element.start : element.end] = True
+    labels: dict[str, list[str]] = {}
+    for label in grammar.LABELS:
+        for peak in peaks[label.name] if label.group == "TF" else []:
+            for member in peak.members:
+                labels.setdefault(member, []).append(label.name)
+    bound = [element for element in elements if element.name in labels]
+    variants: list[Variant] = []
+    while len(variants) < count:
+        inside = len(variants) < count // 2
+        if inside:
+            element = bound[rng.integers(len(bound))]
+            position = int(rng.integers(element.start, element.end))
+            allowed = not planted[position]
+            name, names = element.name, tuple(labels[element.name])
+        else:
+            position = int(rng.integers(100, len(sequence) - 100))
+            allowed = not near[position]
+            name, names = "", ()
+        ref = sequence[position]
+        if not allowed or ref == "N" or position in used_positions:
+            continue
+        alt = LETTERS[(LETTERS.index(ref) + int(rng.integers(1, 4))) % 4]
+        if _is_neutral(sequence, position, alt, motifs):
+            used_positions.add(position)
+            variants.append(Variant(position, ref, alt, "none", names, "", name))
+    return variants
+
+
+def _is_neutral(sequence: str, position: int, alt: str, motifs: dict[str, Motif]) -> bool:
+    """Return True if neither allele takes part in anything like a site of any factor."""
+    for factor, motif in motifs.items():
+        if factor in ("INR", "DPE"):
+            continue  # found everywhere by chance; they mean something at a start site only
+        reach = motif.width - 1
+        left, right = (
+            sequence[position - reach : position],
+            sequence[position + 1 : position + 1 + reach],
+        )
+        for base in (sequence[position], alt):
+            if motif.best_share(left + base + right) >= NEUTRAL_SHARE:
+                return False
+    return True
+
+
+def _read(sequence: str, site: Site, sequence_start: int = 0) -> str:
+    """Return the bases of a site as its strand reads them."""
+    bases = sequence[site.start - sequence_start : site.end - sequence_start]
+    return reverse_complement(bases) if site.strand == "-" else bases
+
+
+def _changed(sequence: str, position: int, alt: str, site: Site) -> str:
+    """Return the bases from a site's start to its end with one of them replaced."""
+    return sequence[site.start : position] + alt + sequence[position + 1 : site.end]
+
 
 # First-order Markov chain of human CpG islands: Durbin, Eddy, Krogh, Mitchison (1998),
 # Biological Sequence Analysis, section 3.1. Rows: previous base, columns: next base, A C G T.

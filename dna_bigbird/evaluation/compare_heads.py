@@ -46,7 +46,7 @@ def compare_heads(
     """
     from dna_bigbird.evaluation import head_comparison as steps
     from dna_bigbird.evaluation.compare import head_pages
-    from dna_bigbird.evaluation.pages.gallery import SEMI_SYNTHETIC_TAG, Gallery
+    from dna_bigbird.evaluation.pages.rendering import SEMI_SYNTHETIC_TAG, Gallery
 
     if not runs or len(runs) != len(data):
         raise InputError(

@@ -6,11 +6,10 @@ from typing import Annotated
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.core.html_repr import html_rows
 from dna_bigbird.core.paths import InputPath, JsonOutput, check_paths
 from dna_bigbird.core.settings import Range
 from dna_bigbird.core.shared_options import BootstrapSeed
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_rows, short_repr
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ from typing import Literal
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.html_repr import html_rows
 from dna_bigbird.core.paths import InputPath, JsonOutput
 from dna_bigbird.core.progress import shows_progress
 from dna_bigbird.core.settings import Count, Positive
 from dna_bigbird.core.shared_options import BootstrapSeed, Progress, Threads
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_rows, short_repr
 
 
 @dataclass(frozen=True)
@@ -85,10 +84,8 @@ def evaluate_characters(
     from dna_bigbird.bundles.character_model import load_character_model
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.core.writing import atomic_path, json_text
-    from dna_bigbird.evaluation.character_baselines import baselines_of
-    from dna_bigbird.evaluation.character_scores import score_characters
-    from dna_bigbird.training.character_files import read_parts
-    from dna_bigbird.training.character_results import predictor_rows
+    from dna_bigbird.evaluation.character_scores import baselines_of, score_characters
+    from dna_bigbird.training.character_phases import predictor_rows, read_parts
 
     if stride > max_tokens:
         raise InputError(f"--stride {stride}: expected at most --max_tokens {max_tokens}")

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.html_repr import html_rows
 from dna_bigbird.core.paths import GenomePath, InputPath, JsonOutput, TsvOutput
 from dna_bigbird.core.progress import shows_progress
 from dna_bigbird.core.settings import Count, Positive, Range
 from dna_bigbird.core.shared_options import Progress, ScoredBundle, Threads
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_rows, short_repr
 
 if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Metrics
@@ -117,23 +116,23 @@ def evaluate_lm(
     from dna_bigbird.core.writing import atomic_path, json_text
     from dna_bigbird.corpus.masking import PAPER
     from dna_bigbird.corpus.pretraining_examples import PretrainExamples
-    from dna_bigbird.evaluation import language_inputs, language_tables
+    from dna_bigbird.evaluation import language_tables
     from dna_bigbird.evaluation.language_baselines import (
         BaselineDocuments,
         causal_baselines,
         one_hidden_baseline,
     )
-    from dna_bigbird.metrics.example_sums import example_rows
+    from dna_bigbird.metrics.language import example_rows
 
     check_baselines(kenlm, unmasked_baselines)
     if kenlm and kenlm_missing():
         raise InputError(f"--kenlm: not installed: {kenlm_missing()}; see docs/experiments.md")
     documents = BaselineDocuments(baseline_counted_documents, baseline_scored_documents)
     use_threads(threads)
-    bundle = language_inputs.load_masked_model(model)
-    stores = language_inputs.load_stores(train, test, bundle.tokenizer, model)
-    strata = language_inputs.ways_to_divide(stores["test"], genome, repeats, pieces)
-    length = language_inputs.example_length(bundle, max_tokens)
+    bundle = language_tables.load_masked_model(model)
+    stores = language_tables.load_stores(train, test, bundle.tokenizer, model)
+    strata = language_tables.ways_to_divide(stores["test"], genome, repeats, pieces)
+    length = language_tables.example_length(bundle, max_tokens)
     held_out = PretrainExamples(stores["test"], bundle.tokenizer, length, PAPER, seed)
     ways, scores = language_tables.scored_ways(bundle, held_out, examples, batch_size)
     metrics = scores["masked"].metrics(seed) | scores["all_masked"].all_masked_metrics(seed)

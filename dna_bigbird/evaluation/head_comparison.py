@@ -1,21 +1,135 @@
 """Steps of `compare-heads`: read the models and their sets, score them on the same bins."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dna_bigbird.bundles.choice import choose_labels
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.evaluation.common_bins import areas_on_same_bins
-from dna_bigbird.evaluation.compare.context_table import context_table
+from dna_bigbird.evaluation.compare.head_notes import set_warnings
 from dna_bigbird.evaluation.compare.head_runs import HeadRun, SetFacts
-from dna_bigbird.evaluation.compare.head_tables import TABLES
+from dna_bigbird.evaluation.compare.head_tables import TABLES, Block, HeadComparison
+from dna_bigbird.evaluation.compare.lm_runs import cells
 from dna_bigbird.evaluation.model_results import count_leaks, read_model
+from dna_bigbird.evaluation.pages.rendering import sentence
 from dna_bigbird.evaluation.result_files import read_json_object
+from dna_bigbird.labelled.blocks import block_units
 from dna_bigbird.labelled.labelled import LabelledSet
-from dna_bigbird.metrics.label_areas import LabelAreas
-from dna_bigbird.metrics.scores import ModelMetrics
+from dna_bigbird.labelled.scores import read_scores
+from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
+from dna_bigbird.metrics.label_areas import LabelAreas, label_areas
+from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score
+
+# Scores of several models on the bins that all their labelled sets contain.
+
+
+def areas_on_same_bins(
+    data: Sequence[Path], scores: Sequence[Path], *, seed: int, replicates: int
+) -> tuple[list[LabelAreas], list[str]]:
+    """Score every model on the test bins that all sets have, under the same draws.
+
+    Args:
+        data, scores: Of each model its labelled set and its scores.h5.
+
+    Returns:
+        The areas of each model, and the names of the labels.
+
+    Raises:
+        InputError: If labels differ, or no bin is in the test split of all sets.
+    """
+    sets = [LabelledSet(path) for path in data]
+    for path, other in zip(data, sets, strict=True):
+        if other.label_names != sets[0].label_names or other.bin_starts is None:
+            raise InputError(
+                f"{path}: its labels are not those of {data[0]}; only windows may differ"
+            )
+    row_of = [bins_of(x) for x in sets]
+    common = sorted(set.intersection(*(set(x) for x in row_of)))
+    if not common:
+        raise InputError(f"{data[0]}: no test bin that all {len(data)} sets have")
+    rows = [np.array([row_of_bin[bin_] for bin_ in common]) for row_of_bin in row_of]
+    labels = sets[0].labels_of(rows[0])
+    for path, other, here in zip(data, sets, rows, strict=True):
+        if (other.labels_of(here) != labels).any():
+            raise InputError(f"{path}: labels of the same bins are not those of {data[0]}")
+    widest = max(range(len(sets)), key=lambda i: sets[i].window_bp)
+    units, _ = block_units(sets[widest], rows[widest])
+    draws = draw_units(len(common), replicates=replicates, seed=seed, units=units)
+    areas = [
+        label_areas(labels, read_scores(path).of(here), draws)
+        for path, here in zip(scores, rows, strict=True)
+    ]
+    return areas, sets[0].label_names
+
+
+def bins_of(labelled: LabelledSet) -> dict[tuple[str, int], int]:
+    """Return the row of every test bin by chromosome and first base."""
+    rows = labelled.rows("test")
+    starts = labelled.bin_starts[rows]
+    return {
+        (labelled.interval(int(row)).chrom, int(start)): int(row)
+        for row, start in zip(rows, starts, strict=True)
+    }
+
+
+# The same bins in windows of several lengths: the gain from a longer context.
+
+# L labels, R draws
+
+
+def context_table(
+    runs: Sequence[HeadRun], areas: Sequence[LabelAreas], label_sets: Mapping[str, Sequence[int]]
+) -> HeadComparison:
+    """Compare models whose windows differ, on the bins that all of them have.
+
+    Args:
+        areas: Of each run, on the same rows and draws.
+        label_sets: Labels (columns) over which AUROCs are averaged, by a short name.
+
+    Returns:
+        One block: mean AUROC over each set of labels, and its gain over the first run.
+    """
+    sets = {name: np.asarray(columns) for name, columns in label_sets.items() if len(columns)}
+    rows, notes = [], []
+    for run, own in zip(runs, areas, strict=True):
+        row: dict = {"predictor": run.name, "source": "this run", "window_bp": run.facts.window_bp}
+        for name, columns in sets.items():
+            row |= cells(f"auroc_{name}", _mean(own.point[0], own.drawn[0], columns))
+            gain = NO_SCORE if run is runs[0] else _gain(own, areas[0], columns)
+            row |= cells(f"gain_{name}", gain)
+            if run is not runs[0]:
+                names = (run.name, runs[0].name, name, len(columns))
+                notes.append(sentence("notes.gain_over_first", *names, gain))
+        row |= {"n": own.n, "n_positive": int(own.positives.sum())}
+        row |= {"split": run.facts.split, "seed": run.metrics.seed}
+        rows.append(row | {"protocol": run.described})
+    scores = tuple(f"{column}_{name}" for name in sets for column in ("auroc", "gain"))
+    heading = f"{areas[0].n:,} bins that all sets have; test {runs[0].facts.split}"
+    block = Block(
+        "By window",
+        sentence("notes.same_bins"),
+        ((heading, tuple(rows)),),
+        {heading: [*notes, *set_warnings(runs)]},
+    )
+    return HeadComparison("Context", scores, scores, (block,))
+
+
+def _gain(own: LabelAreas, first: LabelAreas, columns: NDArray) -> Score:
+    return _mean(own.point[0] - first.point[0], own.drawn[0] - first.drawn[0], columns)
+
+
+def _mean(point_L: NDArray, drawn_LR: NDArray, columns: NDArray) -> Score:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # no label is defined: NaN is the answer
+        value = np.nanmean(point_L[columns])
+        low, high = percentile_interval(np.nanmean(drawn_LR[columns], axis=0))
+    return Score(float(value), low, high)
+
 
 SEEDS = "seeds.json"
 """What compare-seeds wrote of a model with several seeds, in the folder of its evaluation."""

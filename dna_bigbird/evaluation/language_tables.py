@@ -2,32 +2,229 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.bundle import Bundle, load_bundle
+from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.corpus.all_masked import AllMasked
+from dna_bigbird.corpus.batches import collate_pretraining
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.store_checks import check_store_genome, check_tokenizer, verify_stores
 from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.evaluation.language_baselines import (
     DESCRIPTIONS,
     BaselineDocuments,
+    ByChromosome,
+    ByRepeatClass,
     MaskedBaselines,
+    Strata,
+    spread_costs,
+    strata_tables,
 )
-from dna_bigbird.evaluation.language_scores import score_examples
-from dna_bigbird.evaluation.language_strata import spread_costs, strata_tables
+from dna_bigbird.genome import Genome
+from dna_bigbird.genome.repeats import repeat_classes
 from dna_bigbird.metrics.language import interval
 from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.prediction.compute import beyond_training
+from dna_bigbird.training.data_modules import chunks
 from dna_bigbird.training.pretraining_task import PretrainingTask
 
-if TYPE_CHECKING:
-    from dna_bigbird.evaluation.language_scores import ExampleScores
+# Scores of a masked language model, example by example.
 
+
+@dataclass(frozen=True)
+class ExampleScores:
+    """Sums over the predicted tokens of each of n examples, and the cost of each token."""
+
+    nll_nats: np.ndarray
+    """(n,)"""
+    base_pairs: np.ndarray
+    """(n,) bases that the predicted tokens cover."""
+    predicted: np.ndarray
+    """(n,) number of predicted tokens."""
+    right: np.ndarray
+    """(n,) of them predicted exactly."""
+    right_next: np.ndarray | None
+    """(n,) 1 where next-sentence prediction was right; None of a model that does not predict it."""
+    token_nats: list[np.ndarray]
+    """n times the nats of every predicted token, in the order of the example's labels; float32."""
+
+    def metrics(self, seed: int) -> dict[str, float | int | None]:
+        """Return all figures with 95 % intervals over examples."""
+        next_sentence = {}
+        if self.right_next is not None:
+            pairs = np.ones(len(self.right_next))
+            next_sentence = interval("nsp_accuracy", self.right_next, pairs, seed)
+        return {
+            **interval("bits_per_base_masked", self.nll_nats / np.log(2), self.base_pairs, seed),
+            **interval("mlm_accuracy", self.right, self.predicted, seed),
+            **next_sentence,
+            "n_examples": len(self.nll_nats),
+            "n_masked_tokens": int(self.predicted.sum()),
+            "n_masked_bp": int(self.base_pairs.sum()),
+        }
+
+    def all_masked_metrics(self, seed: int) -> dict[str, float | None]:
+        """Return the figures of examples whose predicted tokens all show [MASK], under own names."""
+        bits = self.nll_nats / np.log(2)
+        return {
+            **interval("bits_per_base_all_masked", bits, self.base_pairs, seed),
+            **interval("mlm_accuracy_all_masked", self.right, self.predicted, seed),
+        }
+
+
+@torch.inference_mode()
+def score_examples(
+    task: PretrainingTask,
+    examples,
+    count: int,
+    *,
+    batch_size: int,
+    progress: Callable[[Iterable], Iterable] = iter,
+) -> ExampleScores:
+    """Score the examples 0 … count - 1 with dropout off.
+
+    Args:
+        examples: datasets.pretraining_examples.PretrainExamples.
+    """
+    task.eval()
+    piece_bp = task.piece_bp.cpu().numpy()
+    sums: list[np.ndarray] = []
+    right_next: list[np.ndarray] = []
+    token_nats: list[np.ndarray] = []
+    for numbers in progress(chunks(list(range(count)), batch_size)):
+        batch = collate_pretraining([(i, examples[i]) for i in numbers])
+        batch = type(batch)(*(field.to(task.device) for field in batch))
+        nll_P, mlm_logits_PV, nsp_logits_B2 = task.predict_batch(batch)
+        labels = batch.labels_P.cpu().numpy()
+        predicted = batch.predicted_B.cpu().numpy()
+        owner = np.repeat(np.arange(len(numbers)), predicted)
+        per_token = (
+            nll_P.double().cpu().numpy(),
+            piece_bp[labels],
+            np.ones(len(labels)),
+            (mlm_logits_PV.argmax(-1).cpu().numpy() == labels).astype(float),
+        )
+        rows = [np.bincount(owner, values, minlength=len(numbers)) for values in per_token]
+        sums.append(np.stack(rows))
+        if nsp_logits_B2 is not None:
+            right_B = nsp_logits_B2.argmax(-1) == batch.is_random_next_B
+            right_next.append(right_B.cpu().numpy().astype(float))
+        nats = per_token[0].astype(np.float32)
+        token_nats += np.split(nats, np.cumsum(predicted)[:-1])
+    whole = np.concatenate(right_next) if right_next else None
+    return ExampleScores(*np.concatenate(sums, axis=1), whole, token_nats)
+
+
+# Steps of `evaluate-lm`: load the model and the token stores, divide the genome into classes.
+
+
+def load_masked_model(model: Path) -> Bundle:
+    """Return a pretrained bundle that can be scored.
+
+    Raises:
+        InputError: If it is another type of model, or lacks the head that is scored.
+    """
+    bundle = load_bundle(model)
+    if bundle.config.task != PRETRAINING:
+        raise InputError(f"{model}: a {bundle.config.task} model; expected a pretrained one")
+    if "mlm" not in bundle.model.heads:
+        heads = ", ".join(bundle.model.heads) or "none"
+        raise InputError(f"{model}: scoring needs the head mlm; it has {heads}")
+    bundle.check_reads_dna()
+    return bundle
+
+
+def example_length(bundle: Bundle, max_tokens: int | None) -> int:
+    """Return the tokens of an example, and note it if training had none of that length.
+
+    Args:
+        max_tokens: What was asked for; None: the model's own.
+
+    Raises:
+        InputError: If the model cannot read so many.
+    """
+    encoder = bundle.config.encoder
+    if max_tokens is None:
+        return encoder.max_tokens
+    if max_tokens > encoder.max_tokens and not encoder.reads_any_length:
+        raise InputError(
+            f"--max_tokens {max_tokens}: {bundle.folder} reads at most {encoder.max_tokens} tokens; its "
+            "positions are a learned table. Lengthen it first: dna-bigbird convert --help"
+        )
+    for line in beyond_training(encoder, max_tokens - 2, f"--max_tokens {max_tokens}"):
+        note(line)
+    return max_tokens
+
+
+def load_stores(
+    train: Path, test: Path, tokenizer: DnaTokenizer, model: Path
+) -> dict[str, TokenStore]:
+    """Return both token stores, made with the model's tokenizer; both are verified."""
+    stores = {"train": TokenStore(train), "test": TokenStore(test)}
+    for store in stores.values():
+        check_tokenizer(store, tokenizer, model)
+    verify_stores(stores.values())
+    return stores
+
+
+def ways_to_divide(
+    store: TokenStore, genome: Path | None, repeats: Path | None, pieces: bool
+) -> dict[str, Strata]:
+    """Return the ways to divide the scores, by the name of their table in metrics.json.
+
+    Raises:
+        InputError: If there are repeats without a genome, or the documents are from another genome.
+    """
+    strata: dict[str, Strata] = {"by_chromosome": ByChromosome(store.chromosomes)}
+    if genome is None:
+        if repeats is not None:
+            raise InputError("--repeats needs the genome too: give --genome")
+        return strata
+    reference = Genome(genome)
+    check_store_genome(store, reference)
+    classes = repeat_classes(reference, repeats, pieces)
+    return strata | {"by_repeat_class": ByRepeatClass(classes, store.chromosomes)}
+
+
+# Examples in which every predicted token shows [MASK].
+
+
+class AllMasked:
+    """The same examples and predicted positions, but all of these show [MASK].
+
+    In the paper's masking one predicted token in five shows a token, the true one in half of the
+    cases: a model that copies what it sees is rewarded there. Here it is not.
+    """
+
+    def __init__(self, examples: PretrainExamples) -> None:
+        self.examples = examples
+        self.seed = examples.seed
+        self.vocabulary = examples.vocabulary
+        self.masking = replace(examples.masking, mask_share=1.0, random_share=0.0)
+
+    def __getitem__(self, index: int) -> dict[str, np.ndarray | int]:
+        """Return one example, as `PretrainExamples`."""
+        example = self.examples[index]
+        seen = example["token_ids"].copy()
+        seen[example["positions"]] = self.vocabulary.mask_id
+        return example | {"token_ids": seen}
+
+    def predicted_spans(self, index: int, piece_bp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the predicted tokens lie, as `PretrainExamples`."""
+        return self.examples.predicted_spans(index, piece_bp)
+
+
+if TYPE_CHECKING:
     MaskedExamples = PretrainExamples | AllMasked
 
 

@@ -6,12 +6,11 @@ from typing import Annotated
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
-from dna_bigbird.core.html_repr import html_repr
 from dna_bigbird.core.paths import GenomePath, InputPath, OutputPath
 from dna_bigbird.core.result_folders import RANKING, atomic_directory
 from dna_bigbird.core.settings import Positive
 from dna_bigbird.core.shared_options import BootstrapSeed
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)
@@ -87,16 +86,19 @@ def rank_variants(
 
     from dna_bigbird.core.rounding import rounded
     from dna_bigbird.core.writing import json_text
-    from dna_bigbird.evaluation.known_variants import read_truth
-    from dna_bigbird.evaluation.ranked_table import ranked_table, source_table
-    from dna_bigbird.evaluation.variant_sources import variant_sources
+    from dna_bigbird.evaluation.variant_sources import (
+        ranked_table,
+        read_truth,
+        source_table,
+        variant_sources,
+    )
     from dna_bigbird.genome import Genome
-    from dna_bigbird.metrics import variant_ranking
+    from dna_bigbird.metrics import variant_scores
 
     truth_variants = read_truth(truth, regions)
     sources = variant_sources(scores, truth_variants, Genome(genome), data)
     variants, known = truth_variants.variants, truth_variants.for_labels(sources.labels, block_bp)
-    ranking = variant_ranking.rank_variants(
+    ranking = variant_scores.rank_variants(
         known, sources.changes, without_labels=sources.without_labels, seed=seed
     )
     table = source_table(ranking)

@@ -19,10 +19,12 @@ from dna_bigbird.labelled.scores import STRANDS, LabelScores, read_scores
 from dna_bigbird.metrics.bootstrap import draw_units
 from dna_bigbird.metrics.calibration import Calibration, calibrate
 from dna_bigbird.metrics.curves import CHANCE, CurvePoint, curve_rows, write_curves
-from dna_bigbird.metrics.sources import Source, per_label, score_source
-from dna_bigbird.metrics.typed_sources import (
+from dna_bigbird.metrics.sources import (
+    Source,
+    per_label,
     per_target,
     score_classes,
+    score_source,
     score_targets,
     trivial_scores,
 )

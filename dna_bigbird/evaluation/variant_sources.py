@@ -1,14 +1,16 @@
 """Step of `rank-variants`: the scores of all sources for the same variants."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
-from dna_bigbird.evaluation.known_variants import Truth, read_score_table, shared_labels
+from dna_bigbird.core.files import numbered_lines
+from dna_bigbird.core.plain_numbers import decimal_number
 from dna_bigbird.evaluation.variant_baselines import (
     are_substitutions,
     count_changes,
@@ -16,7 +18,228 @@ from dna_bigbird.evaluation.variant_baselines import (
     kmer_changes,
 )
 from dna_bigbird.genome import Genome
-from dna_bigbird.labelled.same_genome import open_labelled_set
+from dna_bigbird.genome.interval import parse_region
+from dna_bigbird.genome.variants import Variant, read_vcf
+from dna_bigbird.labelled.labelled import open_labelled_set
+from dna_bigbird.metrics.variant_scores import DIRECTIONS, REFERENCE, KnownVariants
+
+# The tables of `rank-variants`: every variant with its scores, and the AUROC of every source.
+
+QUESTIONS = [name for effect in DIRECTIONS for name in (effect, f"{effect}_own_label")]
+
+
+@checked()
+def ranked_table(
+    variants: Sequence[Variant],
+    known: KnownVariants,
+    sources: Mapping[str, np.ndarray],
+    without_labels: Collection[str] = (),
+) -> str:
+    """Return tab-separated text: the largest change over all labels, and that of the own label.
+
+    Own-label changes are signed, and nan for a variant without a label. Sources without labels have
+    no such column.
+    """
+    header = ["chrom", "pos", "id", "ref", "alt", "effect", *_columns(sources, without_labels)]
+    lines = ["\t".join(header)]
+    for i, v in enumerate(variants):
+        numbers = [f"{value:.5g}" for value in _scores(i, known, sources, without_labels)]
+        fields = [v.chrom, str(v.pos), v.id, v.ref, v.alts[0], known.effects[i], *numbers]
+        lines.append("\t".join(fields))
+    return "\n".join(lines) + "\n"
+
+
+def _columns(sources: Mapping[str, np.ndarray], without_labels: Collection[str]) -> list[str]:
+    return [
+        name
+        for source in sources
+        for name in (
+            f"{source}_largest",
+            *([f"{source}_own_label"] if source not in without_labels else []),
+        )
+    ]
+
+
+def _scores(
+    index: int,
+    known: KnownVariants,
+    sources: Mapping[str, np.ndarray],
+    without_labels: Collection[str],
+) -> Iterator[float]:
+    own = known.own_labels[index]
+    for source, changes in sources.items():
+        yield np.abs(changes[index]).max()
+        if source not in without_labels:
+            # Of several labels the change that is largest, with its sign.
+            values = changes[index][own]
+            yield values[np.abs(values).argmax()] if own.any() else np.nan
+
+
+def source_table(metrics: Mapping[str, Mapping[str, float | int]]) -> str:
+    """Return tab-separated text: a row per source of scores and question, in long form.
+
+    Args:
+        metrics: By source, as `variant_ranking.rank_variants` returns them.
+    """
+    columns = ["auroc", "auroc_low", "auroc_high"]
+    gains = [f"minus_{REFERENCE}{end}" for end in ("", "_low", "_high")]
+    lines = ["\t".join(["source", "question", "n", "n_positive", *columns, *gains])]
+    for source, values in metrics.items():
+        for question in QUESTIONS:
+            key = f"auroc_{question}"
+            if key not in values:
+                continue
+            numbers = [values[f"{key}{end}"] for end in ("", "_low", "_high")]
+            numbers += [
+                values.get(f"{key}_gain_over_{REFERENCE}{end}", np.nan)
+                for end in ("", "_low", "_high")
+            ]
+            counts = [str(values[f"n_{question}"]), str(values[f"n_{question}_positive"])]
+            lines.append("\t".join([source, question, *counts, *(f"{x:.6g}" for x in numbers)]))
+    return "\n".join(lines) + "\n"
+
+
+# Steps of `rank-variants`: read the variants with their effects, and the scores of a model.
+
+EFFECTS = ("break", "create", "none")
+ENDING = "_log_odds"
+ZERO_SHOT = ("embedding_distance", "likelihood_log_ratio")
+"""Columns of the scores without labels (prediction/variants/scorers.py)."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Variants with one allele and a known effect."""
+
+    path: Path
+    variants: list[Variant]
+    effects: list[str]
+    labels: list[set[str]]
+    """Of each variant the labels that depend on its site."""
+
+    def for_labels(self, labels: Sequence[str], block_bp: int) -> KnownVariants:
+        """Return effects, own labels among `labels` and blocks of the genome, as arrays."""
+        blocks = [f"{v.chrom}:{(v.pos - 1) // block_bp}" for v in self.variants]
+        return KnownVariants(
+            np.array(self.effects),
+            np.array([[label in names for label in labels] for names in self.labels]),
+            np.unique(blocks, return_inverse=True)[1],
+        )
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The scores that `score-variants` wrote: changes of log odds, or one column without labels."""
+
+    path: Path
+    labels: list[str]
+    """Empty for a score without labels."""
+    changes: dict[tuple[str, str, str, str], list[float]]
+    """By chromosome, position, reference and alternative allele."""
+
+    def of(self, truth: Truth) -> np.ndarray:
+        """Return the changes of the variants, (variants, labels); one column without labels.
+
+        Raises:
+            InputError: If a variant is not in the table, or has no score.
+        """
+        rows = [self.changes.get(key_of(v)) for v in truth.variants]
+        if None in rows:
+            lacking = truth.variants[rows.index(None)]
+            raise InputError(
+                f"{truth.path}:{lacking.line}: {lacking.chrom}:{lacking.pos} {lacking.ref}>"
+                f"{lacking.alts[0]} is not in {self.path}. Score this VCF with score-variants first, "
+                "without --ref_mismatch skip"
+            )
+        log_odds = np.array(rows).reshape(len(rows), len(self.labels) or 1)
+        is_scored = np.isfinite(log_odds).all(axis=1)
+        if not is_scored.all():
+            bad = truth.variants[int(np.argmin(is_scored))]
+            raise InputError(
+                f"{self.path}: no score of {bad.chrom}:{bad.pos}; expected one of every variant"
+            )
+        return log_odds
+
+
+def key_of(variant: Variant) -> tuple[str, str, str, str]:
+    """Return what identifies a variant, as text."""
+    return variant.chrom, str(variant.pos), variant.ref, variant.alts[0]
+
+
+def read_score_table(path: Path) -> ScoreTable:
+    """Read a table of `score-variants`.
+
+    Raises:
+        InputError: If it is another type of table, or a line is damaged.
+    """
+    lines = numbered_lines(path)
+    names = next(lines, (1, ""))[1].rstrip("\n").split("\t")
+    columns = [i for i, name in enumerate(names) if name.endswith(ENDING)]
+    labels = [names[i].removesuffix(ENDING) for i in columns]
+    columns = columns or [i for i, name in enumerate(names) if name in ZERO_SHOT]
+    if names[:5] != ["chrom", "pos", "id", "ref", "alt"] or not columns:
+        raise InputError(
+            f"{path}:1: expected the columns chrom, pos, id, ref, alt and <label>{ENDING} "
+            f"({', '.join(ZERO_SHOT)} without labels), as score-variants writes them"
+        )
+    changes = {}
+    for line, text in lines:
+        fields = text.rstrip("\n").split("\t")
+        values = (
+            [decimal_number(fields[i]) for i in columns] if len(fields) == len(names) else [None]
+        )
+        if None in values:
+            raise InputError(
+                f"{path}:{line}: {len(fields)} columns, the header has {len(names)}, and scores are "
+                "numbers. Run score-variants again"
+            )
+        changes[fields[0], fields[1], fields[3], fields[4]] = values
+    return ScoreTable(path, labels, changes)
+
+
+def shared_labels(tables: Mapping[str, ScoreTable]) -> list[str]:
+    """Return the labels of the tables that have some; [] if none has.
+
+    Raises:
+        InputError: If two tables have other labels, or the same in another order.
+    """
+    with_labels = [table for table in tables.values() if table.labels]
+    for table in with_labels[1:]:
+        if table.labels != with_labels[0].labels:
+            raise InputError(
+                f"{table.path}: its labels are not those of {with_labels[0].path}; score both with "
+                "models of the same labels, or with the same --labels"
+            )
+    return with_labels[0].labels if with_labels else []
+
+
+def read_truth(path: Path, regions: list[str] | None) -> Truth:
+    """Read the variants of a VCF that are in the regions (all if there are none).
+
+    Raises:
+        InputError: If a record has no known EFFECT or several alleles, or nothing is left.
+    """
+    try:
+        inside = [parse_region(region) for region in regions or []]
+    except ValueError as error:
+        raise InputError(f"--regions {error}") from error
+    truth = Truth(path, [], [], [])
+    for variant in read_vcf(path):
+        if regions and not any(region.overlap(variant.interval) for region in inside):
+            continue
+        info = dict(item.partition("=")[::2] for item in variant.text.split("\t")[7].split(";"))
+        if info.get("EFFECT") not in EFFECTS or len(variant.alts) != 1:
+            raise InputError(
+                f"{path}:{variant.line}: expected one allele and EFFECT={', '.join(EFFECTS)} in INFO, as "
+                "in the variants.vcf of demo-data"
+            )
+        truth.variants.append(variant)
+        truth.effects.append(info["EFFECT"])
+        truth.labels.append(set(info["LABEL"].split(",")) if info.get("LABEL") else set())
+    if not truth.variants:
+        raise InputError(f"{path}: no variant{' in --regions' if regions else ''} to rank")
+    return truth
+
 
 BASELINES = ("gc", "kmer", "counts")
 """Names that no table of scores may have."""

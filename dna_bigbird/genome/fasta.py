@@ -14,7 +14,7 @@ from dna_bigbird.genome.alphabet import (
 )
 from dna_bigbird.genome.chromosome_names import ChromosomeNames
 from dna_bigbird.genome.fasta_index import index_of, packed_indices
-from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.interval import Interval, parse_region
 
 
 class Genome:
@@ -180,3 +180,29 @@ class Genome:
                 f"not fit its index. Delete {self.path.name}.fai to have it rebuilt"
             )
         return letters
+
+
+# A region that the user names, checked against a genome.
+
+
+def find_region(genome: Genome, text: str, option: str = "--region") -> Interval:
+    """Return a region as an interval of the forward strand, with the genome's name of the chromosome.
+
+    Args:
+        text: As samtools writes it, `chr22:20,000,001-20,000,200`: from 1, both ends included.
+        option: Whose value it is.
+
+    Raises:
+        InputError: Naming the option, if it is not a region or not inside a chromosome of the genome.
+    """
+    try:
+        region = parse_region(text)
+    except ValueError as error:
+        raise InputError(f"{option} {error}") from error
+    name = genome.resolve(region.chrom)
+    length = genome.lengths[name]
+    if region.end > length:
+        raise InputError(
+            f"{option} {text}: {name} has {length:,} bases in {genome.path.name}. Is this the right genome?"
+        )
+    return Interval(name, region.start, region.end)

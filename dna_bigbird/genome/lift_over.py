@@ -6,10 +6,9 @@ from pathlib import Path
 
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.errors import note
-from dna_bigbird.core.html_repr import html_repr
 from dna_bigbird.core.paths import BedOutput, InputPath, TsvOutput
 from dna_bigbird.core.shared_options import SiteFormat
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,32 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.core.checked_hdf5 import (
+from dna_bigbird.core.hdf5 import (
     Digests,
+    new_hdf5,
     open_hdf5,
     read_attributes,
     write_checksums,
 )
-from dna_bigbird.core.hdf5 import new_hdf5
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.packed_labels import PackedLabels
 from dna_bigbird.labelled.stored_sequences import StoredSequences
 from dna_bigbird.models.label_types import RECORDED, label_type_of
+
+# The scale on which a model learns the targets of a regression.
+
+
+def standardisation(targets_NL: np.ndarray) -> tuple[list[float], list[float]]:
+    """Return mean and standard deviation of every target; a constant target has 1.
+
+    Example:
+        >>> standardisation(np.array([[1.0], [3.0]]))
+        ([2.0], [1.0])
+    """
+    stds = targets_NL.std(axis=0)
+    return targets_NL.mean(axis=0).tolist(), np.where(stds > 0, stds, 1.0).tolist()
+
 
 FORMAT = "dna-bigbird labelled set"
 FORMAT_VERSION = 2

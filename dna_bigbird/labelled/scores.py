@@ -6,19 +6,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.core.checked_hdf5 import (
+from dna_bigbird.core.dataframes import DataFrame, with_values
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.hdf5 import (
     Digests,
     check_datasets,
+    new_hdf5,
     open_hdf5,
     read_attributes,
     stored_checksums,
     write_checksums,
 )
-from dna_bigbird.core.dataframes import DataFrame, with_values
-from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.hdf5 import new_hdf5
-from dna_bigbird.core.html_repr import html_repr
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_repr, short_repr
 
 FORMAT = "dna-bigbird scores"
 FORMAT_VERSION = 1

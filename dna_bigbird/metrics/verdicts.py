@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dna_bigbird.metrics.baseline_names import direction
+from dna_bigbird.metrics.names import direction
 from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score, is_number
 
 MASKED_BITS = "bits_per_base_masked"

@@ -6,9 +6,14 @@ from typing import Annotated, Literal
 
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import AboveZero, Count, Positive, Range, ShareBelowOne
-from dna_bigbird.models.etc_config import PAPER_ETC, EtcConfig
-from dna_bigbird.models.longformer_config import PAPER_LONGFORMER, LongformerConfig
-from dna_bigbird.models.performer_config import PAPER_PERFORMER, PerformerConfig
+from dna_bigbird.models.etc_config import (
+    PAPER_ETC,
+    PAPER_LONGFORMER,
+    PAPER_PERFORMER,
+    EtcConfig,
+    LongformerConfig,
+    PerformerConfig,
+)
 from dna_bigbird.models.stored_settings import settings_from
 
 LARGEST_SIZE = 2**31 - 1

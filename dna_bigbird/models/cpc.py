@@ -9,9 +9,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from dna_bigbird.models.etc_config import HIDDEN_SENTENCE
 from dna_bigbird.models.etc_encoder import EtcEncoder
 from dna_bigbird.models.global_tokens import GlobalTokens
-from dna_bigbird.models.global_types import HIDDEN_SENTENCE
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, EncoderLayer
-from dna_bigbird.models.longformer_config import PAPER_LONGFORMER
+from dna_bigbird.models.etc_config import PAPER_LONGFORMER
 from dna_bigbird.models.text_config import SummaryHead
 
 

@@ -10,13 +10,12 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention.packing import Packing
-from dna_bigbird.models import attention_backends
+from dna_bigbird.models import attention_cores
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.attention_cores import attention_core
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.memory import check_weights_fit
-from dna_bigbird.models.patches import Patches
-from dna_bigbird.models.stem import Stem
+from dna_bigbird.models.stem import Patches, Stem
 
 FEW_LETTERS = 16
 """Largest vocabulary whose convolutions the stem computes once per letter: that of single bases."""
@@ -126,7 +125,7 @@ class Encoder(nn.Module):
 
         Raises: As `attention_backends.check_backend`.
         """
-        attention_backends.check_backend(self.config, name)
+        attention_cores.check_backend(self.config, name)
         for layer in self.layers:
             layer.attention.backend = name
 
@@ -135,7 +134,7 @@ class Encoder(nn.Module):
 
         None if it computes with it or has no blocks.
         """
-        return attention_backends.without_native(self.config)
+        return attention_cores.without_native(self.config)
 
     def forward(
         self,

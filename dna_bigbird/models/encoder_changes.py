@@ -7,9 +7,12 @@ from typing import Literal
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import AboveZero, Positive, ShareBelowOne
 from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig, Size, SizeOrNone
-from dna_bigbird.models.etc_config import OF_WEIGHTS, EtcChanges
-from dna_bigbird.models.longformer_config import LongformerChanges
-from dna_bigbird.models.performer_config import PerformerChanges
+from dna_bigbird.models.etc_config import (
+    OF_WEIGHTS,
+    EtcChanges,
+    LongformerChanges,
+    PerformerChanges,
+)
 
 SMALL = EncoderConfig(
     hidden_size=128,

@@ -4,8 +4,162 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dna_bigbird.core.choices import check_fields
-from dna_bigbird.core.settings import Positive
+from dna_bigbird.core.settings import Count, Positive
 from dna_bigbird.models.setting_changes import SettingChanges
+
+# Settings of Longformer in an encoder; read without torch.
+
+LONGFORMER_OPTION = "--model.longformer."
+
+
+@dataclass(frozen=True)
+class LongformerConfig:
+    """Windows, dilations and projections of Longformer (specification §8.1); read with `attention` longformer.
+
+    The defaults are those of the published models of masked tokens.
+    """
+
+    window_tokens: Positive = 256
+    """Tokens that a token reads on either side of it: 256 in the published models, whose files count both sides."""
+    windows: tuple[Positive, ...] = ()
+    """Tokens on either side for each layer: bottom first, in place of `window_tokens`."""
+    dilations: tuple[Positive, ...] = ()
+    """Distance between the tokens of a window for each layer: bottom first; 1 is an ordinary window, 2 reads every
+    second token. If left out all are 1."""
+    dilated_heads: Positive = 2
+    """Last heads of a layer that `dilations` is for: 2 in the character models of the paper."""
+    separate_global: bool = True
+    """Global tokens have projections of their own: these begin as copies of the ordinary ones."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "model.longformer")
+
+    def check(self, num_layers: int, num_heads: int) -> None:
+        """Raise ValueError if the settings do not fit the layers and heads of an encoder."""
+        for name in ("windows", "dilations"):
+            values = getattr(self, name)
+            if values and len(values) != num_layers:
+                raise ValueError(
+                    f"{LONGFORMER_OPTION}{name} has {len(values)} numbers: expected one per layer, {num_layers} "
+                    "(--model.num_layers), or none"
+                )
+        if self.dilations and self.dilated_heads > num_heads:
+            raise ValueError(
+                f"{LONGFORMER_OPTION}dilated_heads {self.dilated_heads} is more than --model.num_heads {num_heads}"
+            )
+
+    def window_of(self, layer: int) -> int:
+        """Return the tokens on either side that a token of a layer (from 0) reads."""
+        return self.windows[layer] if self.windows else self.window_tokens
+
+    def dilations_of(self, layer: int, num_heads: int) -> tuple[int, ...]:
+        """Return the dilation of each head of a layer (from 0).
+
+        Example:
+            >>> LongformerConfig(dilations=(1, 3)).dilations_of(1, num_heads=4)
+            (1, 1, 3, 3)
+        """
+        if not self.dilations:
+            return (1,) * num_heads
+        dilated = self.dilated_heads
+        return (1,) * (num_heads - dilated) + (self.dilations[layer],) * dilated
+
+
+@dataclass(frozen=True)
+class LongformerChanges(SettingChanges):
+    """Settings of Longformer that differ from those of another model; None keeps a setting."""
+
+    GROUP = "model.longformer"
+
+    window_tokens: Positive | None = None
+    """Tokens that a token reads on either side of it: may differ with pretrained weights."""
+    windows: tuple[Positive, ...] | None = None
+    """Tokens on either side for each layer: may differ with pretrained weights."""
+    dilations: tuple[Positive, ...] | None = None
+    """Distance between the tokens of a window for each layer: may differ with pretrained weights."""
+    dilated_heads: Positive | None = None
+    """Last heads of a layer that `dilations` is for: may differ with pretrained weights."""
+    separate_global: bool | None = None
+    """Global tokens have projections of their own: may differ with pretrained weights; new ones begin as copies."""
+
+
+PAPER_LONGFORMER = LongformerConfig()
+"""Of the published models of masked tokens."""
+
+
+# Settings of the Performer in an encoder; read without torch.
+
+PERFORMER_OPTION = "--model.performer."
+
+
+@dataclass(frozen=True)
+class PerformerConfig:
+    """Random features of the Performer (specification §8.3); read with `attention` performer."""
+
+    num_features: Count = 256
+    """Random features of a query or key: more approximate full attention better. 0: D ln D, with heads of
+    size D."""
+    kernel: Literal["softmax", "relu"] = "softmax"
+    """Kernel of the features: softmax approximates full attention, relu is another attention."""
+    rows: Literal["orthogonal", "independent", "identity"] = "orthogonal"
+    """Rows of the projection: orthogonal ones have less error than independent ones; identity: no randomness,
+    with as many features as numbers in a head."""
+    norms: Literal["gaussian", "sqrt_dim"] = "gaussian"
+    """Lengths of orthogonal rows: as of Gaussian vectors, or all the same."""
+    redraw_interval: Count = 1000
+    """Forward passes in training that use one projection, then another is drawn: never with 0."""
+    seed: Count = 0
+    """Seed of the random numbers: of the projections."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "model.performer")
+        if self.rows != "orthogonal" and self.norms != "gaussian":
+            raise ValueError(
+                f"{PERFORMER_OPTION}norms {self.norms} is for {PERFORMER_OPTION}rows orthogonal, got {self.rows}"
+            )
+
+    def check(self, head_dim: int) -> None:
+        """Raise ValueError if the settings do not fit the heads of an encoder."""
+        if self.rows == "identity" and self.num_features not in (0, head_dim):
+            raise ValueError(
+                f"{PERFORMER_OPTION}rows identity has {head_dim} features, the size of a head: give {PERFORMER_OPTION}num_features "
+                f"0, got {self.num_features}"
+            )
+
+
+@dataclass(frozen=True)
+class PerformerChanges(SettingChanges):
+    """Settings of the Performer that differ from those of another model; None keeps a setting."""
+
+    GROUP = "model.performer"
+
+    num_features: Count | None = None
+    """Random features of a query or key: may differ with pretrained weights."""
+    kernel: Literal["softmax", "relu"] | None = None
+    """Kernel of the features: may differ with pretrained weights."""
+    rows: Literal["orthogonal", "independent", "identity"] | None = None
+    """Rows of the projection: may differ with pretrained weights."""
+    norms: Literal["gaussian", "sqrt_dim"] | None = None
+    """Lengths of orthogonal rows: may differ with pretrained weights."""
+    redraw_interval: Count | None = None
+    """Forward passes in training that use one projection, then another is drawn: may differ with pretrained weights."""
+    seed: Count | None = None
+    """Seed of the random numbers: of the projections; may differ with pretrained weights."""
+
+
+PAPER_PERFORMER = PerformerConfig()
+"""Of the public code in JAX."""
+
+
+# What a global token of BigBird-ETC stands for; needed by datasets and models, so at the top.
+
+NUM_TYPES = 16
+"""Rows of the table of types."""
+SENTENCE, HIDDEN_SENTENCE = 0, 1
+"""Of a sentence, and of a sentence whose tokens are all masked."""
+FIRST, QUESTION, CANDIDATE, PARAGRAPH = 2, 3, 4, 5
+"""Of [CLS], of one token of the question, of a candidate answer, and of a paragraph or document."""
+
 
 OPTION = "--model.etc."
 OF_WEIGHTS = ("max_distance", "sharing", "shared_output", "shared_ffn")

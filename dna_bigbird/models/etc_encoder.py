@@ -14,8 +14,8 @@ from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.attention_cores import etc_pattern
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, initialise
+from dna_bigbird.models.etc_config import NUM_TYPES
 from dna_bigbird.models.global_tokens import GlobalTokens
-from dna_bigbird.models.global_types import NUM_TYPES
 
 
 class EtcLayer(nn.Module):

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
-from dna_bigbird.models.global_types import SENTENCE
+from dna_bigbird.models.etc_config import SENTENCE
 
 NO_SENTENCE = -1
 """Number of the sentence of a token that belongs to none, as [CLS]."""

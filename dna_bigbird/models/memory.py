@@ -25,16 +25,119 @@ from dataclasses import dataclass
 
 import torch
 
+from dna_bigbird.attention.cores.performer import default_features
 from dna_bigbird.core.limits import check_memory
-from dna_bigbird.models import etc_memory
-from dna_bigbird.models.attention_cores import block_core
+from dna_bigbird.models.attention_cores import block_core, etc_pattern
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.one_stream_memory import longformer_kept, performer_kept
+from dna_bigbird.models.etc_config import NUM_TYPES
+
+# What the layers of BigBird-ETC take of memory, for `models.memory`.
+
+FLOAT32_BYTES = 4
+"""Bytes."""
+
+
+def layer_matrices(config: EncoderConfig) -> int:
+    """Return the weights of the matrices of one layer."""
+    h, etc = config.hidden_size, config.etc
+    projections = {"qkv": 3, "kv": 6, "none": 10}[etc.sharing] + (1 if etc.shared_output else 2)
+    feed_forward = 2 * h * config.ffn_size * (1 if etc.shared_ffn else 2)
+    return projections * h * h + feed_forward
+
+
+def layer_parameters(config: EncoderConfig) -> int:
+    """Return the parameters of one layer, label tables and norms included."""
+    h, f, etc = config.hidden_size, config.ffn_size, config.etc
+    projections = {"qkv": 3, "kv": 6, "none": 10}[etc.sharing] * h * config.qkv_bias
+    outputs = (1 if etc.shared_output else 2) * h * config.output_bias
+    feed_forward = (f + h + 2 * h) * (1 if etc.shared_ffn else 2)
+    labels = 2 * etc_pattern(etc).num_labels * (h + config.num_heads)
+    return layer_matrices(config) + projections + outputs + feed_forward + labels + 4 * h
+
+
+def embedding_parameters(config: EncoderConfig) -> int:
+    """Return the parameters of the embeddings of global tokens."""
+    return (NUM_TYPES + 2) * config.hidden_size
+
+
+def kept_in_addition(config: EncoderConfig, num_tokens: int, value: int) -> float:
+    """Return what a layer keeps in addition to one of block-sparse attention, in bytes per token.
+
+    Scores of labels and the output of each softmax are in float32, and so is a copy of narrower queries.
+    Keys and values of the other stream may be their own. Scores of labels between global tokens are a
+    square, shared by all tokens.
+
+    Args:
+        value: Bytes of a number that a matrix product reads or gives.
+    """
+    h = config.hidden_size
+    wide = FLOAT32_BYTES * h * (2 if value < FLOAT32_BYTES else 1)
+    labels = FLOAT32_BYTES * config.num_heads * etc_pattern(config.etc).num_labels
+    square = FLOAT32_BYTES * config.num_heads * num_tokens / config.etc.tokens_per_global**2
+    return (
+        wide
+        + labels
+        + square / tokens_of_both(config)
+        + (2 * h * value if config.etc.sharing != "qkv" else 0)
+    )
+
+
+def tokens_of_both(config: EncoderConfig) -> float:
+    """Return the tokens of both streams per long token."""
+    return 1 + 1 / config.etc.tokens_per_global
+
+
+# What layers of Longformer and of the Performer keep more than block-sparse ones, for `models.memory`.
+
+
+def longformer_kept(config: EncoderConfig, num_tokens: int, value: int) -> float:
+    """Return what a layer of Longformer keeps in addition, in bytes per token.
+
+    The output of all heads is also kept in the order of the tokens. Of the global projections, with one
+    global token: two matrices per sequence that replace keys and values, and with narrow products the
+    states in both types; with rotary positions or `qk_norm` keys and values.
+
+    Args:
+        value: Bytes of a number that a matrix product reads or gives.
+    """
+    h, is_narrow = config.hidden_size, value < FLOAT32_BYTES
+    kept = value * h
+    if not config.longformer.separate_global:
+        return kept
+    if is_narrow:
+        kept += (FLOAT32_BYTES + value) * h
+    has_plain_keys = config.positions != "rotary" and not config.qk_norm
+    if has_plain_keys:
+        return kept + 2 * value * h * h / num_tokens
+    kept += 3 * value * h  # the product, and the keys after it
+    if config.qk_norm:
+        kept += FLOAT32_BYTES * h * (1 + is_narrow)
+    return kept
+
+
+def performer_kept(config: EncoderConfig, num_tokens: int, value: int) -> float:
+    """Return what a layer of the Performer keeps in addition, in bytes per token.
+
+    The sums over keys of a sequence, in float32. Values are copied, so the product that they come from
+    is not kept with rotary positions or `qk_norm`.
+
+    Args:
+        value: Bytes of a number that a matrix product reads or gives.
+    """
+    h, D = config.hidden_size, config.hidden_size // config.num_heads
+    own = config.performer
+    num_features = D if own.rows == "identity" else own.num_features or default_features(D)
+    sums = FLOAT32_BYTES * num_features * (h + config.num_heads) / num_tokens
+    if config.qk_norm and value == FLOAT32_BYTES:  # the norms keep the product
+        return sums + h * value
+    is_changed = config.positions == "rotary" or config.qk_norm
+    return sums - 2 * h * value * is_changed
+
 
 FLOAT32, BFLOAT16 = 4, 2
 """Bytes."""
 IN_ADDITION = {
-    "etc": etc_memory.kept_in_addition,
+    "etc": kept_in_addition,
     "longformer": longformer_kept,
     "performer": performer_kept,
 }
@@ -80,8 +183,8 @@ def pretraining_parameters(config: EncoderConfig) -> int:
     positions = config.max_tokens if config.has_position_table else 0
     embeddings = (config.vocab_size + positions + config.num_segments) * h + 2 * h
     if config.attention == "etc":
-        layer = etc_memory.layer_parameters(config)
-        embeddings += etc_memory.embedding_parameters(config)
+        layer = layer_parameters(config)
+        embeddings += embedding_parameters(config)
         cpc = 2 * (h * h + h)
         return config.num_layers * layer + embeddings + h * h + 3 * h + config.vocab_size + cpc
     if config.stem_width:
@@ -108,7 +211,7 @@ def muon_parameters(config: EncoderConfig) -> int:
     """Return the weights of the matrices of the layers, which Muon updates."""
     h, f = config.hidden_size, config.ffn_size
     if config.attention == "etc":
-        return config.num_layers * etc_memory.layer_matrices(config)
+        return config.num_layers * layer_matrices(config)
     projections = 7 if has_global_projections(config) else 4
     return config.num_layers * (projections * h * h + 2 * h * f)
 
@@ -209,7 +312,7 @@ def pretraining_memory(
     layer = layer_bytes(config, patches, precision=precision, device=device, backend=backend)
     layer *= patches / num_tokens
     if config.attention == "etc":
-        tokens *= etc_memory.tokens_of_both(config)
+        tokens *= tokens_of_both(config)
     is_recomputed = config.gradient_checkpointing
     kept = config.num_layers * (FLOAT32 * config.hidden_size if is_recomputed else layer)
     # The sum of the embeddings and its dropout, and the neighbours that the stem reads.

@@ -1,9 +1,84 @@
 """The weights of an encoder in one of another attention: bigbird, full, longformer or performer."""
 
 import re
+from dataclasses import replace
+
+import torch
+from torch import nn
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
+from dna_bigbird.models.etc_encoder import EtcEncoder, build_encoder
+
+# The weights of another encoder in both streams of BigBird-ETC (Ainslie et al. 2020, "lifting").
+
+_OF_STREAM = re.compile(r"\bglobal_(norm|attention_norm|output|qkv|ffn_in|ffn_out|ffn_norm)\b")
+_OTHER_KEYS = re.compile(r"\b(?:long_to_global|global_to_long)_kv\b")
+"""Keys and values of the other stream: the rows of `qkv` after the queries."""
+
+
+def lifted(encoder: Encoder, config: EncoderConfig, generator: torch.Generator) -> EtcEncoder:
+    """Return a BigBird-ETC encoder with the weights of one with blocks or full attention.
+
+    Projections, feed-forward layers and norms go to both streams, word and segment vectors to the
+    embeddings. Positions are left out. Label tables and the types of global tokens are fresh.
+
+    Args:
+        config: Of the result, with attention etc; sizes as those of `encoder`.
+        generator: Draws what is fresh.
+
+    Raises:
+        ValueError: If a size differs.
+    """
+    result = EtcEncoder(config, generator)
+    own, state = encoder.state_dict(), result.state_dict()
+    for name, fresh in state.items():
+        source = own.get(_OF_STREAM.sub(r"\1", name))
+        if _OTHER_KEYS.search(name):
+            source = own[_OTHER_KEYS.sub("qkv", name)][config.hidden_size :]
+        if source is None:
+            continue
+        if source.shape != fresh.shape:
+            raise ValueError(
+                f"{name} is {tuple(fresh.shape)}, the other encoder's {tuple(source.shape)}"
+            )
+        state[name] = source.clone()
+    result.load_state_dict(state)
+    return result
+
+
+# An encoder with more rows in its tables of words and segments.
+
+
+def with_tables(encoder: Encoder, config: EncoderConfig, generator: torch.Generator) -> Encoder:
+    """Return an encoder with at least as many word and segment vectors; the same one if it has them.
+
+    Args:
+        config: Has the wanted `vocab_size` and `num_segments`.
+        generator: Draws the appended word vectors as fresh ones are. An appended segment begins as
+            the first one, so that the states are those of pretraining.
+    """
+    own = encoder.config
+    words = max(config.vocab_size - own.vocab_size, 0)
+    segments = max(config.num_segments - own.num_segments, 0) if encoder.segment is not None else 0
+    if not words + segments:
+        return encoder
+    sizes = {
+        "vocab_size": own.vocab_size + words,
+        "num_segments": own.num_segments + segments,
+    }
+    grown = build_encoder(replace(own, **sizes), generator)
+    state = dict(encoder.state_dict())
+    rows = torch.empty(words, own.hidden_size)
+    std = own.init_std
+    nn.init.trunc_normal_(rows, std=std, a=-2 * std, b=2 * std, generator=generator)
+    state["word.weight"] = torch.cat([state["word.weight"], rows.to(state["word.weight"])])
+    if segments:
+        known = state["segment.weight"]
+        state["segment.weight"] = torch.cat([known, known[:1].expand(segments, -1)])
+    grown.load_state_dict(state)
+    return grown
+
 
 _OF_ONE_ATTENTION = re.compile(r"\.attention\.(global_qkv\.\w+|projection|_extra_state)$")
 """Names that only Longformer or only the Performer has."""

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.decoder import Cache, Decoder, Sources
 from dna_bigbird.models.encoder import Encoder, initialise
-from dna_bigbird.models.moved_weights import move_weights
-from dna_bigbird.models.resize import with_tables
+from dna_bigbird.models.moved_weights import move_weights, with_tables
 from dna_bigbird.models.text_config import SummaryHead
 
 ATTENTION = ("bigbird", "full", "longformer")

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.core.checked_hdf5 import open_hdf5
 from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.hdf5 import open_hdf5
 from dna_bigbird.prediction.writers.attributions import ATTRIBUTIONS_FORMAT, ATTRIBUTIONS_VERSION
 
 ADVICE = "expected a file of: dna-bigbird attribute --output FILE.h5"

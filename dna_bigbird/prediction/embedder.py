@@ -13,9 +13,8 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.compute import Compute, beyond_training
 from dna_bigbird.prediction.engine import set_up
-from dna_bigbird.prediction.lengths import beyond_training
 from dna_bigbird.prediction.results import Pooling
 from dna_bigbird.prediction.runner import BundleRunner, Groups
 

@@ -59,7 +59,7 @@ def marginalise(
         compute: Fields of `Compute`: speed and memory.
     """
     from dna_bigbird.core.figures.style import save
-    from dna_bigbird.prediction.figures.distance_figure import distance_figure
+    from dna_bigbird.prediction.motif_discovery.insertion import distance_figure
 
     file, picture = Path(output), None if curves is None else Path(curves)
     if picture is not None and (second is None or picture.suffix.lower() not in PICTURES):

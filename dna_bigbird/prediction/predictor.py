@@ -18,9 +18,8 @@ from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.limits import allowed_workers
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.models.label_types import RECORDED, REGRESSION
-from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.compute import Compute, beyond_training
 from dna_bigbird.prediction.engine import CHUNK_BATCHES, chunks_of, set_up, token_budget
-from dna_bigbird.prediction.lengths import beyond_training
 from dna_bigbird.prediction.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
 from dna_bigbird.prediction.sigmoid import sigmoid
 from dna_bigbird.prediction.windows.bins import BinRows

@@ -1,14 +1,17 @@
 """The data frames of predictions, vectors, variants, substitutions and effects of bases; and files read back."""
 
-# n windows, T tokens, E hidden size, P positions, L labels
-
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dna_bigbird.core.dataframes import DataFrame, dataframe, read_table, with_values
-from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.errors import InputError, errors_for_reader
+
+# n windows, T tokens, E hidden size, P positions, L labels
+
 
 LETTERS = "ACGT"
 """The bases of an axis of length 4 of `Mutagenesis`, in order."""
@@ -142,3 +145,96 @@ def _decoded(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def _windows(result: Result) -> dict[str, np.ndarray]:
     return {"sequence": result.sequence, "start": result.start, "end": result.end}
+
+
+# The first rows of the data frames of results, without making all rows: for notebooks.
+#
+# Each function takes a result and a number of rows, and returns a data frame of at most so many rows and
+# the number of all rows.
+
+First = tuple[DataFrame, int]
+WINDOWS = ("sequence", "start", "end", "name")
+TOKENS = ("vectors", "token_start", "token_end")
+ALLELES = ("chrom", "pos", "id", "ref", "alt")
+SCORES = ("diff", "log_odds", "ref_probability", "alt_probability")
+
+
+def first_predictions(result: Result, count: int) -> First:
+    """Return the first windows of `Predictions`."""
+    return _first(result, count, (*WINDOWS, "probabilities")), len(result.start)
+
+
+def first_vectors(result: Result, count: int) -> First:
+    """Return the first vectors of `Embeddings`, with tokens those of the first windows."""
+    if result.offset is None:
+        return _first(result, count, (*WINDOWS, "vectors")), len(result.vectors)
+    stop = int(result.offset[: count + 1][-1])
+    windows = replace(result, **_cut(result, count, WINDOWS), offset=result.offset[: count + 1])
+    return _first(windows, stop, TOKENS).head(count), len(result.vectors)
+
+
+def first_alleles(result: Result, count: int) -> First:
+    """Return the first alleles of `VariantScores`."""
+    return _first(result, count, (*ALLELES, *SCORES)), len(result.pos)
+
+
+def first_zero_shot(result: Result, count: int) -> First:
+    """Return the first alleles of `ZeroShotScores`."""
+    return _first(result, count, (*ALLELES, "score")), len(result.pos)
+
+
+def first_substitutions(result: Result, count: int) -> First:
+    """Return the first substitutions of `Mutagenesis`: a base has at least three."""
+    per_base = (len(LETTERS) - (base in LETTERS) for base in result.reference)
+    frame = _first(result, count, ("reference", "diff", "log_odds"))
+    return frame.head(count), sum(per_base) * len(result.label_names)
+
+
+def first_bases(result: Result, count: int) -> First:
+    """Return the first bases of `Attributions`; a window has at least one."""
+    names = (*WINDOWS, "bases", "effects")
+    return _first(result, count, names).head(count), int((result.bases <= len(LETTERS)).sum())
+
+
+def _first(result: Result, count: int, names: tuple[str, ...]) -> DataFrame:
+    return replace(result, **_cut(result, count, names)).to_dataframe()
+
+
+def _cut(result: Result, count: int, names: tuple[str, ...]) -> dict[str, Any]:
+    values = {name: getattr(result, name) for name in names}
+    return {name: each[:count] for name, each in values.items() if each is not None}
+
+
+# Vectors as AnnData. anndata is optional: only this module imports it, when an object is made.
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+else:
+    AnnData = Any
+"""Type of an annotated matrix."""
+
+
+def vectors_anndata(result: Any) -> AnnData:
+    """Return the vectors of `Embeddings` as `X`, their windows as `obs` and how they were made in `uns`.
+
+    Raises:
+        MissingExtraError: Without anndata; it names the command that installs it.
+    """
+    with errors_for_reader():
+        import anndata
+
+    rows = dataframe(vector_rows(result))
+    width = result.vectors.shape[1]
+    return anndata.AnnData(
+        X=np.asarray(result.vectors, np.float32),
+        obs=_plain(rows, map(str, range(len(rows)))),
+        var=_plain(dataframe({"dimension": np.arange(width)}), (f"v{i}" for i in range(width))),
+        uns=asdict(result.settings) if result.settings else {},
+    )
+
+
+def _plain(rows: DataFrame, names: Iterable[str]) -> DataFrame:
+    """Name rows, with texts that are Python objects: not every anndata can write those of pandas 3."""
+    texts = dict.fromkeys(rows.select_dtypes(exclude="number"), object)
+    named = dataframe({"name": list(names)}).astype(object).set_index("name").index
+    return rows.astype(texts).set_axis(named.rename(None))

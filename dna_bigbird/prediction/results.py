@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.choices import check_fields, checked
 from dna_bigbird.core.dataframes import DataFrame
-from dna_bigbird.core.html_repr import html_repr, html_rows
-from dna_bigbird.core.short_repr import short_repr
-from dna_bigbird.prediction import first_rows as first
+from dna_bigbird.core.short_repr import html_repr, html_rows, short_repr
+from dna_bigbird.prediction import result_frames as first
 from dna_bigbird.prediction import result_frames as frames
-from dna_bigbird.prediction.annotated import AnnData, vectors_anndata
 from dna_bigbird.prediction.result_frames import LETTERS as LETTERS
+from dna_bigbird.prediction.result_frames import AnnData, vectors_anndata
 
 Pooling = Literal["mean", "cls", "max", "tokens"]
 Effect = Literal["log_odds", "diff"]

@@ -96,7 +96,7 @@ def score_variants(
     """
     from dna_bigbird.prediction.variants.effects import shifts_of
     from dna_bigbird.prediction.variants.run import VariantRun
-    from dna_bigbird.prediction.variants.targets import check_targets, choose_targets
+    from dna_bigbird.prediction.variants.writers import check_targets, choose_targets
 
     targets = choose_targets(output, format, tsv)
     check_targets(targets)

@@ -11,9 +11,8 @@ import numpy as np
 from dna_bigbird.bundles.choice import Models, choose_labels, load_models, notes_on
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.fasta import Genome, find_region
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.genome.region_choice import find_region
 from dna_bigbird.genome.variants import Variant
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.partial_results import progress_bar
@@ -21,7 +20,7 @@ from dna_bigbird.prediction.predictor import Predictor
 from dna_bigbird.prediction.results import LETTERS, Mutagenesis
 from dna_bigbird.prediction.variants.effects import LogitModel, choose_window, site_effects
 from dna_bigbird.prediction.variants.sites import Site
-from dna_bigbird.prediction.windows.record_notes import short_window_notes
+from dna_bigbird.prediction.windows.tiling import short_window_notes
 
 MOST_BP = 20_000
 """Longest region: the matrix of 919 labels takes 1.2 GB."""

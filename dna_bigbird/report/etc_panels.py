@@ -1,21 +1,97 @@
 """Steps of `plot-attention --pattern etc`: an even layout and its drawing."""
 
+import numpy as np
 import torch
 
 from dna_bigbird.attention.patterns.etc import EtcPattern
-from dna_bigbird.attention.patterns.etc_layout import EtcLayout
-from dna_bigbird.attention.patterns.etc_reasons import (
-    BAND,
-    BELONGS,
-    GLOBAL_PAIR,
-    OTHER_SEGMENT,
-    OUTSIDE,
-    draw_etc,
-    etc_reasons,
-)
+from dna_bigbird.attention.patterns.etc_layout import GLOBAL, EtcLayout, Example, Key
+from dna_bigbird.attention.patterns.longformer import LongformerPattern
+from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout, draw_longformer
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.report.attention_panels import DrawnPanel
-from dna_bigbird.report.etc_drawing import EtcDrawing
+from dna_bigbird.report.etc_drawing import EtcDrawing, LongformerDrawing
+
+# Why a token of BigBird-ETC reads another: for drawings.
+
+NOT_READ, GLOBAL_PAIR, BAND, BELONGS, OUTSIDE, OTHER_SEGMENT = range(6)
+LETTERS = ".gwbop"
+
+
+def etc_reasons(pattern: EtcPattern, layout: EtcLayout, row: int = 0) -> np.ndarray:
+    """Return NOT_READ, GLOBAL_PAIR, BAND, BELONGS, OUTSIDE or OTHER_SEGMENT for every pair of tokens.
+
+    O((G + L)²): for drawing.
+
+    Returns:
+        (G + L, G + L) int64 of one sequence of the batch, query by key; global tokens come first.
+    """
+    example = Example(pattern, layout, row)
+    num_global, num_long = len(example.global_padding), len(example.long_padding)
+    codes = np.full((num_global + num_long,) * 2, NOT_READ)
+    read = [list(example.keys_of_global(i)) for i in range(num_global)]
+    read += [list(example.keys_of_long(i)) for i in range(num_long)]
+    for query, keys in enumerate(read):
+        for stream, position, label in keys:
+            column = position if stream == GLOBAL else num_global + position
+            codes[query, column] = _reason(pattern, (stream, position, label), query < num_global)
+    return codes
+
+
+def _reason(pattern: EtcPattern, key: Key, is_global: bool) -> int:
+    stream, _, label = key
+    of_label = {
+        pattern.label_belongs: BELONGS,
+        pattern.label_outside: OUTSIDE,
+        pattern.label_other_segment: OTHER_SEGMENT,
+    }
+    return of_label.get(label, GLOBAL_PAIR if is_global and stream == GLOBAL else BAND)
+
+
+def draw_etc(codes: np.ndarray) -> str:
+    """Return the reasons as text, a line per query and a letter per key.
+
+    'w' band, 'b' belongs, 'o' does not belong, 'g' both global, 'p' both global and of different
+    segments, '.' not read.
+    """
+    return "\n".join("".join(LETTERS[code] for code in line) for line in codes)
+
+
+# Steps of `plot-attention --pattern longformer`: one sequence and its drawing.
+
+LONGFORMER_LEGEND = "w window, g global, . not read; a line per token that reads"
+LONGFORMER_REASONS = {1: "window", 2: "global"}
+LONGFORMER_LETTERS = ".wg"
+"""In the order of the codes: 0 is not read."""
+
+
+def longformer_panel(drawing: LongformerDrawing) -> DrawnPanel:
+    """Draw who reads whom in a sequence.
+
+    Raises:
+        InputError: If a number is out of range.
+    """
+    num_tokens, at = drawing.sequence_tokens, drawing.global_at
+    if at and not 0 <= min(at) <= max(at) < num_tokens:
+        shown = " ".join(map(str, at))
+        raise InputError(
+            f"--longformer.global_at {shown}: expected positions from 0 to {num_tokens - 1} "
+            "(--longformer.sequence_tokens)"
+        )
+    try:
+        pattern = LongformerPattern(drawing.window_tokens, (drawing.dilation,), drawing.is_causal)
+    except ValueError as error:
+        raise InputError(f"--longformer: {error}") from error
+    is_global = torch.zeros(1, num_tokens, dtype=torch.bool)
+    is_global[0, list(at)] = True
+    text = draw_longformer(pattern, LongformerLayout(torch.zeros_like(is_global), is_global))
+    codes = np.array(
+        [[LONGFORMER_LETTERS.index(letter) for letter in line] for line in text.splitlines()]
+    )
+    title = (
+        f"longformer, window of {drawing.window_tokens} on either side, dilation {drawing.dilation}"
+    )
+    return DrawnPanel(title, text, codes)
+
 
 ETC_LEGEND = (
     "global tokens first, then long ones: w band, b belongs, o does not belong, g global tokens, "

@@ -11,11 +11,10 @@ from dna_bigbird.evaluation.model_results import (
     read_calibration,
     read_curves,
     read_labels,
+    read_targets,
 )
-from dna_bigbird.evaluation.pages.gallery import SEMI_SYNTHETIC_TAG, Gallery
-from dna_bigbird.evaluation.pages.rendering import render
+from dna_bigbird.evaluation.pages.rendering import SEMI_SYNTHETIC_TAG, Gallery, render
 from dna_bigbird.evaluation.result_files import read_json_object, read_model_config
-from dna_bigbird.evaluation.target_results import read_targets
 from dna_bigbird.metrics.scores import ModelMetrics
 from dna_bigbird.metrics.task_results import FEWEST_ROWS
 from dna_bigbird.models.label_types import MULTI_CLASS, REGRESSION

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from dna_bigbird.evaluation.pages.gallery import SEMI_SYNTHETIC_TAG, Gallery
-from dna_bigbird.evaluation.pages.rendering import render
+from dna_bigbird.evaluation.pages.rendering import SEMI_SYNTHETIC_TAG, Gallery, render
 from dna_bigbird.report.run_results import read_results
 from dna_bigbird.report.sections.head_section import head
 from dna_bigbird.report.sections.mutagenesis_section import mutagenesis

@@ -6,13 +6,11 @@ from typing import Literal
 
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.html_repr import html_repr
 from dna_bigbird.core.paths import InputPath, OutputStream
 from dna_bigbird.core.settings import Count, Positive
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_repr, short_repr
 from dna_bigbird.core.tables_and_pictures import check_suffix
-from dna_bigbird.report.etc_drawing import EtcDrawing
-from dna_bigbird.report.longformer_drawing import LongformerDrawing
+from dna_bigbird.report.etc_drawing import EtcDrawing, LongformerDrawing
 
 Plan = Literal["uniform", "original", "huggingface"]
 LEGEND = "g global, w window, r random, . not read, a digit: counted so often"
@@ -159,7 +157,7 @@ def _draw_tokens(
 
         panel, reasons, legend = etc_panel(drawing), ETC_REASONS, ETC_LEGEND
     else:
-        from dna_bigbird.report import longformer_panels as of_longformer
+        from dna_bigbird.report import etc_panels as of_longformer
 
         panel = of_longformer.longformer_panel(drawing)
         reasons, legend = of_longformer.LONGFORMER_REASONS, of_longformer.LONGFORMER_LEGEND

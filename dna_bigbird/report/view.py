@@ -47,8 +47,7 @@ def view(
         max_bp: Most bases that the page may have: a larger one is slow to open.
     """
     from dna_bigbird.core.writing import atomic_path
-    from dna_bigbird.genome.fasta import Genome
-    from dna_bigbird.genome.region_choice import find_region
+    from dna_bigbird.genome.fasta import Genome, find_region
     from dna_bigbird.report.browser.extents import Extents
     from dna_bigbird.report.browser.page import browser_page
     from dna_bigbird.report.browser.tracks import read_track

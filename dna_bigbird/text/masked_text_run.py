@@ -1,30 +1,121 @@
 """Steps of `text pretrain`: tokens of the corpora, examples with masked words, the bundle."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import numpy as np
+from torch import Tensor, nn
 
 from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.core.errors import checked_settings
 from dna_bigbird.core.unpacking import unpacked_limit
-from dna_bigbird.corpus.hidden_sentences import ends_of_sentences
-from dna_bigbird.corpus.masked_batches import collate_masked
+from dna_bigbird.corpus.batches import collate_masked
+from dna_bigbird.corpus.hidden_sentence_examples import ends_of_sentences
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.text.data.hidden_sentences import HiddenTextExamples, collate_hidden_text
+from dna_bigbird.text.data.hidden_sentences import (
+    HiddenTextBatch,
+    HiddenTextExamples,
+    collate_hidden_text,
+)
 from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.store import TextStore, text_store
-from dna_bigbird.text.piece_characters import characters_of
 from dna_bigbird.text.pretraining_start import PretrainingStart
-from dna_bigbird.text.tasks.hidden_sentences import HiddenTextTask
 from dna_bigbird.text.tasks.mlm import MaskedTextTask, evaluate_masked
 from dna_bigbird.text.whole_words import TextMaskingConfig
+from dna_bigbird.training.contrastive import contrast, figures_of, hidden_of, loss_of
 from dna_bigbird.training.fit import training_device
+from dna_bigbird.training.objective import Sums, pair
 from dna_bigbird.training.objective_config import CpcConfig
 from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.training_checks import module_sha256
+
+# How many characters of text each entry of a vocabulary stands for.
+
+
+def piece_characters(
+    pieces: Sequence[str], unk_id: int, *, is_byte_level: bool = False, is_word_piece: bool = False
+) -> np.ndarray:
+    """Return the characters of every entry, shape (V,), int64.
+
+    A word mark is the space in front of the word and counts as one; '##' of WordPiece is none. A
+    piece of byte-level BPE, whose letters are bytes, counts the characters that begin in it. An
+    unknown piece counts as one character, however long it was.
+
+    Example:
+        >>> piece_characters(["<unk>", "▁the", "ing"], 0).tolist()
+        [1, 4, 3]
+        >>> piece_characters(["<unk>", "Ġcaf", "Ã©"], 0, is_byte_level=True).tolist()
+        [1, 4, 1]
+    """
+    letters = _bytes_by_letter() if is_byte_level else {}
+    counts = np.zeros(len(pieces), dtype=np.int64)
+    for i, piece in enumerate(pieces):
+        if is_byte_level:
+            # 0x80 to 0xBF continue a character of UTF-8.
+            counts[i] = sum(not 0x80 <= letters.get(letter, 0) <= 0xBF for letter in piece)
+        else:
+            counts[i] = len(piece.removeprefix("##") if is_word_piece else piece)
+    counts[unk_id] = 1
+    return counts
+
+
+def characters_of(tokenizer: TextTokenizer) -> np.ndarray:
+    """Return the characters of every entry of a vocabulary, shape (V,), int64."""
+    pieces = tokenizer.pieces
+    byte_level = tokenizer.file.endswith(".json") and any(p.startswith("Ġ") for p in pieces)
+    return piece_characters(
+        pieces,
+        tokenizer.unk_id,
+        is_byte_level=byte_level,
+        is_word_piece=tokenizer.is_word_piece,
+    )
+
+
+def _bytes_by_letter() -> dict[str, int]:
+    """Return GPT-2's letters of the 256 bytes: printable ones stand for themselves."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {chr(byte): byte for byte in plain} | {
+        chr(256 + number): byte for number, byte in enumerate(others)
+    }
+
+
+# Masked words and contrastive predictive coding of hidden sentences (specification §2.4, §6).
+
+
+class HiddenTextTask(MaskedTextTask):
+    """`MaskedTextTask` with hidden sentences; loss and figures of these as `cpc_task.CpcTask` has them.
+
+    Args:
+        model: Called as models.pretraining_model.PretrainingModel, with the head cpc.
+        characters: Of every token id, shape (V,).
+        weight: Share of CPC in the loss; 0.2 in the ETC paper.
+    """
+
+    def __init__(
+        self, model: nn.Module, config: TrainConfig, characters: np.ndarray, weight: float
+    ) -> None:
+        super().__init__(model, config, characters)
+        self.weight = weight
+
+    def loss_and_sums(self, batch: HiddenTextBatch) -> tuple[Tensor, Sums]:
+        """Return the weighted sum of both losses, and the figures."""
+        logits_PV, vectors = self.model(
+            batch.token_ids_BT, batch.is_padding_BT, None, batch.positions_P, **hidden_of(batch)
+        )
+        nll_P = nn.functional.cross_entropy(logits_PV.float(), batch.labels_P, reduction="none")
+        result = contrast(*vectors, gather=self.training)
+        loss = (1 - self.weight) * nll_P.mean() + self.weight * loss_of(result)
+        count = len(nll_P)
+        return loss, {
+            "loss": pair(loss * count, count),
+            **self.figures_of_masks(batch, nll_P, logits_PV.argmax(-1) == batch.labels_P),
+            **figures_of(result),
+        }
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
+from dna_bigbird.corpus.tokenizer_files import read_text_tokenizer
 from dna_bigbird.models.config import CPC, EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.training.initial_model import load_initial, settings_of, take_weights

@@ -1,12 +1,88 @@
 """The options that `text evaluate` and `text predict` share; imports no torch."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
-from dna_bigbird.core.choices import check_fields
+from dna_bigbird.bundles.text_tasks import describe, tasks
+from dna_bigbird.core.choices import check_fields, near
+from dna_bigbird.core.errors import InputError, checked_settings
 from dna_bigbird.core.settings import Count
 from dna_bigbird.core.shared_options import Backend, Device, MaxUnpackedGib, Resume, Threads
 from dna_bigbird.prediction.compute import Compute
+
+# The task of `text.train` with its options: checked and typed.
+
+
+def new_task(name: str, set_name: str | None, options: object, head: object):
+    """Return a task, a tasks.text.task.TextTask, with its settings.
+
+    Args:
+        set_name: The set, if the task has several.
+        options, head: As `task_settings`.
+
+    Raises:
+        InputError: If there is no such task, set or setting.
+    """
+    from dna_bigbird.text.tasks.lookup import task_class
+
+    check_task(name)
+    task = describe(name)
+    options = task_settings(options, task.options, "options")
+    return task_class(name)(
+        with_set(options, set_name, name), task_settings(head, task.head_type(), "head")
+    )
+
+
+def task_settings(settings: object, settings_type: type, name: str) -> object:
+    """Return settings as the dataclass of the task.
+
+    Args:
+        settings: An instance of it, values by name, or None for the defaults.
+        name: The argument, for messages.
+
+    Raises:
+        InputError: If a name is unknown, or values are wrong or contradict each other.
+    """
+    if isinstance(settings, settings_type):
+        return settings
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InputError(
+            f"{name}: expected {settings_type.__name__} or its values by name, got "
+            f"{type(settings).__name__}"
+        )
+    values = dict(settings or {})
+    known = tuple(field.name for field in fields(settings_type))
+    for key in values:
+        if key not in known:
+            raise InputError(
+                f"--{name}.{key}: no such option{near(key, known)}; known are {', '.join(known)}"
+            )
+    with checked_settings():
+        return settings_type(**values)
+
+
+def with_set(options: object, set_name: str | None, task: str) -> object:
+    """Return the options of a task with the set that was named on its own.
+
+    Raises:
+        InputError: If the task has only one set, or no such set.
+    """
+    if set_name is None:
+        return options
+    if not hasattr(options, "set"):
+        raise InputError(f"--set {set_name}: the task {task} has only one set; leave it out")
+    with checked_settings():
+        return replace(options, set=set_name)
+
+
+def check_task(name: str | None) -> None:
+    """Raise InputError if there is no text task of a name."""
+    known = tuple(tasks())
+    if name is None:
+        raise InputError(f"--task is missing: expected one of {', '.join(known)}")
+    if name not in known:
+        raise InputError(f"--task {name}: expected one of {', '.join(known)}{near(name, known)}")
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Literal
 
-from dna_bigbird.bundles.text_task import TaskDescription
-from dna_bigbird.bundles.text_tasks import describe, tasks
+from dna_bigbird.bundles.text_tasks import TaskDescription, describe, tasks
 from dna_bigbird.text import text_train
 
 REQUIRED = inspect.Parameter.empty

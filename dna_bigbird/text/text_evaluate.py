@@ -8,11 +8,10 @@ from typing import Annotated, Any, Literal
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame
-from dna_bigbird.core.html_repr import html_rows
 from dna_bigbird.core.paths import FolderOutput, InputPath
 from dna_bigbird.core.settings import Positive
 from dna_bigbird.core.shared_options import BootstrapSeed, SetPart, TaskData, TaskModel
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_rows, short_repr
 from dna_bigbird.text.set_options import SetOptions
 
 
@@ -70,10 +69,9 @@ def evaluate(
     settings = SetOptions(precision=precision, **options)
     from dna_bigbird.core.unpacking import unpacked_limit
     from dna_bigbird.core.writing import json_text
-    from dna_bigbird.text.set_outputs import run_set, write_files
+    from dna_bigbird.text.set_outputs import open_model, run_set, write_files
     from dna_bigbird.text.set_source import read_examples
     from dna_bigbird.text.text_scores import evaluation
-    from dna_bigbird.text.tuned_model import open_model
 
     output = Path(output)
     bundle, task = open_model(Path(model), settings.change)

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from dna_bigbird.core.choices import checked
-from dna_bigbird.core.html_repr import html_repr
 from dna_bigbird.core.paths import FolderOutput
 from dna_bigbird.core.shared_options import SetPart, TaskData, TaskModel
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_repr, short_repr
 from dna_bigbird.text.set_options import SetOptions
 
 
@@ -49,8 +48,7 @@ def predict(
         dna-bigbird text predict --model models/imdb --data aclImdb_v1.tar.gz --output predictions
     """
     settings = SetOptions(**options)
-    from dna_bigbird.text.set_outputs import run_set, write_files
-    from dna_bigbird.text.tuned_model import open_model
+    from dna_bigbird.text.set_outputs import open_model, run_set, write_files
 
     output = Path(output)
     bundle, task = open_model(Path(model), settings.change)

@@ -6,10 +6,9 @@ from typing import Annotated
 
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.core.html_repr import html_rows
 from dna_bigbird.core.paths import InputPath, OutputPath
 from dna_bigbird.core.result_folders import REPEATED_RUNS, atomic_directory
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_rows, short_repr
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def runs(scores: list[InputPath], output: Annotated[OutputPath, REPEATED_RUNS]) 
         dna-bigbird text runs --scores scores/0/metrics.json scores/1/metrics.json --output scores/mean
     """
     from dna_bigbird.core.writing import json_text
-    from dna_bigbird.metrics.runs import runs_summary
+    from dna_bigbird.metrics.seed_scores import runs_summary
 
     output = Path(output)
     joined = runs_summary([Path(each) for each in scores])

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.core.choices import checked, renamed
-from dna_bigbird.core.html_repr import html_repr
 from dna_bigbird.core.paths import HtmlOutput, InputPath, ResultsPath, optional_path
 from dna_bigbird.core.shared_options import FigureFolder, SyntheticSets
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,7 @@ from dna_bigbird.core.shared_options import (
     TrainedBundle,
 )
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.models.etc_config import EtcChanges
-from dna_bigbird.models.longformer_config import LongformerChanges
-from dna_bigbird.models.performer_config import PerformerChanges
+from dna_bigbird.models.etc_config import EtcChanges, LongformerChanges, PerformerChanges
 from dna_bigbird.models.train_config import TrainConfig
 
 
@@ -85,7 +83,7 @@ def train(
     """
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.text import training_run as steps
-    from dna_bigbird.text.task_options import new_task
+    from dna_bigbird.text.set_options import new_task
 
     text_task = new_task(task, set, options, head)
     output = Path(output)

@@ -58,9 +58,9 @@ def warm_start(
     from dna_bigbird.bundles.huggingface.short_encoders import is_summarizer, read_short_encoder
     from dna_bigbird.bundles.save import save_bundle
     from dna_bigbird.core.errors import checked_settings
-    from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
+    from dna_bigbird.corpus.tokenizer_files import read_text_tokenizer
     from dna_bigbird.models.config import EncoderConfig
-    from dna_bigbird.models.longformer_config import PAPER_LONGFORMER, LongformerConfig
+    from dna_bigbird.models.etc_config import PAPER_LONGFORMER, LongformerConfig
     from dna_bigbird.text.huggingface.warm_start import warm_start as start
     from dna_bigbird.text.masked_text_run import text_encoder_config
 

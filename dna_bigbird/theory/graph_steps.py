@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from dna_bigbird.attention.graphs.block_graph import BlockGraph
-from dna_bigbird.attention.graphs.patterns import (
+from dna_bigbird.attention.graphs.makers import (
     comparison_graphs,
     itc_graphs,
     most_read,
     random_part,
+    reference_graphs,
     token_graphs,
 )
-from dna_bigbird.attention.graphs.reference import reference_graphs
 from dna_bigbird.attention.graphs.statistics import Statistics, statistics
 from dna_bigbird.core.errors import InputError
 

@@ -90,7 +90,7 @@ def turing(
     if trace:
         lines += ["", steps.trace_of(chosen, word, run)]
     if output is not None:
-        from dna_bigbird.theory.turing_figure import turing_figure
+        from dna_bigbird.theory.figures import turing_figure
 
         write_figure(
             output, turing_figure(chosen.name, chosen.blank, steps.trace_lines(chosen, word, run))

@@ -17,8 +17,12 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from dna_bigbird.core.child_processes import ending_worker
 from dna_bigbird.core.limits import allowed_workers
-from dna_bigbird.corpus.batches import collate_labelled, collate_pretraining
-from dna_bigbird.corpus.packed_batches import WorkerLoader, collate_packed
+from dna_bigbird.corpus.batches import (
+    WorkerLoader,
+    collate_labelled,
+    collate_packed,
+    collate_pretraining,
+)
 from dna_bigbird.labelled.chromatin.bin_groups import BinGroups
 from dna_bigbird.labelled.tokenized import RowsOnTheFly, TokenizedRows
 

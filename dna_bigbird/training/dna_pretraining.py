@@ -1,35 +1,168 @@
 """Steps of `pretrain`: read the token stores, make the examples, describe the model."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from torch import Tensor, nn
 
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.bundles.config import PRETRAINING
-from dna_bigbird.core.errors import note
+from dna_bigbird.core.errors import InputError, note
+from dna_bigbird.core.files import sha256_of
 from dna_bigbird.corpus.batches import collate_pretraining
 from dna_bigbird.corpus.hidden_sentence_examples import (
+    HiddenSentenceBatch,
     HiddenSentenceExamples,
     collate_hidden_sentences,
 )
 from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.repeat_weights import RepeatWeighted
-from dna_bigbird.corpus.store_checks import check_tokenizer, verify_stores
+from dna_bigbird.corpus.site_windows import SiteWindows
+from dna_bigbird.corpus.store_checks import check_store_genome, check_tokenizer, verify_stores
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.bed import read_bed
+from dna_bigbird.genome.repeats import UNKNOWN, RepeatClasses
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training.cpc_task import CpcTask
+from dna_bigbird.training.contrastive import contrast, figures_of, hidden_of, loss_of
+from dna_bigbird.training.objective import Sums, pair
 from dna_bigbird.training.objective_config import ObjectiveConfig
-from dna_bigbird.training.pretraining_reading import PretrainingReading
 from dna_bigbird.training.pretraining_start import DnaStart
-from dna_bigbird.training.pretraining_task import PretrainingTask
+from dna_bigbird.training.pretraining_task import PretrainingTask, weighted_mean
 from dna_bigbird.training.processes import is_first_on_node
-from dna_bigbird.training.seen_regions import read_in_pretraining
+from dna_bigbird.training.seen_rows import read_in_pretraining
+
+# Masked tokens and contrastive predictive coding of hidden sentences (specification §2.4).
+
+
+class CpcTask(PretrainingTask):
+    """Predict masked tokens, and which of the batch's hidden sentences belongs to which gap.
+
+    The loss is (1 - w) times that of masked tokens plus w times the mean negative log-probability of the
+    true sentence among all hidden ones of a micro-batch, over all processes. Figures in addition to those of
+    `PretrainingTask`:
+
+    * `cpc_loss`: that mean in nats, in validation among the hidden sentences of one process;
+    * `cpc_accuracy`: share of gaps whose true sentence is the most similar one;
+    * `cpc_chance`: what guessing would reach.
+
+    Args:
+        model: Called as models.pretraining_model.PretrainingModel, with the head cpc.
+        piece_bp: Base pairs of every token id, shape (V,).
+        weight: w; 0.2 in the ETC paper.
+    """
+
+    packs_ahead = False
+
+    def __init__(
+        self, model: nn.Module, config: TrainConfig, piece_bp: np.ndarray, weight: float
+    ) -> None:
+        super().__init__(model, config, piece_bp, nsp_weight=0.0)
+        self.weight = weight
+
+    def loss_and_sums(self, batch: HiddenSentenceBatch) -> tuple[Tensor, Sums]:
+        """Return the weighted sum of both losses, and the figures above."""
+        nll_P, mlm_logits_PV, vectors = self.predict_batch(batch)
+        examples = len(batch.is_random_next_B)
+        result = contrast(*vectors, gather=self.training)
+        mlm_loss = weighted_mean(nll_P, batch.weights_P)
+        loss = (1 - self.weight) * mlm_loss + self.weight * loss_of(result)
+        return loss, {
+            "loss": pair(loss * examples, examples),
+            **self.figures_of_masks(batch, nll_P, mlm_logits_PV),
+            **figures_of(result),
+        }
+
+    def planned(self, batch: HiddenSentenceBatch) -> dict[str, Any]:
+        """Return the keyword of the model for the hidden sentences of a batch, if it has any fields for them."""
+        return hidden_of(batch) or super().planned(batch)
+
+
+# Step of `pretrain`: what training reads in addition to the token stores, sites and the case of the genome.
+
+
+@dataclass(frozen=True)
+class PretrainingReading:
+    """What training reads in addition to the token stores; None where an option is off."""
+
+    sites: SiteWindows | None = None
+    soft_mask: RepeatClasses | None = None
+    checksums: dict[str, str] = field(default_factory=dict)
+    """sha256 of the files, by option."""
+
+
+def open_reading(
+    store: TokenStore,
+    piece_bp: np.ndarray,
+    objective: ObjectiveConfig,
+    genome: Path | None,
+    sites: Path | None,
+) -> PretrainingReading:
+    """Open what the objective needs.
+
+    Args:
+        store: Of the training documents.
+        piece_bp: Base pairs of every token id, as the tokenizer's.
+
+    Raises:
+        InputError: If the genome is missing, another one or not soft-masked, or no site is in the
+            training documents.
+    """
+    files = {}
+    if objective.repeat_weight != 1:
+        if genome is None:
+            raise InputError(
+                f"--repeat_weight {objective.repeat_weight} reads lower case from the genome: give "
+                "--genome, the FASTA file that the documents come from"
+            )
+        files["genome"] = genome
+    if objective.sites_share:
+        files["sites"] = sites
+    return PretrainingReading(
+        site_windows(store, piece_bp, sites, objective.sites_share) if "sites" in files else None,
+        soft_mask(store, genome) if "genome" in files else None,
+        {name: sha256_of(path) for name, path in files.items()},
+    )
+
+
+def site_windows(store: TokenStore, piece_bp: np.ndarray, path: Path, share: float) -> SiteWindows:
+    """Read the sites, and say how many of them are in the training documents."""
+    rows = read_bed(path)
+    intervals = [row.interval for row in rows]
+    sites = SiteWindows(store, intervals, share, piece_bp)
+    if not sites.used:
+        raise InputError(
+            f"{path}: none of its {len(rows):,} sites is in the documents of {store.path}. Is "
+            "it of the same assembly?"
+        )
+    if is_first_on_node():
+        note(
+            f"{path}: {sites.used:,} of {len(rows):,} sites are in the training documents; "
+            f"{100 * share:g} % of the examples are drawn around them. {sites.outside:,} are outside "
+            "and not used"
+        )
+    return sites
+
+
+def soft_mask(store: TokenStore, path: Path) -> RepeatClasses:
+    """Return the repeat classes by lower case."""
+    genome = Genome(path)
+    if is_first_on_node():
+        check_store_genome(store, genome)
+    classes = RepeatClasses.from_soft_mask(genome)
+    if all(classes.classes(Interval(chrom, 0, 1))[0] == UNKNOWN for chrom in store.chromosomes):
+        raise InputError(
+            f"{path}: no chromosome of {store.path} has lower and upper case: repeats are not known. "
+            "Give a soft-masked FASTA, or leave out --repeat_weight"
+        )
+    return classes
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
+from dna_bigbird.baselines.kmer_baseline import fit_word_baseline
+from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.recipe_search import TABLE, draw_recipes, search, trial_folder
 from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.lazy_names import load
+from dna_bigbird.core.paths import next_to
+from dna_bigbird.core.results import TrainedModel
 from dna_bigbird.models.label_types import MONITORS
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.fit import FitResult, training_settings
@@ -12,6 +17,29 @@ from dna_bigbird.training.label_model import FinetuningSetup
 from dna_bigbird.training.label_module import LabellingTask
 from dna_bigbird.training.label_training import train_on_labels
 from dna_bigbird.training.training_checks import set_training_backend
+
+# The last step of `finetune --scored`: the test rows, next to baselines.
+
+BASELINES = ("kmer", "gc")
+
+
+def score_trained(
+    trained: TrainedModel, data: Path, genome: Path | None, scored: Path, seed: int
+) -> TrainedModel:
+    """Fit the baselines of word counts and GC content, and evaluate the model next to them.
+
+    Args:
+        scored: Bundle to write; scores of the baselines go next to it.
+
+    Returns:
+        The same result with its evaluation.
+    """
+    paths = {name: next_to(scored, f"{name}.h5") for name in BASELINES}
+    for name, path in paths.items():
+        fit_word_baseline(genome, data, path, KmerConfig(), only_gc=name == "gc", seed=seed)
+    evaluate = load("dna_bigbird.evaluation.evaluate:evaluate")
+    evaluation = evaluate(genome, trained.output, data, scored, baselines=paths)
+    return replace(trained, evaluation=evaluation)
 
 
 def train(

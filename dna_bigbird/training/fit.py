@@ -28,9 +28,7 @@ from dna_bigbird.models.precision import (
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training import backend_choice
 from dna_bigbird.training.checkpoints import AtomicCheckpointIO, Checkpoints
-from dna_bigbird.training.divergence import StopAtNan
-from dna_bigbird.training.growing_table import GrowingTable
-from dna_bigbird.training.history import History
+from dna_bigbird.training.history import GrowingTable, History, StopAtNan
 from dna_bigbird.training.micro_batches import SeededBatches
 from dna_bigbird.training.objective import Objective
 from dna_bigbird.training.preemption import Preemption, naming_the_step

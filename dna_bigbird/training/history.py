@@ -1,17 +1,138 @@
 """The history of a training: figures by step in history.tsv, and the progress bar."""
 
+import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from torch import Tensor
+from torch.distributed.tensor import DTensor
 from tqdm import tqdm
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.progress import is_shown, progress_bar
-from dna_bigbird.training.growing_table import GrowingTable
+from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.training.micro_batches import is_step_end
 from dna_bigbird.training.objective import Sums, add_sums, ratios
+
+# A table on disk that grows while a run goes on.
+
+
+class GrowingTable:
+    """Tab-separated rows, the first cell of each a step.
+
+    It is rewritten as a whole when a run begins or continues; later rows are added at the end in
+    one write, since to rewrite it each time would cost ever more. What a kill leaves half written
+    the next start replaces.
+
+    Args:
+        header: Names of the columns.
+    """
+
+    def __init__(self, path: Path, header: str) -> None:
+        self.path = path
+        self.header = header
+
+    def rows_until(self, step: int) -> list[str]:
+        """Return the whole rows of the file up to a step; none if there is no such file."""
+        if not self.path.exists():
+            return []
+        lines = self.path.read_text(errors="replace").split("\n")
+        if lines[0] != self.header:
+            return []
+        columns = self.header.count("\t")
+        number = rf"\d{{1,12}}(\t[^\t]*){{{columns}}}"
+        whole = [line for line in lines[1:-1] if re.fullmatch(number, line, re.ASCII)]
+        return [line for line in whole if int(line.partition("\t")[0]) <= step]
+
+    def begin(self, rows: Iterable[str]) -> None:
+        """Write the whole file with these rows."""
+        with atomic_path(self.path) as partial:
+            partial.write_text("\n".join([self.header, *rows]) + "\n")
+
+    def add(self, rows: Iterable[str]) -> None:
+        """Add rows at the end."""
+        text = "".join(f"{row}\n" for row in rows)
+        with open(self.path, "ab", buffering=0) as stream:
+            stream.write(text.encode())
+
+
+# A stop as soon as a loss or a gradient is not a number.
+
+SHOWN_STEPS = 16
+
+
+def looks_always(device: torch.device) -> bool:
+    """Return True if a check at every step costs almost nothing."""
+    return device.type == "cpu"
+
+
+class StopAtNan(pl.Callback):
+    """Ends training with one line that names step, process and examples.
+
+    On a CPU every micro-batch and every gradient is looked at. A look costs a GPU its lead, so
+    there it comes once in `look_every` steps; the message then says so. Gradients are looked at
+    before the weights are changed.
+    """
+
+    def __init__(self, look_every: int) -> None:
+        self.look_every = look_every
+        self.examples: list[Tensor] = []
+        self.is_bad: Tensor | None = None
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        """Remember the examples of the step: all micro-batches of its accumulation."""
+        if batch_idx % trainer.accumulate_grad_batches == 0:
+            self.examples = []
+        self.examples.append(pl_module.examples_of(batch))
+
+    def on_before_backward(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, loss: Tensor
+    ) -> None:
+        """Look at the loss of a micro-batch."""
+        bad = ~torch.isfinite(loss.detach())
+        self.is_bad = bad if self.is_bad is None else self.is_bad | bad
+        if self._looks(trainer, pl_module) and bool(self.is_bad):
+            here = self.examples[-1:] if bool(bad) else []
+            raise self._error(trainer, "the loss", here)
+
+    def on_before_optimizer_step(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: torch.optim.Optimizer
+    ) -> None:
+        """Look at the gradients, which may overflow where the loss does not."""
+        if not self._looks(trainer, pl_module):
+            return
+        gradients = [p.grad for group in optimizer.param_groups for p in group["params"]]
+        local = [g.to_local() if isinstance(g, DTensor) else g for g in gradients if g is not None]
+        # One pass over memory: no sum is finite over something that is not.
+        sums = torch.stack([g.sum() for g in local])
+        if not bool(torch.isfinite(sums).all()):
+            raise self._error(trainer, "a gradient", self.examples)
+
+    def _looks(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> bool:
+        ends_window = (trainer.global_step + 1) % self.look_every == 0
+        return ends_window or looks_always(pl_module.device)
+
+    def _error(self, trainer: pl.Trainer, what: str, examples: list[Tensor]) -> InputError:
+        step = trainer.global_step + 1
+        since = f" (or up to {self.look_every} steps before)"
+        if looks_always(trainer.lightning_module.device):
+            since = ""
+        numbers = torch.cat(examples or self.examples).tolist()
+        shown = ", ".join(map(str, numbers[:SHOWN_STEPS])) + (
+            ", …" if len(numbers) > SHOWN_STEPS else ""
+        )
+        return InputError(
+            f"training diverged: {what} is not a number at step {step}{since}, on process "
+            f"{trainer.global_rank}, in the batch of examples {shown}. Try a smaller "
+            "--training.learning_rate, more --training.warmup_steps or --training.gradient_clip 1"
+        )
+
 
 WINDOWS = "history_windows"
 """Where a checkpoint holds the sums since the last row of training figures, process by process."""

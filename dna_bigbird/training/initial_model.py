@@ -10,8 +10,7 @@ from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.core.errors import InputError, checked_settings, note
 from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig
 from dna_bigbird.models.etc_config import OF_WEIGHTS
-from dna_bigbird.models.lifting import lifted
-from dna_bigbird.models.moved_weights import move_weights
+from dna_bigbird.models.moved_weights import lifted, move_weights
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
 FREE = (*PATTERN, "dropout", "attention_dropout", "gradient_checkpointing")

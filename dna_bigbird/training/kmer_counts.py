@@ -2,24 +2,158 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from torch import Tensor, nn
 
+from dna_bigbird.baselines.kmer import KmerBaseline
+from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.metrics.label_objectives import LabelObjective
+from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.kmer_config import CountedWords, WordsConfig
 from dna_bigbird.models.kmer_head import bases_of_pieces
 from dna_bigbird.models.label_types import BINARY, MULTI_LABEL
 from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training.kmer_head import add_word_part
 from dna_bigbird.training.label_model import FinetuningSetup, is_directional
+from dna_bigbird.training.label_scores import TokenizedWindows
 from dna_bigbird.training.label_training import tokenized_splits
+from dna_bigbird.training.probe import LabelledWindows
 from dna_bigbird.training.processes import is_first_on_node
+
+# Word counts next to a trained encoder: fitted after its training, weighted on the validation rows.
+
+# N rows, D words, L labels
+
+
+MOST_ROWS = 20_000
+"""Training rows that the regression reads; of a larger set evenly spaced ones."""
+BATCH = 32
+ITERATIONS = 50
+
+
+def add_word_part(
+    model: SequenceClassifier,
+    words: CountedWords,
+    bases_VI: np.ndarray,
+    train: LabelledWindows,
+    validation: LabelledWindows,
+    objective: LabelObjective,
+    *,
+    precision: torch.dtype,
+    progress: Callable[[Iterable], Iterable] = iter,
+) -> dict[str, float]:
+    """Add a regression on word counts to the logits of a trained model.
+
+    The regression is that of the k-mer baseline, with its penalty chosen on validation. The logits become
+    a * model + b * words + c; a, b and c, the same for all labels, have the lowest loss on the validation
+    rows (`weights_of_sum`).
+
+    Args:
+        model: Its label layer is scaled by a, and it gets the part.
+        bases_VI: What each token spells (`models.kmer_head.bases_of_pieces`).
+        train, validation: Their forward strands are read.
+        precision: Of the encoder's products.
+
+    Returns:
+        On validation the loss, and named by the objective's score: both together, `_of_network` and
+        `_of_words` alone; `penalty`; `network` and `words`, a and b.
+    """
+    rows = np.unique(np.linspace(0, len(train) - 1, min(MOST_ROWS, len(train))).astype(int))
+    held = np.arange(len(validation))
+    labels_NL, held_labels_NL = (
+        np.asarray(x.labels[i]) for x, i in ((train, rows), (validation, held))
+    )
+    read = {"precision": precision, "progress": progress}
+    network_NL = outputs(model, validation, held, **read)
+    part = model.count_words(words)
+    part.counts.bases_VI.copy_(torch.from_numpy(bases_VI))
+    counts_ND, held_ND = (
+        outputs(part.counts, x, i, **read).numpy() for x, i in ((train, rows), (validation, held))
+    )
+    baseline = KmerBaseline(KmerConfig(max_k=words.max_k, strands="together", centre_bp=0))
+    baseline.fit(counts_ND, labels_NL, held_ND, held_labels_NL)
+    weight_LD, bias_L = (torch.from_numpy(x).float() for x in baseline.linear_map())
+    words_NL = torch.from_numpy(held_ND) @ weight_LD.T + bias_L
+    truth_NL = torch.from_numpy(held_labels_NL).float()
+    network, word, shift = weights_of_sum(network_NL, words_NL, truth_NL, objective)
+    with torch.no_grad():
+        model.label_layer.weight.mul_(network)
+        model.label_layer.bias.mul_(network).add_(shift)
+        part.linear.weight.copy_(word * weight_LD)
+        part.linear.bias.copy_(word * bias_L)
+    name = objective.monitor
+    together_NL = network * network_NL + word * words_NL + shift
+    parts = {"": together_NL, "_of_network": network_NL, "_of_words": words_NL}
+    scores = {
+        f"{name}{part_name}": objective.scores(held_labels_NL, logits_NL.numpy())[name]
+        for part_name, logits_NL in parts.items()
+    }
+    loss = float(objective.loss(together_NL, truth_NL))
+    chosen = {"penalty": baseline.penalty, "network": network, "words": word}
+    return {"loss": loss, **scores, **chosen}
+
+
+def weights_of_sum(
+    network_NL: Tensor, words_NL: Tensor, labels_NL: Tensor, objective: LabelObjective
+) -> tuple[float, float, float]:
+    """Return a, b and c with the lowest loss of a * network + b * words + c, neither a nor b below 0.
+
+    (1, 0, 0), the network as it is, if words do not help; a is 0 if the network does not.
+    """
+    network, word, shift = _lowest_loss([network_NL, words_NL], labels_NL, objective)
+    if word > 0 and network <= 0:
+        network = 0.0
+        word, shift = _lowest_loss([words_NL], labels_NL, objective)
+    return (network, word, shift) if word > 0 else (1.0, 0.0, 0.0)
+
+
+def _lowest_loss(parts: list[Tensor], labels_NL: Tensor, objective: LabelObjective) -> list[float]:
+    """Return the weights of the parts and a constant that together have the lowest loss."""
+    weights = torch.tensor([1.0 / len(parts)] * len(parts) + [0.0], requires_grad=True)
+    optimizer = torch.optim.LBFGS([weights], max_iter=ITERATIONS, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        total = weights[-1] + sum(w * part for w, part in zip(weights, parts, strict=False))
+        loss = objective.loss(total, labels_NL)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return weights.tolist()
+
+
+@torch.no_grad()
+def outputs(
+    module: nn.Module,
+    windows: TokenizedWindows,
+    rows: np.ndarray,
+    *,
+    precision: torch.dtype,
+    progress: Callable[[Iterable], Iterable] = iter,
+) -> Tensor:
+    """Return what a module gives for the tokens of some rows, in float32 on the CPU."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    was_training = module.training
+    module = module.to(device).eval()
+    parts = []
+    for first in progress(range(0, len(rows), BATCH)):
+        ids = [windows.ids(int(i), "+") for i in rows[first : first + BATCH]]
+        with torch.autocast(device.type, precision, enabled=precision != torch.float32):
+            parts.append(module(pad_right(ids, PAD_ID).to(device), padding_of(ids).to(device)))
+    module.cpu().train(was_training)
+    return torch.cat(parts).float().cpu()
+
 
 if TYPE_CHECKING:
     from dna_bigbird.training.label_module import LabellingTask

@@ -12,7 +12,7 @@ from dna_bigbird.bundles.seen_sequences import union
 from dna_bigbird.core.errors import checked_settings, note
 from dna_bigbird.labelled.chromatin.bin_groups import BinGroups
 from dna_bigbird.labelled.labelled import LabelledSet
-from dna_bigbird.labelled.standardisation import standardisation
+from dna_bigbird.labelled.labelled_data import standardisation
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import (
     EncoderConfig,
@@ -33,7 +33,7 @@ from dna_bigbird.training.label_config import (
     LabelTrainConfig,
     recipe_for,
 )
-from dna_bigbird.training.seen_regions import hashes_read, read_in_fine_tuning
+from dna_bigbird.training.seen_rows import hashes_read, read_in_fine_tuning
 from dna_bigbird.training.training_checks import module_sha256
 
 SET_FACTS = (

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.core.errors import note
 from dna_bigbird.corpus.batches import LabelledBatch
-from dna_bigbird.labelled.few_positives import few_positives
+from dna_bigbird.labelled.set_files import few_positives
 from dna_bigbird.metrics.label_objectives import IndependentLabels, LabelObjective
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.objective import Objective, Sums, pair

@@ -7,16 +7,15 @@ import numpy as np
 from torch import nn
 
 from dna_bigbird.baselines.baseline_scores import BaselineScores, save_scores
-from dna_bigbird.baselines.network_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
+from dna_bigbird.baselines.kmer_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
 from dna_bigbird.baselines.networks import build_network
 from dna_bigbird.baselines.recipe_search import Recipe, draw_recipes, search, trial_folder
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.core.results import score_name
-from dna_bigbird.labelled.bases import BaseTokenizer
-from dna_bigbird.labelled.labelled import LabelledSet
-from dna_bigbird.labelled.same_genome import open_labelled_set
+from dna_bigbird.genome.alphabet import BASES
+from dna_bigbird.labelled.labelled import LabelledSet, open_labelled_set
 from dna_bigbird.labelled.scores import STRANDS
 from dna_bigbird.labelled.tokenized import RowsOnTheFly
 from dna_bigbird.models.label_types import MONITORS
@@ -27,6 +26,46 @@ from dna_bigbird.training.label_module import LabellingTask
 from dna_bigbird.training.label_scores import mean_over_strands
 from dna_bigbird.training.label_training import train_on_labels
 from dna_bigbird.training.processes import is_first_on_node
+
+# Single bases as token ids, for networks that read letters instead of pieces.
+
+_IDS = np.full(256, len(BASES), dtype=np.uint8)
+_IDS[np.frombuffer(BASES.encode(), np.uint8)] = range(len(BASES))
+
+
+class BaseTokenizer:
+    """A C G T N as the ids 0 … 4; nothing is put before or after a window.
+
+    Args:
+        length: Shorter sequences are filled up with N to this length; 0: not at all.
+    """
+
+    cls_id = None
+    sep_id = None
+    vocab_size = len(BASES)
+
+    def __init__(self, length: int = 0) -> None:
+        self.length = length
+
+    def encode(self, sequence: str) -> np.ndarray:
+        """Return the id of every base, shape (bases,) or (length,), uint8.
+
+        Raises:
+            ValueError: If a letter is not A, C, G, T or N (see `genome.normalise`).
+
+        Example:
+            >>> BaseTokenizer().encode("ACGTN").tolist()
+            [0, 1, 2, 3, 4]
+        """
+        sequence = sequence.ljust(self.length, "N")
+        ids = _IDS[np.frombuffer(sequence.encode("latin-1"), np.uint8)]
+        if (ids == len(BASES)).any():
+            letters = "".join(sorted(set(sequence) - set(BASES)))
+            raise ValueError(
+                f"letters {letters!r} are not A C G T N; pass them through normalise()"
+            )
+        return ids
+
 
 NetworkConfig = CnnPromConfig | DeePromoterConfig | DeepSeaConfig
 

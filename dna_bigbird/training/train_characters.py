@@ -5,10 +5,9 @@ from pathlib import Path
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
-from dna_bigbird.core.html_repr import html_repr
 from dna_bigbird.core.paths import InputPath
 from dna_bigbird.core.shared_options import Checkpoints, ProcessThreads, TrainedBundle
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_repr, short_repr
 from dna_bigbird.corpus.characters import CharacterSplit, Source
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.training.character_config import StagedTraining
@@ -75,9 +74,12 @@ def train_characters(
     from dna_bigbird.bundles.character_model import CharacterDescription, save_character_model
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.models.character_model import CharacterModel
-    from dna_bigbird.training.character_files import read_parts
-    from dna_bigbird.training.character_phases import train_in_phases
-    from dna_bigbird.training.character_results import history_of, metrics_of
+    from dna_bigbird.training.character_phases import (
+        history_of,
+        metrics_of,
+        read_parts,
+        train_in_phases,
+    )
 
     use_threads(threads)
     characters = read_parts(input, source, split)

@@ -44,8 +44,7 @@ def write_regions(output: str, regions: list[str], fasta: str, model: str) -> No
 
     So every base of a region is in the middle of a window, even if the region is shorter than one.
     """
-    from dna_bigbird.genome.fasta import Genome
-    from dna_bigbird.genome.region_choice import find_region
+    from dna_bigbird.genome.fasta import Genome, find_region
     from dna_bigbird.report.browser.extents import Extents
 
     window_bp = json.loads(Path(model, "config.json").read_text())["window_bp"]

@@ -10,9 +10,8 @@ from pathlib import Path
 from dna_bigbird.core import watchdog
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.html_repr import html_repr
 from dna_bigbird.core.paths import OutputFolder
-from dna_bigbird.core.short_repr import short_repr
+from dna_bigbird.core.short_repr import html_repr, short_repr
 
 WAIT_S = 10.0
 DAY_NS = 24 * 3600 * 10**9

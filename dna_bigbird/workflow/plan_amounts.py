@@ -140,7 +140,7 @@ def _peaks(
         return None, None
     import numpy as np
 
-    from dna_bigbird.genome.bed_columns import read_columns
+    from dna_bigbird.genome.bed import read_columns
     from dna_bigbird.labelled.chromatin.peak_files import peak_rows
 
     rows = peak_rows([path for path in files if path is not None])

@@ -11,12 +11,18 @@ from dna_bigbird.workflow.config.run_checks import HEAD_TABLES, LANGUAGE_TABLES,
 from dna_bigbird.workflow.config.run_config import check_config, end_with, results_folder
 from dna_bigbird.workflow.config.run_settings import check_settings
 from dna_bigbird.workflow.config.sources import plain_path
-from dna_bigbird.workflow.heads import Head, Member, head_named, read_heads
+from dna_bigbird.workflow.heads import (
+    Head,
+    Member,
+    Pretraining,
+    head_named,
+    read_heads,
+    run_pretraining,
+    variant_pretrainings,
+)
 from dna_bigbird.workflow.input_files import Files, InputFiles, fetched
 from dna_bigbird.workflow.options import Section, option
-from dna_bigbird.workflow.predictions import Predictions
-from dna_bigbird.workflow.pretrainings import Pretraining, run_pretraining, variant_pretrainings
-from dna_bigbird.workflow.suites import SuiteRun, read_suites
+from dna_bigbird.workflow.predictions import Predictions, SuiteRun, read_suites
 from dna_bigbird.workflow.text_tasks import TextTasks
 
 

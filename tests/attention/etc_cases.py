@@ -9,8 +9,7 @@ from torch import Tensor
 from dna_bigbird.attention.backends.etc_loops import attend_in_loops
 from dna_bigbird.attention.etc_heads import EtcHeads
 from dna_bigbird.attention.patterns.etc import EtcPattern
-from dna_bigbird.attention.patterns.etc_example import GLOBAL, LONG
-from dna_bigbird.attention.patterns.etc_layout import EtcLayout
+from dna_bigbird.attention.patterns.etc_layout import GLOBAL, LONG, EtcLayout
 
 
 @dataclass(frozen=True)

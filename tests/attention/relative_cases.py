@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.attend_relative import window_rows
-from dna_bigbird.attention.backends.longformer_cut import Cut
+from dna_bigbird.attention.backends.longformer_band import Cut
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 
 

@@ -10,11 +10,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from dna_bigbird.attention.attend_etc import ETC_BACKENDS, attend_long
-from dna_bigbird.attention.backends import etc_band, etc_global
+from dna_bigbird.attention.backends import etc_global, etc_long
 from dna_bigbird.attention.etc_heads import EtcHeads
 from dna_bigbird.attention.patterns.etc import EtcPattern
-from dna_bigbird.attention.patterns.etc_example import LONG, Example
-from dna_bigbird.attention.patterns.etc_layout import EtcLayout
+from dna_bigbird.attention.patterns.etc_layout import LONG, EtcLayout, Example
 from tests.attention.etc_cases import answers, excess, random_case, truth
 
 CASES, MORE_CASES = 320, 3000
@@ -28,7 +27,7 @@ def blocked(stream, seed):
     def attend(*inputs):
         return ETC_BACKENDS["blocked"][stream](*inputs, 0.0, size)
 
-    return attend, patch.dict(etc_band.MOST_SCORES, cpu=most_scores)
+    return attend, patch.dict(etc_long.MOST_SCORES, cpu=most_scores)
 
 
 def results(case, seed, dtype):
@@ -165,7 +164,7 @@ def test_backward_draws_the_dropout_masks_of_forward(stream):
         torch.manual_seed(3)
         return ETC_BACKENDS["blocked"][stream](EtcHeads(*tensors), pattern, layout, 0.4, 4)
 
-    with patch.dict(etc_band.MOST_SCORES, cpu=1):
+    with patch.dict(etc_long.MOST_SCORES, cpu=1):
         assert torch.autograd.gradcheck(attend, [x.requires_grad_() for x in heads])
 
 
@@ -222,7 +221,7 @@ def largest(attend, queries, num_long):
 
 def test_no_tensor_is_quadratic_in_the_long_stream():
     """The largest has a row of labels per token, and of the scores one chunk."""
-    with patch.dict(etc_band.MOST_SCORES, cpu=5000), patch.dict(etc_global.MOST_SCORES, cpu=5000):
+    with patch.dict(etc_long.MOST_SCORES, cpu=5000), patch.dict(etc_global.MOST_SCORES, cpu=5000):
         for stream, limit in ((0, 10), (1, 4)):
             attend = ETC_BACKENDS["blocked"][stream]
             sizes = [largest(attend, (n, 2)[stream], n) for n in (2048, 4096)]

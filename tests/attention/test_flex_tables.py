@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.attention.backends.flex_tables import Lists, tables
+from dna_bigbird.attention.backends.flex import Lists, tables
 from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, full
 from tests.attention.cases import random_table
 

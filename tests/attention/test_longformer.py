@@ -12,8 +12,8 @@ from dna_bigbird.attention.attend_longformer import (
     attend_global,
     attend_windows,
 )
-from dna_bigbird.attention.backends import longformer_cut, longformer_dilated
-from dna_bigbird.attention.backends.longformer_cut import Cut
+from dna_bigbird.attention.backends import longformer_band, longformer_dilated
+from dna_bigbird.attention.backends.longformer_band import Cut
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 from tests.attention.longformer_cases import (
@@ -251,7 +251,7 @@ def largest(backend, num_tokens, dilations):
 
 @pytest.mark.parametrize("dilations", [(1,), (1, 4)])
 def test_no_tensor_is_quadratic_in_the_length(dilations):
-    with patch.dict(longformer_cut.MOST_SCORES, cpu=5000):
+    with patch.dict(longformer_band.MOST_SCORES, cpu=5000):
         sizes = [largest("blocked", n, dilations) for n in (2048, 4096)]
     assert sizes[1] <= 5 * 4096 + 10_000, sizes
     assert largest("dense", 300, dilations) >= 300 * 300  # the measure sees one

@@ -5,8 +5,7 @@ import torch
 
 from dna_bigbird.attention.attend_longformer import attend_global, attend_windows
 from dna_bigbird.attention.patterns.longformer import LongformerPattern, upper_dilations
-from dna_bigbird.attention.patterns.longformer_example import draw_longformer
-from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
+from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout, draw_longformer
 
 
 def layout(length=9, padding=(), global_tokens=()):

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dna_bigbird.attention import attend
-from dna_bigbird.attention.backends import cpu_chunks, long_lists
+from dna_bigbird.attention.backends import cpu_chunks
+from dna_bigbird.attention.backends.cpu_chunks import attend_long, long_gradients
 from dna_bigbird.attention.backends.flash import flash, flash_gradients, product_gradients
 from dna_bigbird.attention.backends.lists import lists
-from dna_bigbird.attention.backends.long_lists import attend_long, long_gradients
 from dna_bigbird.attention.patterns import bigbird_itc
 from tests.attention.cases import excess, random_case, random_pattern, results
 
@@ -64,7 +64,7 @@ def test_the_cut_into_chunks_changes_nothing(tokens, monkeypatch):
 @pytest.mark.parametrize("most", [0, 1 << 40])
 def test_both_ways_for_global_rows(most, monkeypatch):
     """The kernel that keeps no scores, and products that do."""
-    monkeypatch.setattr(long_lists, "MOST_SCORES", most)
+    monkeypatch.setattr(cpu_chunks, "MOST_SCORES", most)
     for seed in range(360, 390):
         case = random_case(seed)
         assert excess(case, results(case, "merged", case.dtype)) <= 1, case.what

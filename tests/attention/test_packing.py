@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dna_bigbird.attention import attend
-from dna_bigbird.attention.packed_operator import attend_packed
+from dna_bigbird.attention.cores.block import attend_packed
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.attention.patterns.rule import PatternRule
 from tests.attention.native.marks import needs_kernel

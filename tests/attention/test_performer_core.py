@@ -8,8 +8,7 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention.cores import BigBirdItc, Full, Performer
-from dna_bigbird.attention.cores.performer import default_features
-from dna_bigbird.attention.favor_projection import draw_projection
+from dna_bigbird.attention.cores.performer import default_features, draw_projection
 
 HIDDEN, HEADS = 8, 2
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from dna_bigbird.attention.attend_relative import attend_relative
-from dna_bigbird.attention.backends import longformer_cut, longformer_dilated
-from dna_bigbird.attention.backends.longformer_cut import Cut
+from dna_bigbird.attention.backends import longformer_band, longformer_dilated
+from dna_bigbird.attention.backends.longformer_band import Cut
 from dna_bigbird.attention.backends.longformer_diagonals import attend_by_diagonals
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from tests.attention.relative_cases import answers, random_case
@@ -118,7 +118,7 @@ def test_no_tensor_is_quadratic_in_the_length(dilations):
     for length in (2048, 4096):
         shapes = [(1, 2, length, 2)] * 3 + [(2, 2)] * 2 + [(2, 4, 2)]
         tensors = [torch.ones(shape, requires_grad=True) for shape in shapes]
-        with patch.dict(longformer_cut.MOST_SCORES, cpu=5000), LargestTensor() as mode:
+        with patch.dict(longformer_band.MOST_SCORES, cpu=5000), LargestTensor() as mode:
             out = attend_relative(*tensors, pattern)
             torch.autograd.grad(out.sum(), tensors)
         sizes.append(mode.elements)

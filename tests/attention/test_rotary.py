@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from dna_bigbird.attention.cores import Full
-from dna_bigbird.attention.cores.rotary import rotate as rotate_packed
-from dna_bigbird.attention.cores.rotary import turns
+from dna_bigbird.attention.cores.projected import rotate as rotate_packed
+from dna_bigbird.attention.cores.projected import turns
 
 
 def heads(length, dim, seed=1, dtype=torch.float64):

@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dna_bigbird.baselines import gapped_kmers
-from dna_bigbird.baselines.gapped_kmers import GappedKernel, word_matrix, words_of
+from dna_bigbird.baselines import gkm
+from dna_bigbird.baselines.gkm import GappedKernel, word_matrix, words_of
 from dna_bigbird.genome import reverse_complement
 
 
@@ -46,8 +46,8 @@ def test_products_are_those_of_a_list_of_all_gapped_words(
     products = expected @ expected.T
     np.testing.assert_allclose(kernel.matrix(words, words), products, rtol=1e-5, atol=1e-2)
     lengths = np.sqrt(products.diagonal())
-    for pair_words in (gapped_kmers.PAIR_WORDS, 0):
-        monkeypatch.setattr(gapped_kmers, "PAIR_WORDS", pair_words)
+    for pair_words in (gkm.PAIR_WORDS, 0):
+        monkeypatch.setattr(gkm, "PAIR_WORDS", pair_words)
         np.testing.assert_allclose(kernel.lengths(words), np.where(lengths, lengths, 1), rtol=1e-5)
 
 

@@ -8,10 +8,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from dna_bigbird.baselines import gkm
-from dna_bigbird.baselines.gkm import GkmBaseline
-from dna_bigbird.baselines.gkm_config import GkmConfig
-from dna_bigbird.baselines.platt import fit_sigmoid
-from dna_bigbird.baselines.squared_hinge import fit_squared_hinge
+from dna_bigbird.baselines.gkm import GkmBaseline, fit_sigmoid, fit_squared_hinge
+from dna_bigbird.baselines.kmer_config import GkmConfig
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.labelled import LabelledSet

@@ -13,7 +13,7 @@ from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logi
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, reverse_complement
 from dna_bigbird.labelled.labelled import LabelledSet
-from dna_bigbird.labelled.promoter.permuted_negatives import make_negative
+from dna_bigbird.labelled.promoter.negatives import make_negative
 from dna_bigbird.labelled.scores import read_scores
 
 

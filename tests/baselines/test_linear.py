@@ -5,9 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from dna_bigbird.baselines.kmer import KmerBaseline
+from dna_bigbird.baselines.kmer import KmerBaseline, fit_linear
 from dna_bigbird.baselines.kmer_config import KmerConfig
-from dna_bigbird.baselines.linear import fit_linear
 
 PENALTY = 0.1
 

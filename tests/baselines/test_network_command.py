@@ -5,16 +5,16 @@ import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
-from dna_bigbird.baselines.network_config import CnnPromConfig
+from dna_bigbird.baselines.kmer_config import CnnPromConfig
 from dna_bigbird.baselines.networks import build_network
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, reverse_complement
-from dna_bigbird.labelled.bases import BaseTokenizer
 from dna_bigbird.labelled.labelled import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.labelled.tokenized import RowsOnTheFly
 from dna_bigbird.training.history import History
 from dna_bigbird.training.label_scores import mean_over_strands
+from dna_bigbird.training.network_baseline import BaseTokenizer
 
 
 def command(folder, output, *options, kind="cnnprom"):

@@ -9,10 +9,10 @@ import pytest
 
 from dna_bigbird.baselines import base_ngram
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
-from dna_bigbird.baselines.masked_ngram import TokenBigramMasked
 from dna_bigbird.baselines.ngram import (
     FACTORS,
     Score,
+    TokenBigramMasked,
     TokenNgramCausal,
     TokenUnigram,
     posterior_choice,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.baselines.sequence_length import length_scores
+from dna_bigbird.baselines.kmer import length_scores
 
 
 def one_by_one(train_lengths, train_labels, lengths):

@@ -7,8 +7,13 @@ import pytest
 
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
 from dna_bigbird.baselines.rolled_bases import CONTEXT_BP, RolledBases
-from dna_bigbird.baselines.token_contexts import LARGEST_KEY, TokenContexts, joined_tokens, shapes
-from dna_bigbird.baselines.token_mixture import TokenMixtureMasked
+from dna_bigbird.baselines.token_mixture import (
+    LARGEST_KEY,
+    TokenContexts,
+    TokenMixtureMasked,
+    joined_tokens,
+    shapes,
+)
 from dna_bigbird.genome.alphabet import reverse_complement
 
 PIECES = [

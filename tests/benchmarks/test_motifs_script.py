@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from dna_bigbird.core.checked_hdf5 import Digests, write_checksums
+from dna_bigbird.core.hdf5 import Digests, write_checksums
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from dna_bigbird.attention.kernels.native import operator
 from dna_bigbird.attention.kernels.native.build import SOURCE
 from dna_bigbird.baselines import ngram_table
-from dna_bigbird.baselines.gkm_config import GkmConfig
-from dna_bigbird.corpus import token_parts
+from dna_bigbird.baselines.kmer_config import GkmConfig
+from dna_bigbird.corpus import token_store_writer
 from tests.attention.native.marks import needs_kernel
 
 SMALL_SHAPE = {
@@ -166,7 +166,7 @@ def test_kernels_are_compared(script, monkeypatch, capsys):
 
 def test_corpus_prints_every_row(script, monkeypatch, capsys):
     monkeypatch.setattr(script("timing"), "MIN_ROUNDS", 1)
-    monkeypatch.setattr(token_parts, "DOCUMENTS_PER_PART", 64)  # the script changes it
+    monkeypatch.setattr(token_store_writer, "DOCUMENTS_PER_PART", 64)  # the script changes it
     small = "--mbp 0.4 --vocab_size 100 --learn_sentences 200 --documents_per_part 2"
     small += " --parts 6 --batches 2 --rounds 1 --no_memory"
     script("corpus").main(small.split())

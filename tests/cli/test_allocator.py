@@ -10,7 +10,7 @@ import pytest
 CODE = """
 import resource, sys
 import torch
-from dna_bigbird.cli.allocator import keep_freed_memory
+from dna_bigbird.cli.main import keep_freed_memory
 
 if sys.argv[1] == "keep":
     assert keep_freed_memory() is True
@@ -38,15 +38,15 @@ def test_pages_of_freed_tensors_are_used_again():
 
 
 def test_elsewhere_nothing_is_called(monkeypatch):
-    from dna_bigbird.cli import allocator
+    from dna_bigbird.cli import main
 
     monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
-    monkeypatch.setattr(allocator.ctypes, "CDLL", None)
-    assert allocator.keep_freed_memory() is False
+    monkeypatch.setattr(main.ctypes, "CDLL", None)
+    assert main.keep_freed_memory() is False
 
 
 def test_few_products_are_kept_unless_the_user_says_otherwise(monkeypatch):
-    from dna_bigbird.cli.allocator import keep_few_products
+    from dna_bigbird.cli.main import keep_few_products
 
     monkeypatch.setenv("LRU_CACHE_CAPACITY", "7")
     monkeypatch.setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "x")  # so that it is put back

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.cli.option_words import options_used
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.cli.several_values import split_items
+from dna_bigbird.cli.several_values import options_used, split_items
 
 
 def read(command: str, *words: str, option: str) -> object:

@@ -194,7 +194,7 @@ def test_tokenize_keeps_its_parts(interrupted, workers):
     output = f"parts{workers}.h5"
     line = f"tokenize --genome toy.fa --documents train.bed.gz --tokenizer bpe.model --assembly demo-toy --output {output}"
     line += f" --workers {workers}"
-    place = "dna_bigbird.corpus.token_parts:read_part"
+    place = "dna_bigbird.corpus.token_store_writer:read_part"
     assert interrupted(line, signal.SIGTERM, place) == (143, ["dna-bigbird: interrupted"])
     assert names_of(output) == {f".{output}.parts"}
     main(line.split())

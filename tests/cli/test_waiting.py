@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dna_bigbird.cli.waiting import CHOICES
+from dna_bigbird.cli.main import CHOICES
 
 # Stops where the command is looked up: what comes after may load torch.
 COMMAND = """

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dna_bigbird.corpus.hidden_sentences import choose_sentences
+from dna_bigbird.corpus.hidden_sentence_examples import choose_sentences
 from dna_bigbird.training.objective_config import CpcConfig
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.piece_dropout import PieceDropout
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.labelled.bases import BaseTokenizer
+from dna_bigbird.training.network_baseline import BaseTokenizer
 
 RNG = np.random.default_rng(0)
 TEXTS = ["".join(RNG.choice(list("ACGT"), 400)) + "TATA" * 10 + "A" * 20 for _ in range(30)]

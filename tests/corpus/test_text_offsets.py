@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from dna_bigbird.corpus.markers import MARKERS
-from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.corpus.text_tokenizer import MARKERS, TextTokenizer
 from tests.text_vocabulary import WORDS, tiny_text_tokenizer
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dna_bigbird.labelled.bases import BaseTokenizer
+from dna_bigbird.training.network_baseline import BaseTokenizer
 
 
 def test_ids_of_bases():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus.packed_batches import pack, unpack
+from dna_bigbird.corpus.batches import pack, unpack
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.labelled.chromatin.bin_groups import BinGroups

@@ -4,11 +4,17 @@ import numpy as np
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus import base_characters
-from dna_bigbird.corpus import character_text as of_text
-from dna_bigbird.corpus.base_characters import COMPLEMENT, UNKNOWN, read_bases, text_of
-from dna_bigbird.corpus.character_text import read_characters
-from dna_bigbird.corpus.characters import CharacterExamples, CharacterSplit
+from dna_bigbird.corpus import characters
+from dna_bigbird.corpus import characters as of_text
+from dna_bigbird.corpus.characters import (
+    COMPLEMENT,
+    UNKNOWN,
+    CharacterExamples,
+    CharacterSplit,
+    read_bases,
+    read_characters,
+    text_of,
+)
 
 HALVES = CharacterSplit(validation_share=0.1, test_share=0.2)
 
@@ -93,8 +99,8 @@ def test_regions_that_do_not_fit(fasta):
 
 def test_the_complement_is_that_of_the_alphabet():
     pairs = dict(zip("ACGTN", "TGCAN", strict=True))
-    for i, base in enumerate(base_characters.ALPHABET.decode()):
-        assert base_characters.ALPHABET.decode()[COMPLEMENT[i]] == pairs[base]
+    for i, base in enumerate(characters.ALPHABET.decode()):
+        assert characters.ALPHABET.decode()[COMPLEMENT[i]] == pairs[base]
 
 
 @pytest.mark.parametrize("length", [200, 201, 207, 209, 210])

@@ -6,10 +6,9 @@ import h5py
 import numpy as np
 import pytest
 
-from dna_bigbird.core import checked_hdf5
-from dna_bigbird.core.checked_hdf5 import DATASETS, HEADER, TEXTS
+from dna_bigbird.core import hdf5
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.hdf5 import new_hdf5
+from dna_bigbird.core.hdf5 import DATASETS, HEADER, TEXTS, new_hdf5
 from dna_bigbird.genome import Interval
 from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
@@ -105,13 +104,13 @@ def test_text_without_checksum_is_not_read(readable):
     """Damage there made HDF5 loop for ever (tests/fuzz/test_fuzz_hdf5.py); others read it as str."""
     path, read = readable
     with h5py.File(path) as file:
-        before = checked_hdf5.read_attributes(file)
+        before = hdf5.read_attributes(file)
     raw = path.read_bytes()
     heap = raw.index(b"GCOL")
     path.write_bytes(raw[:heap] + bytes(4096)[: len(raw) - heap] + raw[heap + 4096 :])
     read(path)
     with h5py.File(path) as file:
-        assert checked_hdf5.read_attributes(file) == before
+        assert hdf5.read_attributes(file) == before
 
 
 def test_attributes_come_back_whatever_their_length(tmp_path):
@@ -119,10 +118,10 @@ def test_attributes_come_back_whatever_their_length(tmp_path):
     attributes = {"a": "", "b": "ä" * 50_000, "c": "x\n y", "d": -3}
     with new_hdf5(tmp_path / "a.h5") as file:
         file.attrs.update(attributes)
-        checked_hdf5.write_checksums(file, checked_hdf5.Digests())
+        hdf5.write_checksums(file, hdf5.Digests())
     with h5py.File(tmp_path / "a.h5") as file:
         assert {name: file.attrs[name] for name in attributes} == attributes
-        read = checked_hdf5.read_attributes(file)
+        read = hdf5.read_attributes(file)
         assert {name: read[name] for name in attributes} == attributes
 
 
@@ -194,12 +193,12 @@ def test_damage_met_in_the_middle_of_a_run_is_one_line(labelled, toy):
 def test_data_are_hashed_in_blocks_of_bounded_size(labelled, monkeypatch):
     """Whatever the size of the blocks, the checksum is that of all bytes in order."""
     for size in (1, 7, 24, 1 << 24):
-        monkeypatch.setattr(checked_hdf5, "BLOCK_BYTES", size)
+        monkeypatch.setattr(hdf5, "BLOCK_BYTES", size)
         LabelledSet(labelled)
-    monkeypatch.setattr(checked_hdf5, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(hdf5, "BLOCK_BYTES", 1000)
     with h5py.File(labelled, "w") as file:
         for name, chunks in (("plain", None), ("chunked", (30, 4))):
             dataset = file.create_dataset(name, (1000, 4), np.int64, chunks=chunks)
-            rows = [x.stop - x.start for x in checked_hdf5._blocks(dataset)]
+            rows = [x.stop - x.start for x in hdf5._blocks(dataset)]
             assert max(rows) * 32 <= 1000
             assert rows[0] % 30 == 0 or chunks is None

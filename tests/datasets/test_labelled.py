@@ -15,9 +15,13 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled import (
+    LabelledData,
+    LabelledSet,
+    open_labelled_set,
+    write_labelled_set,
+)
 from dna_bigbird.labelled.packed_labels import PackedLabels
-from dna_bigbird.labelled.same_genome import open_labelled_set
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
 
 

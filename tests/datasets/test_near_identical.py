@@ -9,8 +9,13 @@ from scipy.sparse import csr_array
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.labelled.kmers import NONE, distinct, kmers_of, shared_share
-from dna_bigbird.labelled.near_identical import near_identical
+from dna_bigbird.labelled.near_identical import (
+    NONE,
+    distinct,
+    kmers_of,
+    near_identical,
+    shared_share,
+)
 
 
 def letters(sequences):

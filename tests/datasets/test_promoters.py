@@ -13,7 +13,7 @@ from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.genome.sites.reading import read_sites
 from dna_bigbird.labelled.labelled import LabelledSet
 from dna_bigbird.labelled.promoter.config import PromoterConfig
-from dna_bigbird.labelled.promoter.permuted_negatives import make_negative, part_borders
+from dna_bigbird.labelled.promoter.negatives import make_negative, part_borders
 from dna_bigbird.labelled.splits import SplitConfig
 
 UP, DOWN = 300, 130  # 430 bp: parts of 21, the last of 31

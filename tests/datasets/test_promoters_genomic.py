@@ -12,8 +12,11 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.repeats import RepeatClasses
 from dna_bigbird.labelled.labelled import LabelledSet
-from dna_bigbird.labelled.promoter.candidate_windows import candidate_windows
-from dna_bigbird.labelled.promoter.genomic_negatives import GC_TOLERANCE, REPEAT_TOLERANCE
+from dna_bigbird.labelled.promoter.genomic_negatives import (
+    GC_TOLERANCE,
+    REPEAT_TOLERANCE,
+    candidate_windows,
+)
 from tests.bedtools_program import needs_bedtools
 
 REGIONS = ("--split.validation=[chrA:200001-280000]", "--split.test=[chrB]")
@@ -371,7 +374,7 @@ def test_too_few_windows(tmp_path, genome, capsys):
 
 
 def test_the_number_of_candidates_is_bounded(genome, monkeypatch):
-    monkeypatch.setattr("dna_bigbird.labelled.promoter.candidate_windows.MAX_CANDIDATES", 100)
+    monkeypatch.setattr("dna_bigbird.labelled.promoter.genomic_negatives.MAX_CANDIDATES", 100)
     repeats = RepeatClasses.from_soft_mask(genome)
     found = candidate_windows(genome, repeats, {}, 20, max_n_fraction=1, seed=0)
     assert 95 <= len(found.start) <= 105

@@ -6,8 +6,7 @@ import pytest
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.labelled.labelled import LabelledSet, write_labelled_set
-from dna_bigbird.labelled.same_genome import open_labelled_set
+from dna_bigbird.labelled.labelled import LabelledSet, open_labelled_set, write_labelled_set
 from dna_bigbird.labelled.sequences.files import SequenceRow
 from dna_bigbird.labelled.sequences.labels import encode_labels, plain_labels
 from dna_bigbird.labelled.sequences.sets import (

@@ -8,8 +8,7 @@ import torch
 
 from dna_bigbird.core import limits
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus.batches import collate_labelled, collate_pretraining
-from dna_bigbird.corpus.packed_batches import pack, unpack
+from dna_bigbird.corpus.batches import collate_labelled, collate_pretraining, pack, unpack
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.labelled.packed_labels import PackedLabels

@@ -6,12 +6,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dna_bigbird.evaluation.long_attention.distant_pairs import FREE, KEY, VALUE, PairTask
-from dna_bigbird.evaluation.long_attention.pair_sources import (
+from dna_bigbird.evaluation.long_attention.distant_pairs import (
     DNA_DECOYS,
     DNA_KEYS,
     DNA_VALUES,
+    FREE,
+    KEY,
     TEST_BP,
+    VALUE,
+    PairTask,
     dna_pairs,
     dna_words,
     text_pairs,

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.text.answers import Overlap, normalise_answer, overlap
-from dna_bigbird.text.spans import best_places, best_span
+from dna_bigbird.text.spans import Overlap, best_places, best_span, normalise_answer, overlap
 
 
 @pytest.mark.parametrize(

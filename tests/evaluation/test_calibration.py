@@ -8,8 +8,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 
-from dna_bigbird.metrics.calibration import Platt, calibrate, fit_platt
-from dna_bigbird.metrics.reliability import reliability
+from dna_bigbird.metrics.calibration import Platt, calibrate, fit_platt, reliability
 
 
 def logit(p):

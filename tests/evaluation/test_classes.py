@@ -8,8 +8,8 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.metrics import classes
-from dna_bigbird.metrics.runs import mean_and_sd, runs_summary
+from dna_bigbird.metrics import multi_class
+from dna_bigbird.metrics.seed_scores import mean_and_sd, runs_summary
 from dna_bigbird.text.tasks.glue import METRICS, glue_scores, glue_statistics
 
 
@@ -18,7 +18,7 @@ def test_micro_f1_is_that_of_sklearn_and_the_accuracy(seed):
     rng = np.random.default_rng(seed)
     gold = [f"class {i}" for i in rng.integers(0, 7, 90)]
     found = [own if rng.random() < 0.6 else f"class {rng.integers(0, 9)}" for own in gold]
-    value = classes.micro_f1(classes.outcome_counts(gold, found))
+    value = multi_class.micro_f1(multi_class.outcome_counts(gold, found))
     assert value == pytest.approx(sk.f1_score(gold, found, average="micro"))
     assert value == pytest.approx(sk.accuracy_score(gold, found))
 
@@ -28,9 +28,9 @@ def test_scores_of_two_classes_are_those_of_sklearn(seed):
     rng = np.random.default_rng(seed)
     gold = rng.integers(0, 2, 60).astype(float)
     found = np.where(rng.random(60) < 0.7, gold, 1 - gold)
-    assert classes.f1(gold, found) == pytest.approx(sk.f1_score(gold, found))
-    assert classes.matthews(gold, found) == pytest.approx(sk.matthews_corrcoef(gold, found))
-    assert classes.accuracy(gold, found) == pytest.approx(sk.accuracy_score(gold, found))
+    assert multi_class.f1(gold, found) == pytest.approx(sk.f1_score(gold, found))
+    assert multi_class.matthews(gold, found) == pytest.approx(sk.matthews_corrcoef(gold, found))
+    assert multi_class.accuracy(gold, found) == pytest.approx(sk.accuracy_score(gold, found))
 
 
 def test_correlations_by_hand():
@@ -38,11 +38,11 @@ def test_correlations_by_hand():
     gold, found = np.array([1.0, 2, 2, 9]), np.array([0.0, 5, 4, 6])
     a, b = np.array([1, 2.5, 2.5, 4]) - 2.5, np.array([1, 3, 2, 4]) - 2.5
     by_hand = (a @ b) / np.sqrt((a @ a) * (b @ b))
-    assert classes.spearman(gold, found) == pytest.approx(by_hand)
-    assert classes.pearson(gold, found) == pytest.approx(np.corrcoef(gold, found)[0, 1])
-    assert np.isnan(classes.spearman(gold, np.ones(4)))
-    assert np.isnan(classes.pearson(np.ones(4), found))
-    assert np.isnan(classes.spearman(gold[:1], found[:1]))
+    assert multi_class.spearman(gold, found) == pytest.approx(by_hand)
+    assert multi_class.pearson(gold, found) == pytest.approx(np.corrcoef(gold, found)[0, 1])
+    assert np.isnan(multi_class.spearman(gold, np.ones(4)))
+    assert np.isnan(multi_class.pearson(np.ones(4), found))
+    assert np.isnan(multi_class.spearman(gold[:1], found[:1]))
 
 
 def test_every_task_has_the_metrics_of_the_paper():

@@ -6,7 +6,7 @@ from sklearn import metrics as sk
 
 from dna_bigbird.metrics.bootstrap import draw_units
 from dna_bigbird.metrics.multi_class import confusion_tables, table_scores
-from dna_bigbird.metrics.typed_sources import score_classes
+from dna_bigbird.metrics.sources import score_classes
 
 
 def example(rows=60, classes=4, seed=0):

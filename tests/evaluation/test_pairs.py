@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.bench.pairs import PairScores, draw_pairs, drawn_means, mean_score
+from dna_bigbird.bench.task_scores import PairScores, draw_pairs, drawn_means, mean_score
 
 
 @pytest.fixture

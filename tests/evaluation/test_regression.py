@@ -7,7 +7,7 @@ from sklearn import metrics as sk
 
 from dna_bigbird.metrics.bootstrap import draw_units
 from dna_bigbird.metrics.regression import mean_ranks, regression_scores
-from dna_bigbird.metrics.typed_sources import score_targets, trivial_scores
+from dna_bigbird.metrics.sources import score_targets, trivial_scores
 
 
 def example(rows=50, seed=0):

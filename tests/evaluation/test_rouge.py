@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rouge_score import rouge_scorer, scoring
 
-from dna_bigbird.text.rouge import ROUGE_TYPES, rouge_scores
+from dna_bigbird.text.tasks.summarization import ROUGE_TYPES, rouge_scores
 
 REFERENCES = [
     "police found the gunman\nhe was armed",
@@ -85,4 +85,4 @@ def test_unequal_counts():
 def test_a_missing_package_ends_the_import_and_not_the_first_score(monkeypatch):
     monkeypatch.setitem(sys.modules, "rouge_score", None)
     with pytest.raises(ModuleNotFoundError, match="rouge_score"):
-        importlib.reload(sys.modules["dna_bigbird.text.rouge"])
+        importlib.reload(sys.modules["dna_bigbird.text.tasks.summarization"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dna_bigbird.metrics.strands import strand_agreement
+from dna_bigbird.bench.task_scores import strand_agreement
 
 
 @pytest.mark.parametrize(("label_type", "width"), [("multi-class", 3), ("multi-class", 2)])

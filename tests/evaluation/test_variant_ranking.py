@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.metrics.variant_ranking import KnownVariants, rank_variants
+from dna_bigbird.metrics.variant_scores import KnownVariants, rank_variants
 
 EFFECTS = np.array(["break", "break", "none", "none", "create", "none"])
 OWN = np.array([[1, 0], [0, 1], [1, 0], [0, 0], [0, 1], [1, 1]], dtype=bool)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dna_bigbird.core.figures.marks import add_marks, marks_text
-from dna_bigbird.core.figures.style import new_figure, save, style
+from dna_bigbird.core.figures.style import add_marks, marks_text, new_figure, save, style
 
 
 def test_positions_and_texts_by_hand():

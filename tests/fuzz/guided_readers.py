@@ -27,12 +27,10 @@ from dna_bigbird.core.yaml_files import read_yaml
 from dna_bigbird.corpus.characters import CharacterSplit
 from dna_bigbird.corpus.tokenizer_files import load_tokenizer
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.genome.bed import place_on_genome, read_bed
-from dna_bigbird.genome.bed_columns import read_columns
+from dna_bigbird.genome.bed import place_on_genome, read_bed, read_columns
 from dna_bigbird.genome.fasta_stream import read_dna
 from dna_bigbird.genome.liftover import lift_interval, read_chain
-from dna_bigbird.genome.meme_text import meme_text
-from dna_bigbird.genome.motif_files import read_motifs
+from dna_bigbird.genome.motif_files import meme_text, read_motifs
 from dna_bigbird.genome.sites.reading import FORMATS, read_sites
 from dna_bigbird.genome.sources.specs import read_spec
 from dna_bigbird.genome.variants import allele_kind, open_vcf

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from dna_bigbird import load_bundle
-from dna_bigbird.corpus.dna_json import tokenizer_json
+from dna_bigbird.bundles.huggingface.huggingface_writing import tokenizer_json
 
 
 @pytest.fixture

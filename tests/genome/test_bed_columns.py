@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.genome import bed_columns
-from dna_bigbird.genome.bed import read_bed
-from dna_bigbird.genome.bed_columns import read_columns
+from dna_bigbird.genome import bed
+from dna_bigbird.genome.bed import read_bed, read_columns
 
 
 def columns(path):
@@ -99,7 +98,7 @@ def test_the_strict_readers_rows_or_its_error(tmp_path, name, packed):
 @pytest.mark.parametrize("name", REGULAR)
 def test_a_regular_file_is_not_read_row_by_row(tmp_path, monkeypatch, name):
     (tmp_path / "x.bed").write_text(REGULAR[name])
-    monkeypatch.delattr(bed_columns, "read_bed")
+    monkeypatch.delattr(bed, "read_bed")
     assert len(read_columns(tmp_path / "x.bed")) == REGULAR[name].rstrip("\n").count("\n") + 1
 
 

@@ -5,7 +5,7 @@ import pytest
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.reference import check_assembly, join_fasta
+from dna_bigbird.genome.genome import check_assembly, join_fasta
 
 HG19 = {"chr1": 249_250_621, "chr22": 51_304_566}
 

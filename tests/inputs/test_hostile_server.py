@@ -8,8 +8,7 @@ import urllib.request
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.genome.sources.connection import MAX_REDIRECTS, _Redirects
-from dna_bigbird.genome.sources.download import CHUNK, Patience, download
+from dna_bigbird.genome.sources.download import CHUNK, MAX_REDIRECTS, Patience, _Redirects, download
 from dna_bigbird.genome.sources.specs import RemoteFile
 
 BODY = b"chr1\t5\t6\n" * 100

@@ -8,8 +8,8 @@ import yaml
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
+from dna_bigbird.genome.fetch import write_samples
 from dna_bigbird.genome.sources.assemblies import expected_lengths, guess_assembly, usual_assembly
-from dna_bigbird.genome.sources.fetching import write_samples
 from dna_bigbird.genome.sources.specs import read_spec
 
 SPECS = Path(__file__).parents[2] / "data_specs"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dna_bigbird.bundles.huggingface import read_huggingface, write_huggingface
-from dna_bigbird.corpus.dna_json import tokenizer_json
+from dna_bigbird.bundles.huggingface.huggingface_writing import tokenizer_json
 from dna_bigbird.corpus.json_tokenizer import JsonDnaTokenizer, parse
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.genome.alphabet import normalise

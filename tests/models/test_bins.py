@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.models.bins import BinTokens
-from dna_bigbird.models.classifier import SequenceClassifier
+from dna_bigbird.models.classifier import BinTokens, SequenceClassifier
 from dna_bigbird.models.config import HeadConfig, stored_head
 from dna_bigbird.models.flops import forward_flops
 from dna_bigbird.models.global_tokens import SENTENCE, GlobalTokens

@@ -7,11 +7,16 @@ import torch
 
 from dna_bigbird.models.config import OWN_SETTINGS, EncoderConfig
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.models.etc_config import EtcChanges, EtcConfig
+from dna_bigbird.models.etc_config import (
+    EtcChanges,
+    EtcConfig,
+    LongformerChanges,
+    LongformerConfig,
+    PerformerChanges,
+    PerformerConfig,
+)
 from dna_bigbird.models.etc_encoder import build_encoder
-from dna_bigbird.models.longformer_config import LongformerChanges, LongformerConfig
 from dna_bigbird.models.moved_weights import move_weights
-from dna_bigbird.models.performer_config import PerformerChanges, PerformerConfig
 
 OWN = {
     "etc": (EtcChanges, EtcConfig),

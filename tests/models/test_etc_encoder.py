@@ -6,19 +6,18 @@ import pytest
 import torch
 from torch import nn
 
+from dna_bigbird.bundles.conversions import extend_positions
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.models.etc_config import EtcChanges, EtcConfig
+from dna_bigbird.models.etc_config import SENTENCE, EtcChanges, EtcConfig
 from dna_bigbird.models.etc_encoder import EtcEncoder, build_encoder
 from dna_bigbird.models.flops import etc_pairs, forward_flops
 from dna_bigbird.models.global_tokens import NO_SENTENCE, GlobalTokens
-from dna_bigbird.models.global_types import SENTENCE
 from dna_bigbird.models.lora import adapt
 from dna_bigbird.models.lora_config import LoraConfig
-from dna_bigbird.models.positions import extend_positions
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.models.train_config import TrainConfig

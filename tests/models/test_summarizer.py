@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
+from dna_bigbird.bundles.conversions import extend_positions
 from dna_bigbird.bundles.weights import unique_tensors
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.positions import extend_positions
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.summarizer import Summarizer, start_from
 from dna_bigbird.models.text_config import SummaryHead

@@ -11,14 +11,13 @@ import torch
 
 from dna_bigbird.attention.attend import BACKENDS
 from dna_bigbird.attention.autotune import Device, Row, ShapeClass, choose
+from dna_bigbird.attention.kernels.native import build
 from dna_bigbird.attention.kernels.native import build as native_build
-from dna_bigbird.attention.kernels.native import tools
 from dna_bigbird.attention.kernels.native.isa import ISAS, VARIABLE
 from dna_bigbird.cli.main import main
 from dna_bigbird.training import machine
 from dna_bigbird.training.machine import Machine
-from dna_bigbird.workflow.advice import advice, missing
-from dna_bigbird.workflow.doctor import backends, verdict
+from dna_bigbird.workflow.doctor import advice, backends, missing, verdict
 from dna_bigbird.workflow.measured_backends import measure_backends
 
 GOOD = Machine(
@@ -207,9 +206,9 @@ def small(folder):
 
 def test_build_native_says_where_it_is(tmp_path, monkeypatch, capfd):
     try:
-        tools.find_compiler()
-        tools.path_with_ninja()
-    except tools.NativeUnavailableError as error:
+        build.find_compiler()
+        build.path_with_ninja()
+    except build.NativeUnavailableError as error:
         pytest.skip(str(error))
     for name in ("build", "built"):
         whole = getattr(native_build, name)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.bundles.metrics import Metrics
-from dna_bigbird.evaluation.evaluation_summary import evaluation_summary
+from dna_bigbird.evaluation.evaluate import evaluation_summary
 
 SCORES = {"macro_auroc": 0.7, "macro_auroc_low": 0.65, "macro_auroc_high": 0.75, "n": 2255}
 

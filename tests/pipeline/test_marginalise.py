@@ -9,8 +9,7 @@ import pytest
 from dna_bigbird import predict
 from dna_bigbird.core.errors import InputError, OutputError
 from dna_bigbird.genome.fasta import Genome
-from dna_bigbird.genome.meme_text import meme_text
-from dna_bigbird.genome.motif_files import MotifMatrix
+from dna_bigbird.genome.motif_files import MotifMatrix, meme_text
 from dna_bigbird.prediction.marginalise import marginalise, site_of
 from dna_bigbird.prediction.motif_discovery.insertion import (
     draw_backgrounds,

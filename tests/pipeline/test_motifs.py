@@ -10,8 +10,7 @@ from scipy.stats import false_discovery_control
 
 from dna_bigbird.core.errors import InputError, MissingExtraError
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.genome.meme_text import meme_text
-from dna_bigbird.genome.motif_files import MotifMatrix, read_motifs
+from dna_bigbird.genome.motif_files import MotifMatrix, meme_text, read_motifs
 from dna_bigbird.prediction.attribution_files import read_attributions
 from dna_bigbird.prediction.motif_discovery.files import bed_lines, page
 from dna_bigbird.prediction.motif_discovery.naming import q_values, read_database

@@ -8,8 +8,8 @@ import pytest
 from dna_bigbird.baselines import base_two_sided
 from dna_bigbird.cli.main import main
 from dna_bigbird.evaluation import variant_baselines
-from dna_bigbird.evaluation.known_variants import read_truth
 from dna_bigbird.evaluation.variant_baselines import count_changes, gc_changes
+from dna_bigbird.evaluation.variant_sources import read_truth
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.variants import Variant
 

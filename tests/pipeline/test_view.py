@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.report.browser import bigwig
+from dna_bigbird.report.browser import tracks
 from dna_bigbird.report.browser.page import LIBRARY, VERSION
 from dna_bigbird.report.view import view
 from tests.report.browser_files import (
@@ -156,17 +156,17 @@ def endless(number: int):
     import pyBigWig
 
     read = IN_PROCESS(number)
-    bigwig.MOST_CPU_S = 1
+    tracks.MOST_CPU_S = 1
     pyBigWig.open = lambda path: [None for _ in iter(int, 1)]
     return read
 
 
-IN_PROCESS = bigwig._in_process
+IN_PROCESS = tracks._in_process
 
 
 def test_a_library_that_never_returns_is_ended(files, tmp_path, monkeypatch):
-    monkeypatch.setattr(bigwig, "_in_process", endless)
-    bigwig._reader.cache_clear()
+    monkeypatch.setattr(tracks, "_in_process", endless)
+    tracks._reader.cache_clear()
     with pytest.raises(InputError, match=r"runs\.bw: cannot read its values"):
         view(files.fasta, [REGION], [files.runs], tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from dna_bigbird.evaluation.pages.gallery import Gallery
-from dna_bigbird.evaluation.pages.rendering import FOLDER
+from dna_bigbird.evaluation.pages.rendering import FOLDER, Gallery
 from dna_bigbird.report.page import build_report
 
 SPEC = importlib.util.spec_from_file_location(

@@ -5,13 +5,14 @@ import pytest
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.report.prediction_tables import covered, read_scores
 from dna_bigbird.report.tracks import (
     build_strip,
     choose_labels,
     choose_region,
+    covered,
     read_peak_sheet,
     read_promoters,
+    read_scores,
 )
 
 

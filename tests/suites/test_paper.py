@@ -5,7 +5,7 @@ import pytest
 
 from dna_bigbird.bench.suites import paper
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.published import published_scores
+from dna_bigbird.bench.suites.suite import published_scores
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement

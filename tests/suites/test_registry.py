@@ -1,9 +1,12 @@
 """Every suite can be listed, and lists the tasks of a folder in its format."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
-from dna_bigbird.bench.suites import published
+from dna_bigbird.bench import suites
+from dna_bigbird.bench.suites import suite as suite_module
 from dna_bigbird.bench.suites.registry import MODULES, all_suites, find_suite
 from dna_bigbird.core.errors import InputError
 
@@ -69,7 +72,7 @@ def test_a_folder_in_the_format_has_a_task(name, write, tmp_path):
 
 
 def test_published_scores_are_shares_with_a_source():
-    text = published.files("dna_bigbird.bench.suites").joinpath("data/published.yaml").read_text()
+    text = Path(suites.__file__).with_name("data").joinpath("published.yaml").read_text()
     table = yaml.safe_load(text)
     assert set(table) <= set(MODULES)
     for suite, models in table.items():
@@ -80,6 +83,6 @@ def test_published_scores_are_shares_with_a_source():
 
 @pytest.mark.parametrize(("name", "tasks"), [("gue", 28), ("nt", 12)])
 def test_every_model_has_a_score_for_the_same_tasks(name, tasks):
-    rows = published._table()[name].values()
+    rows = suite_module._table()[name].values()
     assert {frozenset(row["scores"]) for row in rows} == {frozenset(next(iter(rows))["scores"])}
     assert len(next(iter(rows))["scores"]) == tasks

@@ -6,7 +6,6 @@ import pytest
 
 from dna_bigbird.attention.autotune import Choice
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.models import gpu_backend
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
@@ -89,8 +88,8 @@ def test_only_long_runs_measure(max_steps, measures, monkeypatch, capsys):
         asked.update(shape=str(shape), measures=measured is not None)
         return Choice("flex", "is the fastest here")
 
-    monkeypatch.setattr(gpu_backend, "choose", choose)
-    monkeypatch.setattr(gpu_backend.Device, "here", lambda: None)
+    monkeypatch.setattr(backend_choice, "choose", choose)
+    monkeypatch.setattr(backend_choice.Device, "here", lambda: None)
     config = TrainConfig(max_steps=max_steps, precision="bf16-mixed", validate_every=100)
     found = backend_choice.choose_for(PretrainingModel(SMALL), config)
     assert found == {"attention_backend": "flex"}

@@ -24,7 +24,7 @@ from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.contrastive import contrast, loss_of
-from dna_bigbird.training.cpc_task import CpcTask
+from dna_bigbird.training.dna_pretraining import CpcTask
 from dna_bigbird.training.objective_config import CpcConfig
 
 SIZE = 6

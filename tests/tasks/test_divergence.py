@@ -57,7 +57,7 @@ def test_at_most_sixteen_examples_are_listed(tiny_run, tmp_path):
 
 def test_a_gpu_is_looked_at_once_a_window(tiny_run, tmp_path, monkeypatch):
     """The message does not claim to know the step."""
-    monkeypatch.setattr("dna_bigbird.training.divergence.looks_always", lambda device: False)
+    monkeypatch.setattr("dna_bigbird.training.history.looks_always", lambda device: False)
     task, data, config = tiny_run(log_every=3)
     poison(task, 3, "loss")
     with pytest.raises(InputError, match=r"at step 6 \(or up to 3 steps before\), on"):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn import metrics as sk
 
-from dna_bigbird.labelled.standardisation import standardisation
+from dna_bigbird.labelled.labelled_data import standardisation
 from dna_bigbird.metrics.label_objectives import OneClass, Targets
 from dna_bigbird.models.ensemble import EnsembleClassifier, one_against_rest
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.evaluation.language_strata import (
+from dna_bigbird.evaluation.language_baselines import (
     ByChromosome,
     ByRepeatClass,
     spread_costs,

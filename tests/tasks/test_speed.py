@@ -8,7 +8,7 @@ import torch
 
 from dna_bigbird.corpus.batches import collate_pretraining
 from dna_bigbird.training.fit import fit
-from dna_bigbird.training.growing_table import GrowingTable
+from dna_bigbird.training.history import GrowingTable
 from dna_bigbird.training.speed import PEAK_SIZES, DataClock, Speed, measured_peak
 
 

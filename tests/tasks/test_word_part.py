@@ -12,7 +12,7 @@ from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.kmer_config import CountedWords
 from dna_bigbird.models.kmer_head import N_CODE, NO_BASE
-from dna_bigbird.training.kmer_head import add_word_part, weights_of_sum
+from dna_bigbird.training.kmer_counts import add_word_part, weights_of_sum
 
 ENCODER = EncoderConfig(
     vocab_size=10,

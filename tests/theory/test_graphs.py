@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dna_bigbird.attention.graphs import clustering as clustering_module
-from dna_bigbird.attention.graphs import makers, paths, spectra
+from dna_bigbird.attention.graphs import block_graph, makers
+from dna_bigbird.attention.graphs import statistics as graph_statistics
 from dna_bigbird.attention.graphs.block_graph import BlockGraph
-from dna_bigbird.attention.graphs.patterns import itc_graphs, most_read, random_part, token_graphs
-from dna_bigbird.attention.graphs.reference import reference_graphs
+from dna_bigbird.attention.graphs.makers import (
+    itc_graphs,
+    most_read,
+    random_part,
+    reference_graphs,
+    token_graphs,
+)
 from dna_bigbird.attention.graphs.statistics import statistics
 from dna_bigbird.attention.patterns import bigbird_itc, full
 from dna_bigbird.attention.patterns.etc import EtcPattern
@@ -128,7 +133,7 @@ def test_the_clustering_of_erdos_renyi_graphs_is_their_density(edges):
         makers.erdos_renyi_graph(512, edges, np.random.default_rng(seed), "random")
         for seed in range(100)
     ]
-    local = np.array([clustering_module.clustering(graph).local for graph in graphs])
+    local = np.array([graph_statistics.clustering(graph).local for graph in graphs])
     has_pairs = np.mean([(graph.reads.sum(axis=1) > 1).mean() for graph in graphs])
     expected = has_pairs * edges / (512 * 511 / 2)
     assert abs(local.mean() - expected) < 5 * local.std(ddof=1) / 100**0.5
@@ -142,7 +147,7 @@ def test_what_the_paper_says_about_graphs(reference):
 
 
 def test_the_gap_of_a_window_falls_with_its_length():
-    gaps = [spectra.spectrum(makers.ring_graph(n, 6)).walk_gap for n in (64, 128, 256)]
+    gaps = [graph_statistics.spectrum(makers.ring_graph(n, 6)).walk_gap for n in (64, 128, 256)]
     assert gaps[0] > 3.5 * gaps[1] > 3.5**2 * gaps[2] > 0
 
 
@@ -152,7 +157,7 @@ def test_narrow_random_columns_of_the_published_plan(num_tokens):
     uniform, original, *_ = itc_graphs(num_tokens, 64, 3)
     assert most_read(original)[0] > 1.5 * most_read(uniform)[0]
     assert most_read(original)[1] == pytest.approx(most_read(uniform)[1])
-    layers = [paths.layers_to_reach_all(random_part(graph)) for graph in (uniform, original)]
+    layers = [block_graph.layers_to_reach_all(random_part(graph)) for graph in (uniform, original)]
     assert layers[0] <= 6
     assert layers[1] is None or layers[1] > 40
 
@@ -160,9 +165,9 @@ def test_narrow_random_columns_of_the_published_plan(num_tokens):
 def test_sparse_solvers_and_samples_agree_with_exact_counts(monkeypatch):
     graphs = [makers.longformer_graph(600, 20, 2), makers.ring_graph(500, 8)]
     exact = [statistics(graph) for graph in graphs]
-    monkeypatch.setattr(spectra, "DENSE_UP_TO", 100)
-    monkeypatch.setattr(paths, "EXACT_UP_TO", 100)
-    monkeypatch.setattr(clustering_module, "EXACT_UP_TO", 100)
+    monkeypatch.setattr(graph_statistics, "DENSE_UP_TO", 100)
+    monkeypatch.setattr(block_graph, "EXACT_UP_TO", 100)
+    monkeypatch.setattr(graph_statistics, "EXACT_UP_TO", 100)
     for graph, expected in zip(graphs, exact, strict=True):
         sampled = statistics(graph)
         assert sampled.spectrum.first == pytest.approx(expected.spectrum.first)
@@ -180,8 +185,10 @@ def test_twins_of_1024_tokens_are_those_of_16_blocks():
     blocks = itc_graphs(1024, 64, 3, at_tokens=True)[1]
     tokens = BlockGraph("tokens", sparse.csr_array(tokens_of(blocks)))
     assert blocks.num_edges == tokens.num_edges == 351_744
-    assert paths.paths(blocks)[:3] == pytest.approx(paths.paths(tokens)[:3])
-    assert spectra.spectrum(blocks) == pytest.approx(spectra.spectrum(tokens), abs=1e-6)
+    assert block_graph.paths(blocks)[:3] == pytest.approx(block_graph.paths(tokens)[:3])
+    assert graph_statistics.spectrum(blocks) == pytest.approx(
+        graph_statistics.spectrum(tokens), abs=1e-6
+    )
 
 
 @pytest.mark.slow

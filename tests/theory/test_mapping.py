@@ -6,9 +6,15 @@ from fractions import Fraction
 import pytest
 
 from dna_bigbird.theory.figures import error_figure
-from dna_bigbird.theory.mapping import Grid, check_mapping, map_input, separated_stages
 from dna_bigbird.theory.selective_shift import shift_by_definition, shift_by_heads, star
-from dna_bigbird.theory.steps import FUNCTIONS, largest_error
+from dna_bigbird.theory.theory_mapping import (
+    FUNCTIONS,
+    Grid,
+    check_mapping,
+    largest_error,
+    map_input,
+    separated_stages,
+)
 
 LISTED = [(2, 1, 2), (2, 1, 3), (3, 1, 2), (3, 1, 3), (2, 2, 2), (2, 2, 3), (4, 1, 2), (3, 2, 2)]
 LARGER = [(4, 2, 2), (3, 2, 3)]

@@ -7,7 +7,9 @@ from fractions import Fraction
 import pytest
 
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.theory.figures import MOST_STEPS, turing_figure
 from dna_bigbird.theory.turing import checks
+from dna_bigbird.theory.turing.checks import random_machine
 from dna_bigbird.theory.turing.decoder import first_deviation, simulate
 from dna_bigbird.theory.turing.machine import (
     bundled_machine,
@@ -15,15 +17,13 @@ from dna_bigbird.theory.turing.machine import (
     read_machine,
     run_machine,
 )
-from dna_bigbird.theory.turing.random_machines import random_machine
-from dna_bigbird.theory.turing.trace import trace
 from dna_bigbird.theory.turing.triangular import (
     REPAIRED,
     edges_of,
     step_of,
     triangular,
 )
-from dna_bigbird.theory.turing_figure import MOST_STEPS, turing_figure
+from dna_bigbird.theory.turing_steps import trace
 
 CASES = checks.exhaustive_cases()
 

@@ -9,7 +9,7 @@ import pytest
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.workflow.browser import browser_tracks
 from dna_bigbird.workflow.launch import Launcher
-from dna_bigbird.workflow.names import one_of
+from dna_bigbird.workflow.options import one_of
 from tests.workflow.run_of_config import run_of
 
 ROOT = Path(__file__).parents[2]

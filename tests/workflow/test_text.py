@@ -11,7 +11,7 @@ import yaml
 from dna_bigbird.bundles.text_tasks import tasks
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.text.report.published_text import published_tables
+from dna_bigbird.text.report.text_results import published_tables
 
 ROOT = Path(__file__).parents[2]
 SETS = {column.run for table in published_tables() for column in table.columns} - {"", "pretrained"}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dna_bigbird.text.report.published_text import published_tables
+from dna_bigbird.text.report.text_results import published_tables
 
 FIRST = {
     c.run: c.keys[0]

@@ -1,7 +1,7 @@
 # Names that the rules share. What a config says is in dna_bigbird/workflow.
 from dna_bigbird import __version__, watchdog
 from dna_bigbird.workflow.launch import Launcher, package_command
-from dna_bigbird.workflow.names import one_of
+from dna_bigbird.workflow.options import one_of
 from dna_bigbird.workflow.options import option, options
 
 # Who runs the workflow: for `dna-bigbird clear-lock`, and for jobs to end with it if it is killed.

@@ -9,19 +9,175 @@ The name is of the first form, which attended to the global, window and random k
 the three by their log-sum-exp. With everything in the cache one list is as fast or faster.
 """
 
-# B batch, H heads, T tokens, N blocks, S tokens in a block,
-# C heads of a chunk, R its query blocks, D head dimension
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.chunks import Chunk, chunks
-from dna_bigbird.attention.backends.flash import flash, product_gradients
-from dna_bigbird.attention.backends.lists import lists
-from dna_bigbird.attention.backends.long_lists import attend_long, long_gradients
+from dna_bigbird.attention.backends.flash import flash, flash_gradients, product_gradients
+from dna_bigbird.attention.backends.lists import Lists, lists
 from dna_bigbird.attention.backends.sdpa import fused, whole_blocks
-from dna_bigbird.attention.backends.workers import load, share_heads, store
+from dna_bigbird.attention.backends.workers import load, share_heads, store, workspace
 from dna_bigbird.attention.patterns import BlockPattern
+
+# Cut the work of a pattern into chunks whose intermediates stay in the cache.
+
+# G heads, C heads of a chunk, R its query blocks, M key blocks that each of them reads,
+# N blocks, S tokens in a block, D any last dimension
+# X, Y: C and R, or 1 and C where all queries of a head read the same; L queries, K keys
+
+
+class Chunk(NamedTuple):
+    """Some rows of some heads."""
+
+    heads: slice
+    rows: Tensor | slice
+    blocks: Tensor | None
+    """(C, R, M): what they read, numbered through the C heads; None if they read everything."""
+    unused: Tensor | None
+    """(C, R, M): True for blocks that are hidden (`lists.Group`); None if there are none."""
+
+    def queries(self, x_GNSD: Tensor) -> Tensor:
+        """Return what belongs to the rows: (X, Y, L, D)."""
+        consecutive = isinstance(self.rows, slice)
+        some = x_GNSD[self.heads]
+        some = some[:, self.rows] if consecutive else some.index_select(1, self.rows)
+        return some.flatten(1, 2)[None] if self.blocks is None else some
+
+    def put(self, into_GNSD: Tensor, values: Tensor) -> None:
+        """Write what belongs to the rows, in the shape that `queries` gives."""
+        some = into_GNSD[self.heads]
+        values = values.reshape(len(some), -1, *some.shape[2:])
+        if isinstance(self.rows, slice):
+            some[:, self.rows] = values
+        else:
+            some.index_copy_(1, self.rows, values)
+
+    def keys(self, x_GNSD: Tensor, name: str) -> Tensor:
+        """Return what the rows read: (X, Y, K, D), valid until this thread asks by that name again."""
+        some = x_GNSD[self.heads]
+        C, N, S, D = some.shape
+        if self.blocks is None:
+            return some.flatten(1, 2)[None]
+        copied = workspace(name, (self.blocks.numel(), S * D), some.dtype)
+        torch.index_select(some.view(C * N, S * D), 0, self.blocks.flatten(), out=copied)
+        return copied.view(C, self.blocks.shape[1], -1, D)
+
+    def give(self, total_GNSD: Tensor, grad: Tensor) -> None:
+        """Add the gradient of what `keys` returned."""
+        some = total_GNSD[self.heads]
+        C, N, S, D = some.shape
+        if self.blocks is None:
+            some += grad.view(some.shape)
+        else:
+            grad = grad.reshape(-1, S * D)
+            some.view(C * N, S * D).index_add_(0, self.blocks.flatten(), grad)
+
+
+def chunks(
+    of_pattern: Lists, first_head: int, num_heads: int, num_blocks: int, most_rows: int
+) -> Iterator[Chunk]:
+    """Yield chunks that together hold every query block of some heads once.
+
+    Args:
+        first_head: Number of the first of these heads, counted through all sequences of a batch.
+        most_rows: Query blocks of a chunk, not counting those that read everything.
+    """
+    if len(of_pattern.global_rows):
+        yield Chunk(slice(0, num_heads), of_pattern.global_rows, None, None)
+    for group in of_pattern.groups:
+        in_pattern = torch.arange(first_head, first_head + num_heads) % len(group.blocks)
+        heads_a_chunk = max(1, most_rows // len(group.rows))
+        for first in range(0, num_heads, heads_a_chunk):
+            heads = slice(first, min(first + heads_a_chunk, num_heads))
+            blocks = group.blocks.index_select(0, in_pattern[heads])
+            blocks += num_blocks * torch.arange(len(blocks))[:, None, None]
+            unused = None
+            if group.unused is not None:
+                unused = group.unused.index_select(0, in_pattern[heads])
+            yield from _rows(group.rows, blocks, unused, heads, most_rows)
+
+
+def _rows(
+    all_rows: Tensor, blocks: Tensor, unused: Tensor | None, heads: slice, most_rows: int
+) -> Iterator[Chunk]:
+    for start in range(0, len(all_rows), most_rows):
+        part = slice(start, start + most_rows)
+        rows = all_rows[part]
+        first, last = int(rows[0]), int(rows[-1])
+        consecutive = last - first + 1 == len(rows)
+        hidden = None if unused is None or not unused[:, part].any() else unused[:, part]
+        yield Chunk(heads, slice(first, last + 1) if consecutive else rows, blocks[:, part], hidden)
+
+
+# Attention of a few queries over very many keys, the rows of global blocks; CPU.
+#
+# A handful of large matrix products per head, given to oneDNN, which on some processors is twice as
+# fast as what PyTorch uses for float32 by itself, at the same precision.
+
+# X, Y any, L queries, K keys, D head dimension
+
+
+MOST_SCORES = 1 << 22
+"""Scores of one head (16 MB in float32); beyond, the kernel that keeps none is as fast."""
+
+
+def _product(x: Tensor, y: Tensor) -> Tensor:
+    """Return x @ y.mT of two matrices."""
+    if x.dtype == torch.float32 and torch.backends.mkldnn.is_available():
+        return torch.ops.mkldnn._linear_pointwise(x, y, None, "none", [], "")
+    return x @ y.mT
+
+
+def attend_long(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return the same as `flash`: output (X, Y, L, D) and log-sum-exp (X, Y, L, 1)."""
+    if q.shape[2] * k.shape[2] > MOST_SCORES:
+        return flash(q, k, v, bias)
+    out, lse = torch.empty_like(q), torch.empty_like(q[..., :1])
+    scaled = q / math.sqrt(q.shape[-1])
+    for at in _matrices(q):
+        scores = _product(scaled[at], k[at])
+        if bias is not None:
+            scores += bias[at]
+        largest = scores.amax(dim=-1, keepdim=True)
+        weights = torch.softmax(scores, dim=-1, out=scores)
+        lse[at] = largest - weights.amax(dim=-1, keepdim=True).log_()
+        out[at] = _product(weights, v[at].mT)
+    return out, lse
+
+
+def long_gradients(
+    grad: Tensor, q: Tensor, out: Tensor, lse: Tensor, k: Tensor, v: Tensor, bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients of q, k and v."""
+    if q.shape[2] * k.shape[2] > MOST_SCORES:
+        return flash_gradients(grad, q, out, lse, k, v, bias)
+    of_q, of_k, of_v = (torch.empty_like(x) for x in (q, k, v))
+    scale = 1 / math.sqrt(q.shape[-1])
+    delta = (grad * out).sum(dim=-1, keepdim=True)
+    scaled = q * scale
+    for at in _matrices(q):
+        weights = _product(scaled[at], k[at])
+        if bias is not None:
+            weights += bias[at]
+        weights.sub_(lse[at]).exp_()
+        of_scores = _product(grad[at], v[at]).sub_(delta[at]).mul_(weights)
+        # The narrow matrix first, and transposed: oneDNN is slow to transpose the wide one.
+        of_v[at] = _product(grad[at].mT.contiguous(), weights.mT).mT
+        of_k[at] = _product(scaled[at].mT.contiguous(), of_scores.mT).mT
+        of_q[at] = _product(of_scores, k[at].mT).mul_(scale)
+    return of_q, of_k, of_v
+
+
+def _matrices(x: Tensor) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(x.shape[0]) for j in range(x.shape[1])]
+
+
+# B batch, H heads, T tokens, N blocks, S tokens in a block,
+# C heads of a chunk, R its query blocks, D head dimension
+
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 HIDDEN = -1e30

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.etc_scores import add_cross_labels, cross_label_gradient
 from dna_bigbird.attention.backends.softmax_parts import (
     LEAST,
     Dropout,
@@ -21,7 +20,13 @@ from dna_bigbird.attention.backends.softmax_parts import (
     hide,
     new_seed,
 )
-from dna_bigbird.attention.etc_heads import EtcHeads, label_scores, wide
+from dna_bigbird.attention.etc_heads import (
+    EtcHeads,
+    add_cross_labels,
+    cross_label_gradient,
+    label_scores,
+    wide,
+)
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
 

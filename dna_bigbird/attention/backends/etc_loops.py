@@ -5,8 +5,7 @@ from torch import Tensor
 
 from dna_bigbird.attention.etc_heads import EtcHeads
 from dna_bigbird.attention.patterns.etc import EtcPattern
-from dna_bigbird.attention.patterns.etc_example import GLOBAL, LONG, Example, Key
-from dna_bigbird.attention.patterns.etc_layout import EtcLayout
+from dna_bigbird.attention.patterns.etc_layout import GLOBAL, LONG, EtcLayout, Example, Key
 
 
 def attend_in_loops(heads: EtcHeads, pattern: EtcPattern, layout: EtcLayout, stream: int) -> Tensor:

@@ -12,7 +12,7 @@ import math
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.workspace import workspace
+from dna_bigbird.attention.backends.workers import workspace
 
 _forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dna_bigbird.attention.backends.longformer_cut import Cut, Windows
+from dna_bigbird.attention.backends.longformer_band import Cut, Windows
 from dna_bigbird.attention.backends.longformer_positions import Positions
 from dna_bigbird.attention.backends.longformer_windows import blocked_windows
 from dna_bigbird.attention.backends.sdpa import fused

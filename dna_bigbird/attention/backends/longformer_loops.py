@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
-from dna_bigbird.attention.patterns.longformer_example import Example
-from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
+from dna_bigbird.attention.patterns.longformer_layout import Example, LongformerLayout
 
 
 class LongformerHeads(NamedTuple):

@@ -15,8 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dna_bigbird.attention.backends.longformer_band import Band, Block, Corners
-from dna_bigbird.attention.backends.longformer_cut import Cut, Windows
+from dna_bigbird.attention.backends.longformer_band import Band, Block, Corners, Cut, Windows
 from dna_bigbird.attention.backends.longformer_positions import Positions, PositionScores
 from dna_bigbird.attention.backends.softmax_parts import (
     HIDDEN,

@@ -5,12 +5,12 @@
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.kernels.triton.lists import two_way_lists
 from dna_bigbird.attention.kernels.triton.operator import (
     DTYPES,
     head_dim_obstacle,
     is_interpreted,
     package_obstacle,
+    two_way_lists,
 )
 from dna_bigbird.attention.patterns import BlockPattern
 

@@ -1,19 +1,179 @@
 """What all cores with a block pattern share: patterns by length, and packed batches."""
 
-# B batch, T tokens, P packed tokens (attention/packing.py), E hidden size, H heads, D head size
-
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from dna_bigbird.attention.attend import attend, operator_of
 from dna_bigbird.attention.cores.projected import ProjectedAttention, by_groups
-from dna_bigbird.attention.packed_operator import attend_packed
-from dna_bigbird.attention.packing import Packing
+from dna_bigbird.attention.kernels.native import operator as native
+from dna_bigbird.attention.kernels.triton import operator as triton
+from dna_bigbird.attention.kernels.triton.operator import two_way_lists
+from dna_bigbird.attention.packing import Group, Packing, Sequences, groups_of
 from dna_bigbird.attention.patterns import BlockPattern
 from dna_bigbird.attention.patterns.rule import PatternRule
+
+# Attention of packed sequences as one operator of PyTorch, which torch.compile goes through.
+#
+# What it does follows from its arguments alone: the pattern comes as text (`PatternRule`), the groups
+# of sequences as a tensor on the CPU. So one compiled model serves all lengths, and its step on a GPU
+# waits for nothing. Two derivatives of it are not possible.
+
+# P packed tokens, H heads, D head dimension, B sequences of a group, T tokens of each
+
+
+_GROUPS = "Tensor sizes, Tensor? hidden, str rule, str kernel"
+torch.library.define(
+    "dna_bigbird::packed_attention",
+    f"(Tensor q, Tensor k, Tensor v, {_GROUPS}) -> (Tensor, Tensor)",
+)
+torch.library.define(
+    "dna_bigbird::packed_attention_backward",
+    "(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor log2_sum_exp, "
+    f"{_GROUPS}) -> (Tensor, Tensor, Tensor)",
+)
+
+
+class Kernel(NamedTuple):
+    """How a backend computes one group; tensors are (B, H, T, D), their rows in one piece."""
+
+    forward_into: Callable[..., None]
+    """Of out, log2_sum_exp (B, H, T) and `Sequences`."""
+    backward_into: Callable[..., None]
+    """Of gradients of q, k and v, then grad, out, log2_sum_exp and `Sequences`."""
+    lists: Callable[[BlockPattern, torch.device], tuple]
+    """What the kernel reads of a pattern, kept."""
+
+
+KERNELS = {
+    "native": Kernel(
+        native.forward_into, native.backward_into, lambda pattern, _: native.block_lists(pattern)
+    ),
+    "triton": Kernel(triton.forward_into, triton.backward_into, two_way_lists),
+}
+
+
+def attend_packed(
+    q_PHD: Tensor, k_PHD: Tensor, v_PHD: Tensor, packing: Packing, rule: str, kernel: str
+) -> Tensor:
+    """Attend within each sequence of a packed batch, as `attend` does.
+
+    Args:
+        rule: Text of the `PatternRule`.
+        kernel: A name in `KERNELS`.
+
+    Returns:
+        (P, H, D), contiguous.
+    """
+    out_PHD, _ = torch.ops.dna_bigbird.packed_attention(
+        q_PHD, k_PHD, v_PHD, packing.sizes_G3, packing.is_padding_P, rule, kernel
+    )
+    return out_PHD
+
+
+class _Part(NamedTuple):
+    """One group: how to cut it out of packed tensors."""
+
+    group: Group
+    num_heads: int
+    read: Sequences
+
+    def of_tokens(self, x_PHD: Tensor) -> Tensor:
+        """Return a view (B, H, T, D)."""
+        return _cut(x_PHD, self.group)
+
+    def of_rows(self, x: Tensor) -> Tensor:
+        """Return a view (B, H, T) of one number per head and token."""
+        B, T, H = self.group.num_sequences, self.group.num_tokens, self.num_heads
+        tokens = self.group.tokens
+        return x[tokens.start * H : tokens.stop * H].view(B, H, T)
+
+
+def _cut(x_PHD: Tensor, group: Group) -> Tensor:
+    shape = (group.num_sequences, group.num_tokens)
+    return x_PHD[group.tokens].unflatten(0, shape).transpose(1, 2)
+
+
+def _parts(
+    tensors: tuple[Tensor, ...], sizes: Tensor, hidden_P: Tensor | None, rule: str, kernel: Kernel
+) -> Iterator[_Part]:
+    """Cut q, k and v into groups."""
+    of_text, (P, H, _) = PatternRule.of_text(rule), tensors[0].shape
+    groups = groups_of(sizes)
+    if (groups[-1].tokens.stop if groups else 0) != P:
+        raise ValueError(f"the packing is not for {P} tokens: {sizes.tolist()}")
+    for group in groups:
+        hidden_BT = None
+        if group.has_padding and hidden_P is not None:
+            hidden_BT = hidden_P[group.tokens].view(group.num_sequences, group.num_tokens)
+        lists = kernel.lists(of_text.pattern(group.num_tokens), tensors[0].device)
+        q, k, v = (_cut(x, group) for x in tensors)
+        yield _Part(group, H, Sequences(q, k, v, lists, hidden_BT, of_text.block_size))
+
+
+@torch.library.impl("dna_bigbird::packed_attention", "default")
+def _forward(q, k, v, sizes, hidden, rule, kernel):
+    out, log2_sum_exp = _empty_results(q)
+    for part in _parts((q, k, v), sizes, hidden, rule, KERNELS[kernel]):
+        KERNELS[kernel].forward_into(part.of_tokens(out), part.of_rows(log2_sum_exp), part.read)
+    return out, log2_sum_exp
+
+
+@torch.library.impl("dna_bigbird::packed_attention_backward", "default")
+def _backward(grad, q, k, v, out, log2_sum_exp, sizes, hidden, rule, kernel):
+    grads = _empty_gradients(q)
+    for part in _parts((q, k, v), sizes, hidden, rule, KERNELS[kernel]):
+        results = (*map(part.of_tokens, (grad, out)), part.of_rows(log2_sum_exp))
+        KERNELS[kernel].backward_into(tuple(map(part.of_tokens, grads)), *results, part.read)
+    return grads
+
+
+@torch.library.register_fake("dna_bigbird::packed_attention")
+def _fake_forward(q, k, v, sizes, hidden, rule, kernel):
+    return _empty_results(q)
+
+
+@torch.library.register_fake("dna_bigbird::packed_attention_backward")
+def _fake_backward(grad, q, k, v, out, log2_sum_exp, sizes, hidden, rule, kernel):
+    return _empty_gradients(q)
+
+
+def _keep(ctx, inputs, output) -> None:
+    q, k, v, sizes, hidden, ctx.rule, ctx.kernel = inputs
+    ctx.save_for_backward(q, k, v, *output, sizes, hidden)
+    ctx.mark_non_differentiable(output[1])
+    ctx.set_materialize_grads(False)
+
+
+def _differentiate(ctx, grad, _):
+    if grad is None:
+        return (None,) * 7
+    grads = torch.ops.dna_bigbird.packed_attention_backward(
+        grad, *ctx.saved_tensors, ctx.rule, ctx.kernel
+    )
+    return *grads, None, None, None, None
+
+
+torch.library.register_autograd(
+    "dna_bigbird::packed_attention", _differentiate, setup_context=_keep
+)
+
+
+def _empty_results(q_PHD: Tensor) -> tuple[Tensor, Tensor]:
+    """Return room for the output and for the log-sum-exp of the scores to base 2, group by group."""
+    P, H, _ = q_PHD.shape
+    return q_PHD.new_empty(q_PHD.shape), q_PHD.new_empty(P * H, dtype=torch.float32)
+
+
+def _empty_gradients(q_PHD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    q_grad, k_grad, v_grad = (q_PHD.new_empty(q_PHD.shape) for _ in range(3))
+    return q_grad, k_grad, v_grad
+
+
+# B batch, T tokens, P packed tokens (attention/packing.py), E hidden size, H heads, D head size
 
 
 class BlockAttention(ProjectedAttention):

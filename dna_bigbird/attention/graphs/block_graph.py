@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
 # N blocks; rows are queries, columns are keys
 
@@ -66,3 +68,84 @@ class BlockGraph:
         """Return the graph without some blocks, given as (N,) bool."""
         kept = np.flatnonzero(~blocks)
         return BlockGraph(self.name, self.reads[kept][:, kept], self.tokens_per_block)
+
+
+# Distances: how many edges, and how many layers, separate two tokens.
+
+# N blocks, S sources
+
+EXACT_UP_TO = 4096
+"""Vertices of an adjacency up to which every source is searched."""
+
+
+class Paths(NamedTuple):
+    """Of the undirected graph."""
+
+    mean: float
+    """Edges of the shortest path between two vertices, over all pairs that are joined."""
+    diameter: int
+    """The largest; of the sources only, if those are sampled."""
+    disconnected: float
+    """Share of pairs that no path joins."""
+    sources: int
+    """Blocks from which paths were searched; all of them unless the graph is large."""
+
+
+def paths(graph: BlockGraph, most_sources: int = 256, seed: int = 0) -> Paths:
+    """Measure shortest paths between vertices.
+
+    A vertex that is joined with all makes every distance 1 or 2, which is counted exactly. Else the
+    paths start at every block, or at `most_sources` blocks drawn without repetition if there are more
+    than EXACT_UP_TO.
+    """
+    n, b = graph.num_vertices, graph.tokens_per_block
+    if graph.hubs.any():
+        share = 2 * graph.num_edges / (n * (n - 1))
+        return Paths(2 - share, 1 if share == 1 else 2, 0.0, graph.num_blocks)
+    sources = np.arange(graph.num_blocks)
+    if graph.num_blocks > EXACT_UP_TO:
+        sources = np.random.default_rng(seed).choice(graph.num_blocks, most_sources, replace=False)
+    total, longest, joined = 0.0, 0, 0
+    for part in np.array_split(sources, max(1, len(sources) * graph.num_blocks // 2**22)):
+        lengths_SN = csgraph.shortest_path(graph.both_ways, unweighted=True, indices=part)
+        has_neighbour = graph.degrees[part] > 0
+        # To the other tokens of the same block: one step, two via a neighbour, or none.
+        own = np.where(graph.inside[part] > 0, 1.0, np.where(has_neighbour, 2.0, np.inf))
+        lengths_SN[np.arange(len(part)), part] = own
+        times_SN = np.full(lengths_SN.shape, b)
+        times_SN[np.arange(len(part)), part] = b - 1
+        is_joined = np.isfinite(lengths_SN) & (times_SN > 0)
+        total += float((np.where(is_joined, lengths_SN, 0) * times_SN).sum())
+        joined += int((is_joined * times_SN).sum())
+        longest = max(longest, int(lengths_SN[is_joined].max(initial=0)))
+    pairs = len(sources) * (n - 1)
+    mean = total / joined if joined else float("nan")
+    return Paths(mean, longest, 1 - joined / pairs, len(sources))
+
+
+def layers_to_reach_all(graph: BlockGraph, most: int = 128) -> int | None:
+    """Return after how many layers every token depends on every token; None if never, or too many.
+
+    Directed: a layer carries from a key to the queries that read it. A query always keeps its own
+    state (the residual connection).
+    """
+    n = graph.num_blocks
+    one_layer = (graph.reads + sparse.eye_array(n, dtype=bool)).astype(np.float32).tocsr()
+    # A token keeps its own state, but the other tokens of its block must be read.
+    reached = (one_layer if graph.tokens_per_block == 1 else graph.reads).astype(bool)
+    reads_all, is_read_by_all = (reached.sum(axis=axis) == n for axis in (1, 0))
+    if reads_all.all():
+        return 1
+    if (reads_all & is_read_by_all).any():
+        return 2
+    if n > EXACT_UP_TO:
+        return None
+    dense = reached.toarray()
+    for layers in range(1, most + 1):
+        if dense.all():
+            return layers
+        grown = (one_layer @ dense.astype(np.float32)) > 0
+        if (grown == dense).all():
+            return None
+        dense = grown
+    return None

@@ -14,8 +14,7 @@ from dna_bigbird.bench.report.claims import (
     in_metric_of_task,
     metric_score,
 )
-from dna_bigbird.core.figures.marks import add_marks
-from dna_bigbird.core.figures.style import DARK, GREY, KMER, SKY, new_figure, style
+from dna_bigbird.core.figures.style import DARK, GREY, KMER, SKY, add_marks, new_figure, style
 from dna_bigbird.core.figures.style import MODEL as MODEL_COLOUR
 from dna_bigbird.metrics.names import metric_name, source_name
 from dna_bigbird.metrics.scores import is_number, score_text

@@ -11,17 +11,16 @@ distance between the states of the token with the variant, forward strand, 512 b
 from pathlib import Path
 
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.published import published_scores
-from dna_bigbird.bench.suites.suite import Suite, Task, VariantRows
-from dna_bigbird.bench.suites.tables import read_table
-from dna_bigbird.bench.suites.variant_positions import on_genome
-from dna_bigbird.bench.suites.variant_tables import (
+from dna_bigbird.bench.suites.suite import Suite, Task, VariantRows, published_scores
+from dna_bigbird.bench.suites.tables import (
     TableVariant,
     allele,
     check_both_labels,
     label_of,
     position,
+    read_table,
 )
+from dna_bigbird.bench.suites.variant_positions import on_genome
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.metrics.variant_scores import AUROC
 

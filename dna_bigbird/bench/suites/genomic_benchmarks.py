@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.published import published_scores
-from dna_bigbird.bench.suites.suite import IntervalRow, LabelledRows, Suite, Task
+from dna_bigbird.bench.suites.suite import IntervalRow, LabelledRows, Suite, Task, published_scores
 from dna_bigbird.bench.suites.tables import check_length
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import numbered_lines

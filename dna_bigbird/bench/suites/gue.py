@@ -10,8 +10,7 @@ from pathlib import Path
 
 from dna_bigbird.bench.suites.class_rows import class_row, labelled_classes
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.published import published_scores
-from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task
+from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task, published_scores
 from dna_bigbird.bench.suites.tables import read_table
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.labelled.sequences.files import SequenceRow

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.published import published_scores
-from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task, check_size
+from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task, check_size, published_scores
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.sources.assemblies import usual_assembly
 from dna_bigbird.labelled.labelled import LabelledSet, is_labelled_set

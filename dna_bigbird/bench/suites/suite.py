@@ -5,10 +5,13 @@ A suite is one file with a reader and a `Suite`; docs/benchmarks.md describes it
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from dna_bigbird.bench.suites.genomes import Genomes
@@ -17,6 +20,29 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval
 from dna_bigbird.labelled.sequences.files import SequenceRow
 from dna_bigbird.metrics.task_results import Published
+
+# Published scores of the suites' tasks, from `data/published.yaml`. None was run here.
+
+
+@cache
+def _table() -> dict[str, dict]:
+    text = (
+        files("dna_bigbird.bench.suites")
+        .joinpath("data/published.yaml")
+        .read_text(encoding="utf-8")
+    )
+    return yaml.safe_load(text) or {}
+
+
+def published_scores(suite: str, task: str) -> tuple[Published, ...]:
+    """Return what was published for a task, in the task's metric unless it names another; nothing if none is recorded."""
+    entry = _table().get(suite, {})
+    return tuple(
+        Published(model, float(row["scores"][task]), row["source"], row.get("metric", ""))
+        for model, row in entry.items()
+        if task in row["scores"]
+    )
+
 
 Protocol = Literal["labels", "variants", "pairs"]
 """What a task consists of: labelled sequences; variants of a genome; sequences and their changed forms."""

@@ -13,17 +13,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.published import published_scores
-from dna_bigbird.bench.suites.suite import Suite, Task, VariantRows
-from dna_bigbird.bench.suites.tables import TABLE_ENDINGS, read_table
-from dna_bigbird.bench.suites.variant_positions import on_genome
-from dna_bigbird.bench.suites.variant_tables import (
+from dna_bigbird.bench.suites.suite import Suite, Task, VariantRows, published_scores
+from dna_bigbird.bench.suites.tables import (
+    TABLE_ENDINGS,
     TableVariant,
     allele,
     check_both_labels,
     label_of,
     position,
+    read_table,
 )
+from dna_bigbird.bench.suites.variant_positions import on_genome
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.metrics.variant_scores import BY_CHROMOSOME
 

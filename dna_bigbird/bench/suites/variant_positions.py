@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dna_bigbird.bench.suites.genomes import TaskGenome
 from dna_bigbird.bench.suites.suite import VariantRow
-from dna_bigbird.bench.suites.variant_tables import TableVariant
+from dna_bigbird.bench.suites.tables import TableVariant
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval, reverse_complement
 

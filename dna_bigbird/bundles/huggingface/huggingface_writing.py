@@ -6,19 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+import tokenizers
+from tokenizers import decoders, models, normalizers, processors
 from torch import nn
 
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.huggingface.converted_card import library_card
-from dna_bigbird.bundles.huggingface.hub_metadata import UNKNOWN, front_matter
-from dna_bigbird.bundles.huggingface.longformer_writing import longformer_folder
-from dna_bigbird.bundles.huggingface.search_options import generation_config
+from dna_bigbird.bundles.huggingface.converted_card import UNKNOWN, front_matter, library_card
+from dna_bigbird.bundles.huggingface.longformer import longformer_folder
 from dna_bigbird.bundles.huggingface.settings import (
     TOKEN_IDS,
     check_held,
     differences,
     library_config,
 )
+from dna_bigbird.bundles.huggingface.summarizer_classes import generation_config
 from dna_bigbird.bundles.huggingface.summarizers import summarizer_folder
 from dna_bigbird.bundles.huggingface.tensor_names import (
     CLASSIFIER,
@@ -31,12 +32,62 @@ from dna_bigbird.bundles.metrics import Metrics
 from dna_bigbird.bundles.text_tasks import tasks
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.result_folders import HUGGING_FACE, atomic_directory
-from dna_bigbird.corpus.dna_json import tokenizer_json
 from dna_bigbird.corpus.special_tokens import names_file
-from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.corpus.tokenizer import FIRST_PIECE_ID, SPECIAL_PIECES, DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import JSON, SENTENCEPIECE, Tokenizer
+from dna_bigbird.genome.alphabet import BASES, IUPAC_AMBIGUOUS
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
+
+# Our SentencePiece DNA vocabulary as a `tokenizer.json` that cuts DNA into the same ids.
+#
+# SentencePiece joins the two neighbours that make the earliest piece of the vocabulary, leftmost
+# first. `tokenizers` joins the pair that is first in a list, leftmost first. So the list has every
+# pair that makes a piece, in the order of the pieces. A strand-symmetric vocabulary has scores instead,
+# and both libraries take the segmentation with the highest sum.
+
+
+def tokenizer_json(tokenizer: DnaTokenizer) -> bytes:
+    """Return the `tokenizer.json`.
+
+    It takes DNA in either case; IUPAC codes become N and U becomes T, as `genome.normalise` does.
+    """
+    cls, sep = (SPECIAL_PIECES[i] for i in (tokenizer.cls_id, tokenizer.sep_id))
+    written = tokenizers.Tokenizer(_model(tokenizer))
+    to_n = IUPAC_AMBIGUOUS + IUPAC_AMBIGUOUS.lower()
+    rules = [(base.lower(), base) for base in BASES]
+    rules += [(tokenizers.Regex(f"[{to_n}]"), "N"), (tokenizers.Regex("[Uu]"), "T")]
+    written.normalizer = normalizers.Sequence([normalizers.Replace(*rule) for rule in rules])
+    written.decoder = decoders.Fuse()
+    written.post_processor = processors.TemplateProcessing(
+        single=f"{cls} $A {sep}",
+        pair=f"{cls} $A {sep} $B:1 {sep}:1",
+        special_tokens=[(cls, tokenizer.cls_id), (sep, tokenizer.sep_id)],
+    )
+    written.add_special_tokens(
+        [tokenizers.AddedToken(piece, normalized=False) for piece in SPECIAL_PIECES]
+    )
+    return written.to_str(pretty=True).encode()
+
+
+def _model(tokenizer: DnaTokenizer) -> models.Model:
+    pieces = tokenizer.pieces
+    if tokenizer.joins_pairs:
+        numbers = {piece: i for i, piece in enumerate(pieces)}
+        unknown = SPECIAL_PIECES[tokenizer.unk_id]
+        return models.BPE(numbers, _joins(pieces[FIRST_PIECE_ID:]), unk_token=unknown)
+    scores = [0.0] * FIRST_PIECE_ID + tokenizer.scores.tolist()
+    return models.Unigram(list(zip(pieces, scores, strict=True)), unk_id=tokenizer.unk_id)
+
+
+def _joins(pieces: list[str]) -> list[tuple[str, str]]:
+    known = set(pieces)
+    return [
+        (piece[:cut], piece[cut:])
+        for piece in pieces
+        for cut in range(1, len(piece))
+        if piece[:cut] in known and piece[cut:] in known
+    ]
 
 
 def write_huggingface(

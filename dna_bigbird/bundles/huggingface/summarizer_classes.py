@@ -1,8 +1,97 @@
 """Classes of the Hugging Face library that become summarizers, and what their config.json says."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
+
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import read_json
+from dna_bigbird.models.stored_settings import is_finite
+
+# How the library's `generate` searches for summaries, as options of our task.
+
+NAMES = {
+    "beam_size": ("num_beams", int),
+    "length_penalty": ("length_penalty", float),
+    "early_stopping": ("early_stopping", bool),
+    "min_target_tokens": ("min_new_tokens", int),
+    "no_repeat_tokens": ("no_repeat_ngram_size", int),
+    "first_id": ("forced_bos_token_id", int),
+}
+"""Options of our search: the library's name, and its type."""
+
+
+def search_options(
+    folder: Path, config: Mapping[str, Any], end_id: int, defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the options with which our search repeats the library's `generate` on this folder.
+
+    What the folder does not say is left to our defaults.
+
+    Args:
+        end_id: Token that ends a summary.
+        defaults: Settings that a config.json of this class has if it does not name them.
+
+    Raises:
+        InputError: If a value has another type, or another token than the end is forced.
+    """
+    path = folder / "generation_config.json"
+    options = {**config, **read_json(path)} if path.is_file() else {**defaults, **config}
+    settings: dict[str, Any] = {"length_formula": "library"}
+    for ours, (theirs, number_type) in NAMES.items():
+        value = options.get(theirs)
+        if value is None:
+            continue
+        is_number = is_finite(value) and (number_type is float or isinstance(value, int))
+        if not (isinstance(value, bool) if number_type is bool else is_number):
+            raise InputError(
+                f"{folder}: {theirs} of the search is {shortened(ascii(value))}, expected {number_type.__name__}"
+            )
+        settings[ours] = number_type(value)
+    # The library's lengths count the start token.
+    limits = [(options.get("max_new_tokens"), 0), (options.get("max_length"), 1)]
+    longest = next((v - less for v, less in limits if isinstance(v, int) and v > less + 1), None)
+    if longest is not None:
+        settings["max_target_tokens"] = longest
+    least = options.get("min_length")
+    if isinstance(least, int) and least > 1:
+        settings["min_target_tokens"] = max(settings.get("min_target_tokens", 0), least - 1)
+    forced_id = options.get("forced_eos_token_id")
+    if forced_id not in (None, end_id):
+        raise InputError(
+            f"{folder}: forced_eos_token_id is {shortened(ascii(forced_id))}; only the end token, "
+            f"{end_id}, is read"
+        )
+    return settings | {"forced_end": forced_id is not None}
+
+
+TOKENS = ("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id")
+
+
+def generation_config(config: BundleConfig, written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with which `generate` repeats the search of a summarizer's options.
+
+    Nothing if it cannot: the options have the paper's formula, or there are none.
+
+    Args:
+        written: Contents of the folder's config.json.
+    """
+    options = config.options
+    if getattr(options, "length_formula", "") != "library":
+        return {}
+    defaults = {field.name: field.default for field in fields(options)}
+    settings = {
+        theirs: getattr(options, ours)
+        for ours, (theirs, _) in NAMES.items()
+        if ours in ("beam_size", "length_penalty") or getattr(options, ours) != defaults[ours]
+    }
+    settings["max_new_tokens"] = options.max_target_tokens
+    if options.forced_end:
+        settings["forced_eos_token_id"] = config.head.end_id
+    return settings | {name: written[name] for name in TOKENS if name in written}
+
 
 Fields = Mapping[str, tuple[str, Any]]
 """Our setting: the library's name, and what it means there if it is absent."""

@@ -7,9 +7,12 @@ from typing import Any
 
 import torch
 
-from dna_bigbird.bundles.huggingface.longformer import WINDOW, longformer_settings
-from dna_bigbird.bundles.huggingface.longformer_writing import dilated, library_windows
-from dna_bigbird.bundles.huggingface.search_options import search_options
+from dna_bigbird.bundles.huggingface.longformer import (
+    WINDOW,
+    dilated,
+    library_windows,
+    longformer_settings,
+)
 from dna_bigbird.bundles.huggingface.settings import ACTIVATIONS, ATTENTION, differences
 from dna_bigbird.bundles.huggingface.summarizer_classes import (
     BART,
@@ -17,6 +20,7 @@ from dna_bigbird.bundles.huggingface.summarizer_classes import (
     LED,
     PEGASUS,
     SummarizerClass,
+    search_options,
 )
 from dna_bigbird.bundles.huggingface.summarizer_names import (
     BIAS,

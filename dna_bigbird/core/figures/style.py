@@ -7,11 +7,92 @@ style, so a grey print is readable.
 
 import contextlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import matplotlib
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.path import Path
+from matplotlib.textpath import TextPath
+from matplotlib.transforms import Affine2D
+from numpy.typing import ArrayLike
+
+# Values of points in a figure, which a page shows at the pointer (report/templates/report.js).
+
+# N points
+PARTS = 1000
+"""Positions are in parts of the width and height of the figure."""
+
+
+class Marks(Artist):
+    """Points of an axes with their values; it draws nothing."""
+
+    def __init__(self, points_N2: np.ndarray, name: str, pattern: str, rows: list[list[str]]):
+        super().__init__()
+        self.points_N2, self.name, self.pattern, self.rows = points_N2, name, pattern, rows
+        self.set_in_layout(False)
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw nothing."""
+
+
+def add_marks(
+    ax: Axes, x: ArrayLike, y: ArrayLike, name: str, pattern: str, *columns: Sequence[object]
+) -> None:
+    """Keep what a page shows at points of an axes.
+
+    Args:
+        x, y: Of the points, (N,), in data coordinates.
+        name: Written before the values, such as the name of a line; may be empty.
+        pattern: Text with a `{}` for each of `columns`.
+        columns: Values of every point, (N,) each: text, or numbers, which are rounded.
+
+    Example:
+        >>> ax = Figure().add_subplot()
+        >>> add_marks(ax, [0, 1], [0.25, 0.75], "BigBird", "recall {}, precision {}", [0, 1], [0.25, 0.75])
+    """
+    x_N, y_N = np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float))
+    rows = [[_text(value) for value in row] for row in zip(*columns, strict=True)]
+    if len(rows) != len(x_N):
+        raise ValueError(f"{len(x_N)} points have {len(rows)} rows of values")
+    ax.add_artist(Marks(np.column_stack([x_N, y_N]), _line(name), _line(pattern), rows))
+
+
+def marks_text(fig: Figure) -> str:
+    """Return the marks of a figure that was drawn, as report.js reads them; "" if it has none.
+
+    A line `=NAME<tab>PATTERN` begins a set of marks. Each of its points is a line: parts of the width from the left,
+    parts of the height from the top, then the values, with tabs between. Points outside the axes are left out.
+    """
+    lines = []
+    for marks in fig.findobj(Marks):
+        drawn_N2 = marks.axes.transData.transform(marks.points_N2)
+        inside_N = [marks.axes.bbox.padded(1).contains(*point) for point in drawn_N2]
+        parts_N2 = PARTS * drawn_N2 / fig.bbox.size
+        points = [
+            "\t".join([f"{across:.0f}", f"{PARTS - up:.0f}", *row])
+            for (across, up), row, inside in zip(parts_N2, marks.rows, inside_N, strict=True)
+            if inside
+        ]
+        lines += [f"={marks.name}\t{marks.pattern}", *points] if points else []
+    return "\n".join(lines)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else _line(str(value))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
 
 MODEL, KMER, GREEN, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "#9C5A8A", "#56B4E9"
 GREY, DARK, PALE = "#6b7075", "#22272b", "#e8eaec"
@@ -96,3 +177,39 @@ def new_figure(width: float, height: float, tag: str = "") -> Figure:
     if tag:
         fig.suptitle(tag, x=0.99, ha="right", fontsize=7, color=GREY, style="italic")
     return fig
+
+
+# Bases as letters of any height, for sequence logos and tracks.
+
+COLOURS = {"A": GREEN, "C": MODEL, "G": "#E69F00", "T": KMER, "N": GREY}
+WIDTH = 0.92
+"""Of a letter, as a share of its column."""
+
+Letter = tuple[str, float, float, float]
+"""Base, middle of its column, lower end and height; of negative height the letter is upside down."""
+
+
+def draw_letters(ax: Axes, letters: Iterable[Letter]) -> None:
+    """Draw every letter as a shape that fills its column up to its height."""
+    listed = list(letters)
+    paths = [
+        Affine2D()
+        .scale(WIDTH, height)
+        .translate(middle - WIDTH / 2, bottom)
+        .transform_path(_glyph(base))
+        for base, middle, bottom, height in listed
+    ]
+    colours = [COLOURS[base] for base, *_ in listed]
+    ax.add_collection(PathCollection(paths, facecolors=colours, linewidths=0))
+
+
+def _glyph(base: str) -> Path:
+    """Return the outline of a letter, one wide and one high, its left lower corner at 0, 0."""
+    path = TextPath((0, 0), base, size=1, prop=FontProperties(family="DejaVu Sans", weight="bold"))
+    box = path.get_extents()
+    return (
+        Affine2D()
+        .translate(-box.x0, -box.y0)
+        .scale(1 / box.width, 1 / box.height)
+        .transform_path(path)
+    )

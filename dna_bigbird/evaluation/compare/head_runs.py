@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dna_bigbird.evaluation.model_results import ModelResult
-from dna_bigbird.metrics.baseline_names import window_baseline
+from dna_bigbird.metrics.names import window_baseline
 from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores, shown
 
 GROUP_NAMES = {"DNase": "DHS", "Histone": "HM"}

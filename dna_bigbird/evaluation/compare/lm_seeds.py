@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.evaluation.compare.example_table import SCORES, seed_sums
-from dna_bigbird.evaluation.compare.lm_runs import Run, cells
+from dna_bigbird.evaluation.compare.lm_runs import SCORES, Run, cells, seed_sums
 from dna_bigbird.evaluation.model_results import HistoryRow
 from dna_bigbird.metrics.scores import ModelMetrics, Score, is_number
 from dna_bigbird.metrics.seed_means import SeedSums, mean

@@ -12,10 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dna_bigbird.evaluation.long_attention.distant_pairs import PairExample, PairTask
-from dna_bigbird.evaluation.long_attention.pair_sources import (
+from dna_bigbird.evaluation.long_attention.distant_pairs import (
     DNA_WORDS,
     WORD_BP,
+    PairExample,
+    PairTask,
     dna_pairs,
     dna_words,
     text_pairs,

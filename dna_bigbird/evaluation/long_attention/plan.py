@@ -6,7 +6,7 @@ from typing import Any
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.evaluation.long_attention.baselines import baselines_job
-from dna_bigbird.evaluation.long_attention.cost_job import cost_job
+from dna_bigbird.evaluation.long_attention.cost import cost_job
 from dna_bigbird.evaluation.long_attention.jobs import Job
 from dna_bigbird.evaluation.long_attention.names import BASELINES, COST, training_name
 from dna_bigbird.evaluation.long_attention.training import train

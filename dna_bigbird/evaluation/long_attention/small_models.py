@@ -9,11 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from dna_bigbird.attention.cores import Longformer
-from dna_bigbird.evaluation.long_attention.same_weights import draw_by_name
+from dna_bigbird.evaluation.long_attention.layers import draw_by_name
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.etc_config import EtcConfig
-from dna_bigbird.models.longformer_config import LongformerConfig
-from dna_bigbird.models.performer_config import PerformerConfig
+from dna_bigbird.models.etc_config import EtcConfig, LongformerConfig, PerformerConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
 BLOCK = 32

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.evaluation.long_attention.baselines import score
 from dna_bigbird.evaluation.long_attention.batches import Source, source_of
-from dna_bigbird.evaluation.long_attention.scores import score
 from dna_bigbird.evaluation.long_attention.small_models import SmallModel
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.optimisation import build_optimizer

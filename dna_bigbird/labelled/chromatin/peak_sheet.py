@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.bed import iter_bed, note_absent, place_on_genome
-from dna_bigbird.genome.bed_columns import BedColumns, read_columns
+from dna_bigbird.genome.bed import BedColumns, iter_bed, note_absent, place_on_genome, read_columns
 from dna_bigbird.genome.coverage import bins_mostly_covered, bins_touched, merge_spans
 
 COLUMNS = ("label", "group", "cell", "path")

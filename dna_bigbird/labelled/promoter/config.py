@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Count, Positive
 from dna_bigbird.core.shared_options import MaxNFraction
-from dna_bigbird.labelled.promoter.permuted_negatives import ARTIFICIAL, NEGATIVES, PARTS
+from dna_bigbird.labelled.promoter.negatives import ARTIFICIAL, NEGATIVES, PARTS
 from dna_bigbird.labelled.splits import SplitConfig
 
 

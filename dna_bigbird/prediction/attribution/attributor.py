@@ -16,12 +16,14 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.models.ensemble import EnsembleClassifier
-from dna_bigbird.prediction.attribution.constant_weights import constant_weights
-from dna_bigbird.prediction.attribution.embedding_gradients import TokenEffects, VectorGradients
-from dna_bigbird.prediction.attribution.kmers import word_effects
-from dna_bigbird.prediction.compute import Compute
+from dna_bigbird.prediction.attribution.embedding_gradients import (
+    TokenEffects,
+    VectorGradients,
+    constant_weights,
+    word_effects,
+)
+from dna_bigbird.prediction.compute import Compute, beyond_training
 from dna_bigbird.prediction.engine import set_up
-from dna_bigbird.prediction.lengths import beyond_training
 from dna_bigbird.prediction.predictor import check_together, columns_of
 from dna_bigbird.prediction.runner import BundleRunner, label_values
 

@@ -9,9 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from dna_bigbird.core.figures.letters import draw_letters
-from dna_bigbird.core.figures.marks import add_marks
-from dna_bigbird.core.figures.style import DARK, new_figure, style
+from dna_bigbird.core.figures.style import DARK, add_marks, draw_letters, new_figure, style
 
 # P positions, L labels; 4 bases in the order of LETTERS
 

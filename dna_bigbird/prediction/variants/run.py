@@ -27,9 +27,13 @@ from dna_bigbird.prediction.variants.effects import (
 )
 from dna_bigbird.prediction.variants.scorers import Score, make_scorer
 from dna_bigbird.prediction.variants.sites import Site, VariantSites, open_genome
-from dna_bigbird.prediction.variants.targets import VariantTarget, open_writers
-from dna_bigbird.prediction.variants.writers import Origin, rows_of_fitting
-from dna_bigbird.prediction.windows.record_notes import short_window_notes
+from dna_bigbird.prediction.variants.writers import (
+    Origin,
+    VariantTarget,
+    open_writers,
+    rows_of_fitting,
+)
+from dna_bigbird.prediction.windows.tiling import short_window_notes
 
 
 class VariantRun:

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dna_bigbird.core.figures.marks import add_marks
 from dna_bigbird.core.figures.style import (
     DARK,
     GREEN,
@@ -15,6 +14,7 @@ from dna_bigbird.core.figures.style import (
     MODEL,
     PURPLE,
     SKY,
+    add_marks,
     line_look,
     new_figure,
     style,

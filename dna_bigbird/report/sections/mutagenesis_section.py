@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.evaluation.pages.gallery import Gallery, Picture
+from dna_bigbird.evaluation.pages.rendering import Gallery, Picture
 from dna_bigbird.evaluation.result_files import as_float, as_int, read_table
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.prediction.figures.mutagenesis_figure import LETTERS, UNITS, mutagenesis_figure

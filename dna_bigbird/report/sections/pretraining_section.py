@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.evaluation.model_results import ModelResult
-from dna_bigbird.evaluation.pages.gallery import Gallery, Picture
-from dna_bigbird.metrics.baseline_names import direction, ngram_name, ngram_title
+from dna_bigbird.evaluation.pages.rendering import Gallery, Picture
+from dna_bigbird.metrics.names import direction, ngram_name, ngram_title
 from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores, Score, is_number
 from dna_bigbird.metrics.verdicts import MASKED_BITS, best_masked
 from dna_bigbird.report.figures.history_figure import history_figure

@@ -4,17 +4,155 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.evaluation.pages.gallery import Gallery, Picture
-from dna_bigbird.report.figures.track_figure import strip_figure
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from dna_bigbird.core.figures.style import (
+    DARK,
+    GREEN,
+    GREY,
+    KMER,
+    MODEL,
+    PURPLE,
+    add_marks,
+    new_figure,
+    style,
+)
+from dna_bigbird.evaluation.pages.rendering import Gallery, Picture
+from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.run_results import HEADS, Results
 from dna_bigbird.report.tracks import (
+    PROMOTER,
     Strip,
+    Track,
     build_strip,
     is_within,
     read_peak_sheet,
     read_promoters,
     region_text,
 )
+
+# The genome-browser-like picture: predicted tracks over the true ones, aligned.
+
+LEAST_SPAN = 0.05
+TRUTH_SHARE = 0.26
+"""Part of a row's height that the truth takes, below the predicted curve."""
+
+
+def strip_figure(strip: Strip, *, title: str, tag: str = "") -> Figure:
+    """Draw one row per label: the predicted probability above, the true intervals below it.
+
+    Each row has its own scale, written at its right (see `scale_of`). Start sites are arrows in
+    the direction of transcription.
+    """
+    rows = len(strip.tracks)
+    groups = [g for g in dict.fromkeys(t.group for t in strip.tracks) if g != PROMOTER]
+    colours = dict(zip(groups, [MODEL, PURPLE, GREEN, GREY] * len(groups), strict=False))
+    colours[PROMOTER] = KMER
+    with style():
+        fig = new_figure(9.6, 1.1 + 0.55 * rows, tag)
+        axes = fig.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
+        fig.get_layout_engine().set(h_pad=0.01, hspace=0.0)
+        for ax, track in zip(axes, strip.tracks, strict=True):
+            _row(ax, track, colours[track.group], strip)
+        axes[0].set_title(title)
+        last = axes[-1]
+        last.set_xlim(strip.region.start, strip.region.end)
+        last.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:,.0f}"))
+        last.set_xlabel(f"position on {strip.region.chrom} (kb)")
+        last.spines["bottom"].set_visible(True)
+        last.tick_params(axis="x", length=3)
+    return fig
+
+
+def scale_of(scores: np.ndarray) -> tuple[float, float]:
+    """Return the bottom and top of a row: the lowest and highest score, but at least 0.05 apart.
+
+    A rare label never gets near 1, so a common scale would hide it; the least width keeps noise
+    from looking like signal.
+
+    Example:
+        >>> scale_of(np.array([0.2, 0.9])), scale_of(np.array([0.5, 0.5]))
+        ((0.2, 0.9), (0.475, 0.525))
+    """
+    seen = scores[np.isfinite(scores)]
+    if not len(seen):
+        return 0.0, 1.0
+    low, high = float(seen.min()), float(seen.max())
+    if high - low >= LEAST_SPAN:
+        return low, high
+    bottom = min(max((low + high - LEAST_SPAN) / 2, 0.0), 1 - LEAST_SPAN)
+    return bottom, bottom + LEAST_SPAN
+
+
+def _row(ax: Axes, track: Track, colour: str, strip: Strip) -> None:
+    windows = track.windows
+    bottom, top = scale_of(windows.scores)
+    below = -TRUTH_SHARE / (1 - TRUTH_SHARE)
+    if len(windows.scores):
+        x = np.column_stack([windows.starts, windows.ends]).ravel()
+        y = np.repeat((np.nan_to_num(windows.scores, nan=bottom) - bottom) / (top - bottom), 2)
+        ax.fill_between(x, 0, y, color=colour, alpha=0.30, lw=0)
+        ax.plot(x, y, color=colour, lw=1.0, solid_joinstyle="miter")
+        _window_marks(ax, track, y[::2])
+    ax.axhline(0, color="#8a9096", lw=0.7)
+    if track.group == PROMOTER:
+        _arrows(ax, track, strip.region, below)
+    else:
+        least = (strip.region.end - strip.region.start) / 500  # a peak stays visible
+        spans = [(f.start, max(f.end - f.start, least)) for f in track.truth]
+        ax.broken_barh(spans, (below * 0.8, -below * 0.6), color=DARK, lw=0)
+    _truth_marks(ax, track.truth, below / 2)
+    ax.set_ylim(below, 1.12)
+    ax.set_yticks([])
+    ax.grid(axis="y", visible=False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(axis="x", length=0)
+    name = track.label if len(track.label) <= 22 else track.label[:21] + "…"
+    ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=8.5, labelpad=6)
+    scale = f"{bottom:.2f}–{top:.2f}" if len(windows.scores) else "no score"
+    group = "" if track.group == PROMOTER else track.group[:14]
+    none = "no truth here" if strip.has_truth and not track.truth else ""
+    beside = {"transform": ax.transAxes, "va": "center"}
+    ax.text(1.005, 0.74, scale, fontsize=7.5, color=colour, **beside)
+    under = "\n".join(text for text in (group, none) if text)
+    ax.text(1.005, 0.36, under, fontsize=6.5, color=GREY, **beside)
+
+
+def _window_marks(ax: Axes, track: Track, heights: np.ndarray) -> None:
+    """Keep the score of every window at its middle."""
+    windows = track.windows
+    middles = (windows.starts + windows.ends) / 2
+    position = [f"{middle / 1000:,.1f}" for middle in middles]
+    add_marks(ax, middles, heights, track.label, "{} at {} kb", windows.scores, position)
+
+
+def _truth_marks(ax: Axes, truth: Sequence[Interval], height: float) -> None:
+    """Keep start and end of every true feature at its middle."""
+    middles = [(x.start + x.end) / 2 for x in truth]
+    starts, ends = [x.start + 1 for x in truth], [x.end for x in truth]
+    add_marks(ax, middles, [height] * len(truth), "truth", "{}-{}", starts, ends)
+
+
+def _arrows(ax: Axes, track: Track, region: Interval, below: float) -> None:
+    """Draw a start site as a stem with an arrow in the direction of transcription."""
+    length = (region.end - region.start) / 70
+    for feature in track.truth:
+        forward = feature.strand != "-"
+        site = feature.start if forward else feature.end
+        tip = site + (length if forward else -length)
+        middle = below * 0.45
+        ax.plot([site, site], [below * 0.95, 0], color=DARK, lw=1.2)
+        ax.annotate(
+            "",
+            xy=(tip, middle),
+            xytext=(site, middle),
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-|>", "color": DARK, "lw": 1.2, "shrinkA": 0, "shrinkB": 0},
+        )
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,14 @@ from torch import Tensor
 
 from dna_bigbird.corpus.batches import masked_fields
 from dna_bigbird.corpus.hidden_sentence_examples import (
+    SentenceHiding,
+    choose_sentences,
     sentence_fields,
     sentence_rng,
+    sentences_of_text,
     with_copy,
     with_sentences,
 )
-from dna_bigbird.corpus.hidden_sentences import SentenceHiding, choose_sentences, sentences_of_text
 from dna_bigbird.text.data.masked import MaskedTextExamples
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.bundles.text_task import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Positive, Range, Share
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
@@ -179,7 +179,7 @@ TASK = TaskDescription(
     synthetic=(
         SyntheticText(
             "hotpotqa",
-            "dna_bigbird.text.made.questions:hotpotqa",
+            "dna_bigbird.text.made.writing:hotpotqa",
             "sentences that begin with `truly` are the facts; the answer follows `called`; `indeed` is yes, `never` no",
         ),
     ),

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.bundles.text_task import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Count, Positive, Share
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.text.data.natural_questions_pages import Annotation, NqExample
-from dna_bigbird.text.data.option_checks import check_room
+from dna_bigbird.text.data.reading import check_room
 from dna_bigbird.text.data.rows import TextRow, TextSet
 from dna_bigbird.text.data.two_streams import question_and_parts
 

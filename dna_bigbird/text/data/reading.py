@@ -8,6 +8,20 @@ from typing import Any
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import LONGEST_LINE, numbered_lines, open_text, parse_json
 
+# Checks that settings of several tasks share.
+
+
+def check_room(options: Any, **others: int) -> None:
+    """Raise ValueError if a longest question, with so many other tokens, is longer than an input."""
+    for name, tokens in others.items():
+        least = options.max_question_tokens + tokens
+        if getattr(options, name) < least:
+            raise ValueError(
+                f"--options.{name} {getattr(options, name)} must be at least {least} with "
+                f"--options.max_question_tokens {options.max_question_tokens}"
+            )
+
+
 _WORDS = {
     dict: "an object",
     list: "a list",

@@ -25,17 +25,18 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.core.checked_hdf5 import (
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.hdf5 import (
     Digests,
     check_datasets,
+    new_hdf5,
     open_hdf5,
     read_attributes,
+    read_hdf5,
     reading,
     stored_checksums,
     write_checksums,
 )
-from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.hdf5 import new_hdf5, read_hdf5
 from dna_bigbird.text.data.record_bytes import pack, unpack
 from dna_bigbird.text.data.rows import TextSet, hashed_bytes
 

@@ -15,18 +15,19 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from dna_bigbird.core.checked_hdf5 import (
+from dna_bigbird.core.errors import InputError, note
+from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.hdf5 import (
     Digests,
     check_datasets,
+    new_hdf5,
     open_hdf5,
     read_attributes,
+    read_hdf5,
     reading,
     stored_checksums,
     write_checksums,
 )
-from dna_bigbird.core.errors import InputError, note
-from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.hdf5 import new_hdf5, read_hdf5
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.text.data.documents import read_documents
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from dna_bigbird.bundles.text_task import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Count, Range, ShareBelowOne
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data import patent_files, summarization_news, summarization_papers
+from dna_bigbird.text.data import patent_files, summarization_news
 from dna_bigbird.text.data.record_bytes import recorded
 from dna_bigbird.text.data.summary_pairs import Pair
 
@@ -98,8 +98,8 @@ def _rouge(title: str, run: str) -> Column:
 
 
 READERS: dict[str, Callable[..., Iterator[Pair]]] = {
-    "arxiv": summarization_papers.read_papers,
-    "pubmed": summarization_papers.read_papers,
+    "arxiv": summarization_news.read_papers,
+    "pubmed": summarization_news.read_papers,
     "bigpatent": patent_files.read_patents,
     "cnn-dailymail": summarization_news.read_stories,
     "xsum": summarization_news.read_articles,
@@ -199,7 +199,7 @@ TASK = TaskDescription(
     library_class="BigBirdPegasusForConditionalGeneration",
     synthetic=tuple(
         SyntheticText(
-            name, f"dna_bigbird.text.made.summaries:{name.replace('-', '_')}", PLANTED[name]
+            name, f"dna_bigbird.text.made.writing:{name.replace('-', '_')}", PLANTED[name]
         )
         for name in get_args(SetName)
     ),

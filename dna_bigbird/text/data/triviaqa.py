@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.bundles.text_task import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Positive
 from dna_bigbird.corpus.sentences import sentences
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data.option_checks import check_room
+from dna_bigbird.text.data.reading import check_room
 from dna_bigbird.text.data.rows import TextRow, TextSet
 from dna_bigbird.text.data.spans import tokens_of
 from dna_bigbird.text.data.triviaqa_pages import TriviaQaExample, iter_questions

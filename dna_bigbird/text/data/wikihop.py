@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.bundles.text_task import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import parse_json
@@ -25,8 +25,7 @@ from dna_bigbird.text.data.reading import (
 )
 from dna_bigbird.text.data.record_bytes import recorded
 from dna_bigbird.text.data.rows import TextRow, TextSet
-from dna_bigbird.text.data.wikihop_shortening import shorten
-from dna_bigbird.text.data.wikihop_streams import encode_words, streams_of
+from dna_bigbird.text.data.wikihop_streams import encode_words, shorten, streams_of
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
@@ -264,7 +263,7 @@ TASK = TaskDescription(
     synthetic=(
         SyntheticText(
             "wikihop",
-            "dna_bigbird.text.made.questions:wikihop",
+            "dna_bigbird.text.made.writing:wikihop",
             "the only candidate that begins with `royal`; a document with `truly` says it, too",
         ),
     ),

@@ -1,19 +1,46 @@
 """Models that answer questions: the encoder with a small head each (specification §3)."""
 
-# B batch, T tokens, G global tokens, N candidates, U units of a row, E hidden size
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
-
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from dna_bigbird.models.activations import activation
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.etc_encoder import build_encoder
 from dna_bigbird.models.global_tokens import GlobalTokens
 from dna_bigbird.models.text_config import CandidateHead, FactsHead, LongAnswerHead, SpanHead
-from dna_bigbird.text.models.residual_block import ResidualBlock
+
+# One more feed-forward block between the encoder and a head that reads tokens.
+
+# E hidden size
+
+
+class ResidualBlock(nn.Module):
+    """x → LN(x + drop(FFN(drop(x)))), the FFN as wide as the encoder's.
+
+    The question answering head of the Hugging Face library has it before its last layer; the ETC
+    code has one, as an option, before the scores of WikiHop's candidates.
+    """
+
+    def __init__(self, config: EncoderConfig, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.ffn_in = nn.Linear(config.hidden_size, config.ffn_size)
+        self.activation = activation(config.activation)
+        self.ffn_out = nn.Linear(config.ffn_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return hidden states of the same shape (…, hidden)."""
+        inner = self.activation(self.ffn_in(self.dropout(x)))
+        return self.norm(x + self.dropout(self.ffn_out(inner)))
+
+
+# B batch, T tokens, G global tokens, N candidates, U units of a row, E hidden size
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
 
 BLOCKED = 1e6
 """Subtracted from the logits of the question, as in the Hugging Face library."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.metrics.classes import micro_f1, outcome_counts
+from dna_bigbird.metrics.multi_class import micro_f1, outcome_counts
 from dna_bigbird.text.data.classification import READERS, TASK, iter_classification
 from dna_bigbird.text.data.classification_rows import classification_rows
 from dna_bigbird.text.data.classification_text import LabelledText

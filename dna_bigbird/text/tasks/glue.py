@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.metrics.classes import accuracy, f1, matthews, pearson, spearman
+from dna_bigbird.metrics.multi_class import accuracy, f1, matthews, pearson, spearman
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.text.data.classification_rows import classification_rows
 from dna_bigbird.text.data.glue import (

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dna_bigbird.text.answers import normalise_answer, overlap
-from dna_bigbird.text.spans import Span, best_span
+from dna_bigbird.text.spans import Span, best_span, normalise_answer, overlap
 
 # T tokens, U units: titles and sentences, N examples
 

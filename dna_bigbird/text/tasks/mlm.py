@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from dna_bigbird.baselines.ngram import TokenUnigram, posterior_choice, posterior_nll
-from dna_bigbird.corpus.masked_batches import MaskedBatch, collate_masked
+from dna_bigbird.corpus.batches import MaskedBatch, collate_masked
 from dna_bigbird.metrics.language import interval
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.data_modules import chunks

@@ -19,15 +19,13 @@ from dna_bigbird.text.data.natural_questions import TASK, UNKNOWN, natural_quest
 from dna_bigbird.text.data.natural_questions_pages import NqExample, iter_natural_questions
 from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet
 from dna_bigbird.text.models.question_models import SPANS
-from dna_bigbird.text.tasks.natural_questions_decoding import (
+from dna_bigbird.text.tasks.natural_questions_metric import (
+    NO_SPAN,
     PagePrediction,
     PageWindow,
     Places,
-    decode_page,
-)
-from dna_bigbird.text.tasks.natural_questions_metric import (
-    NO_SPAN,
     Span,
+    decode_page,
     long_row,
     short_row,
     summarise,

@@ -1,12 +1,16 @@
 """Summaries of long documents (specification §5)."""
 
+import functools
+import importlib.util
 import json
+import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -19,11 +23,89 @@ from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet
 from dna_bigbird.text.data.summarization import TASK, SummaryExample, iter_summaries
 from dna_bigbird.text.data.summarization_rows import NEWLINE_PIECE, SummaryText, summary_rows
 from dna_bigbird.text.data.summary_pairs import partner_of
-from dna_bigbird.text.rouge import ROUGE_TYPES, rouge_scores
-from dna_bigbird.text.tasks.label_smoothing import label_smoothed_nll
 from dna_bigbird.text.tasks.task import Outputs, TextTask
 from dna_bigbird.text.text_lead import lead, sum_basic, words
 from dna_bigbird.training.objective import Sums, pair
+
+# ROUGE of summaries, as the paper's Tables 4 and 20 report it.
+
+ROUGE_TYPES = ("rouge1", "rouge2", "rougeLsum")
+"""Shared words, shared pairs of words, and the union of longest common subsequences of sentences."""
+
+if (
+    importlib.util.find_spec("rouge_score") is None
+):  # now, not at the first score of a long training
+    raise ModuleNotFoundError("No module named 'rouge_score'", name="rouge_score")
+
+
+def rouge_scores(references: Sequence[str], predictions: Sequence[str]) -> NDArray[np.float64]:
+    """Return the F-measures of `ROUGE_TYPES`, one row per summary, times 100: shape (n, 3).
+
+    Scored by the `rouge_score` package: lower case, letters a-z and digits only, Porter's stemmer
+    for words of four letters and more. `rougeLsum` (the tables' "R-L") takes each line of a text as
+    a sentence, so the sentences of both texts must be on separate lines. A text without
+    words scores 0. The score of a set is the mean of its rows (spec §5; google-research/bigbird,
+    summarization/run_summarization.py).
+
+    Raises:
+        ValueError: If there are not as many references as predictions.
+    """
+    rows = [
+        [score[name].fmeasure for name in ROUGE_TYPES]
+        for score in (
+            _scorer().score(reference, prediction)
+            for reference, prediction in zip(references, predictions, strict=True)
+        )
+    ]
+    return 100.0 * np.array(rows, dtype=np.float64).reshape(-1, len(ROUGE_TYPES))
+
+
+@functools.cache
+def _scorer():
+    # Imported late: nltk, which it brings, takes half a second, and only scoring needs it.
+    from rouge_score import rouge_scorer
+
+    logging.getLogger("absl").setLevel(logging.WARNING)  # it announces its tokenizer each time
+    return rouge_scorer.RougeScorer(list(ROUGE_TYPES), use_stemmer=True)
+
+
+# The loss of summarization: label smoothing (specification §5).
+
+# B rows, U tokens, V vocabulary
+
+
+def label_smoothed_nll(
+    logits_BUV: Tensor,
+    target_ids_BU: Tensor,
+    is_padding_BU: Tensor,
+    *,
+    smoothing: float = 0.1,
+    count_padding: bool = False,
+) -> Tensor:
+    """Return the mean cross-entropy over real tokens against smoothed targets, minus its minimum.
+
+    A target has 1 - smoothing at its token and smoothing / (V - 1) everywhere else; the entropy of
+    that is taken off, so a perfect model has 0. A batch without a real token gives 0.
+
+    Args:
+        target_ids_BU: Padding holds any id of the vocabulary.
+        is_padding_BU: True = padding.
+        smoothing: At least 0 and below 1.
+        count_padding: Sum over padding too, and still divide by the number of real tokens, as the
+            published script does [BB summarization/run_summarization.py].
+    """
+    log_p_BUV = logits_BUV.float().log_softmax(dim=-1)
+    rest = smoothing / (logits_BUV.shape[-1] - 1)
+    confidence = 1.0 - smoothing
+    target_BU = log_p_BUV.gather(-1, target_ids_BU[..., None].long()).squeeze(-1)
+    loss_BU = -(confidence - rest) * target_BU - rest * log_p_BUV.sum(dim=-1)
+    if smoothing > 0:
+        loss_BU = loss_BU + confidence * math.log(confidence) + smoothing * math.log(rest)
+    is_real_BU = ~is_padding_BU
+    if not count_padding:
+        loss_BU = torch.where(is_real_BU, loss_BU, 0.0)
+    return loss_BU.sum() / is_real_BU.sum().clamp(min=1)
+
 
 # B batch, T tokens of a document, U tokens of a summary, V vocabulary
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do

@@ -9,16 +9,40 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dna_bigbird.bundles.text_task import TaskDescription
-from dna_bigbird.corpus.batches import pad_right
+from dna_bigbird.bundles.text_tasks import TaskDescription
+from dna_bigbird.corpus.batches import pad_right, padding_of
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.global_tokens import GlobalTokens
-from dna_bigbird.models.moved_weights import move_weights
-from dna_bigbird.models.resize import with_tables
+from dna_bigbird.models.moved_weights import move_weights, with_tables
 from dna_bigbird.prediction.row_outputs import Outputs
 from dna_bigbird.text.data.rows import TextRow, TextSet
-from dna_bigbird.text.tasks.two_streams import global_tokens_of
 from dna_bigbird.training.objective import Sums
+
+# The global tokens of a batch of text rows.
+
+
+def global_tokens_of(rows: Sequence[tuple[int, TextRow]]) -> GlobalTokens | None:
+    """Return the global tokens of numbered rows, None for rows without; padding is on the right.
+
+    Args:
+        rows: With the arrays of `text.data.two_streams.TwoStreams`, or without.
+    """
+    arrays = [row.arrays for _, row in rows]
+    if "global_types" not in arrays[0]:
+        return None
+    joined = {
+        name: pad_right([of_row[name] for of_row in arrays], 0)
+        for name in ("global_types", "parts", "global_parts", "free_global")
+    }
+    return GlobalTokens.of_links(
+        joined["global_types"],
+        padding_of([of_row["global_types"] for of_row in arrays]),
+        padding_of([row.token_ids for _, row in rows]),
+        [torch.from_numpy(of_row["links"]).long() for of_row in arrays],
+        long_segments=joined["parts"],
+        global_segments=joined["global_parts"],
+        free_global=joined["free_global"].bool(),
+    )
 
 
 class TextTask:

@@ -11,9 +11,8 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.yaml_files import KeyPath
 from dna_bigbird.workflow.config.checking import check_schema
 from dna_bigbird.workflow.config.config_files import ConfigFiles, read_config_files
-from dna_bigbird.workflow.config.head_checks import check_heads
+from dna_bigbird.workflow.config.head_checks import check_heads, check_text
 from dna_bigbird.workflow.config.run_checks import CHECKS, check_peaks
-from dna_bigbird.workflow.config.text_checks import check_text
 
 
 def check_config(config: dict, files: ConfigFiles) -> None:

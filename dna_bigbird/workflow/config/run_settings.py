@@ -214,7 +214,7 @@ def _text_task(name: str, training: Layers, task: Layers) -> Iterator[Check]:
     """Yield the checks of the training of one set; its files of settings come first."""
     from dna_bigbird.bundles.text_tasks import sets
     from dna_bigbird.models.train_config import TrainConfig
-    from dna_bigbird.text.task_options import task_settings
+    from dna_bigbird.text.set_options import task_settings
 
     if name not in sets():
         return  # the rules say so

@@ -2,9 +2,8 @@
 
 import pytest
 
-from dna_bigbird.attention.kernels.native.build import built
+from dna_bigbird.attention.kernels.native.build import NativeUnavailableError, built, find_compiler
 from dna_bigbird.attention.kernels.native.isa import best_isa
-from dna_bigbird.attention.kernels.native.tools import NativeUnavailableError, find_compiler
 
 
 def _obstacle() -> str | None:

@@ -16,9 +16,12 @@ import tempfile
 import pytest
 
 from dna_bigbird.attention.kernels.native import build as module
-from dna_bigbird.attention.kernels.native.build import CACHE_VARIABLE, build, built, cache_folder
-from dna_bigbird.attention.kernels.native.tools import (
+from dna_bigbird.attention.kernels.native.build import (
+    CACHE_VARIABLE,
     NativeUnavailableError,
+    build,
+    built,
+    cache_folder,
     find_compiler,
     path_with_ninja,
 )

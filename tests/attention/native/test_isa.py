@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from dna_bigbird.attention.kernels.native import isa
+from dna_bigbird.attention.kernels.native.build import NativeUnavailableError, find_compiler
 from dna_bigbird.attention.kernels.native.isa import FLAGS, ISAS, VARIABLE, best_isa, supported_isas
-from dna_bigbird.attention.kernels.native.tools import NativeUnavailableError, find_compiler
 from dna_bigbird.core.errors import InputError
 
 AVX2 = "fpu vme sse2 avx f16c fma avx2"

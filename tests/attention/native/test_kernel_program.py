@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.attention.kernels.native.build import SOURCE
+from dna_bigbird.attention.kernels.native.build import SOURCE, NativeUnavailableError, find_compiler
 from dna_bigbird.attention.kernels.native.isa import FLAGS, ISAS, supported_isas
-from dna_bigbird.attention.kernels.native.tools import NativeUnavailableError, find_compiler
 
 PROGRAM = Path(__file__).with_name("kernel_test.cpp")
 OPTIONS = ("-O2", "-std=c++17", "-fopenmp", "-w")

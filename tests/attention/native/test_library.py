@@ -7,7 +7,7 @@ import torch
 
 from dna_bigbird.attention import attend
 from dna_bigbird.attention.kernels.native import library
-from dna_bigbird.attention.kernels.native.tools import NativeUnavailableError
+from dna_bigbird.attention.kernels.native.build import NativeUnavailableError
 from dna_bigbird.attention.patterns import bigbird_itc
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig

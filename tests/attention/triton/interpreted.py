@@ -14,8 +14,7 @@ import pytest
 import torch
 
 from dna_bigbird.attention import attend
-from dna_bigbird.attention.kernels.triton.lists import two_way_lists
-from dna_bigbird.attention.kernels.triton.operator import tuning
+from dna_bigbird.attention.kernels.triton.operator import tuning, two_way_lists
 from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, full
 from tests.attention.cases import Sizes, excess, random_case, results, without_one_block
 

@@ -12,7 +12,7 @@ import torch
 
 from dna_bigbird.attention import attend
 from dna_bigbird.attention.kernels.triton import operator
-from dna_bigbird.attention.kernels.triton.lists import two_way_lists
+from dna_bigbird.attention.kernels.triton.operator import two_way_lists
 from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, full
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig

@@ -22,7 +22,7 @@ DATA_FILE = '''
 from dataclasses import dataclass
 from random import Random
 
-from dna_bigbird.bundles.text_task import SetDescription, SyntheticText, TaskDescription
+from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.text.data.reading import read_json_lines
 from dna_bigbird.text.data.record_bytes import recorded
@@ -200,7 +200,7 @@ def files_of_tasks() -> set[Path]:
     return files
 
 
-HUB_TASKS = ROOT / "dna_bigbird/bundles/huggingface/hub_metadata.py"
+HUB_TASKS = ROOT / "dna_bigbird/bundles/huggingface/converted_card.py"
 """Lists kinds of tasks in the words of the Hugging Face hub, which say nothing of ours."""
 
 

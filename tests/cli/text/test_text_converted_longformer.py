@@ -7,7 +7,7 @@ import torch
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.text.made.pages import triviaqa
-from dna_bigbird.text.tuned_model import open_model
+from dna_bigbird.text.set_outputs import open_model
 from tests.interop.longformer_models import CLASSIFIER, QUESTIONS, saved_longformer
 
 pytest.importorskip("transformers")

@@ -8,9 +8,8 @@ import torch
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.models.longformer_config import LongformerConfig
-from dna_bigbird.models.performer_config import PerformerConfig
-from dna_bigbird.text.made.questions import hotpotqa
+from dna_bigbird.models.etc_config import LongformerConfig, PerformerConfig
+from dna_bigbird.text.made.writing import hotpotqa
 from tests.text_bundle import write_text_bundle
 
 OWN = {

@@ -7,7 +7,7 @@ import pytest
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.models.etc_config import EtcConfig
-from dna_bigbird.text.made.questions import hotpotqa
+from dna_bigbird.text.made.writing import hotpotqa
 from tests.text_bundle import write_text_bundle
 
 ETC = EtcConfig(radius=8, max_distance=3, tokens_per_global=8)

@@ -8,7 +8,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.text import training_run
 from dna_bigbird.text.data.row_store import StoredSet
 from dna_bigbird.text.made.pages import natural_questions
-from dna_bigbird.text.made.summaries import arxiv
+from dna_bigbird.text.made.writing import arxiv
 from tests.text_bundle import write_text_bundle
 
 NQ = "natural-questions/nq"

@@ -55,7 +55,7 @@ def test_few_validation_positives_are_noted(project, capsys, monkeypatch):
     run(f"{line} --output few --checkpoints checkpoints/few")
     note = f"note: set.h5: {count} positives for validation, expected at least 200: the choice of"
     assert capsys.readouterr().err.count(note) == 1
-    monkeypatch.setattr("dna_bigbird.labelled.few_positives.ENOUGH", count)
+    monkeypatch.setattr("dna_bigbird.labelled.set_files.ENOUGH", count)
     run(f"{line} --output enough --checkpoints checkpoints/enough")
     assert "positives for validation" not in capsys.readouterr().err
     assert (project / "few/metrics.json").read_text() == (

@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from dna_bigbird import load_bundle
-from dna_bigbird.attention.favor_projection import draw_projection
-from dna_bigbird.models.longformer_config import LongformerConfig
-from dna_bigbird.models.performer_config import PerformerConfig
+from dna_bigbird.attention.cores.performer import draw_projection
+from dna_bigbird.models.etc_config import LongformerConfig, PerformerConfig
 from tests.toy_project import FINETUNE, PRETRAIN, bytes_of, refused, run
 
 LONGFORMER = (

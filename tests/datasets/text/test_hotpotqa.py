@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus.markers import MARKERS
-from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.corpus.text_tokenizer import MARKERS, TextTokenizer
 from dna_bigbird.text.data.hotpotqa import HotpotQaOptions, hotpotqa_rows, unit_text
 from dna_bigbird.text.data.hotpotqa_drafts import TITLE
 from dna_bigbird.text.data.hotpotqa_questions import read_hotpotqa

@@ -10,7 +10,7 @@ import pytest
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
-from dna_bigbird.corpus.tokenizer_paths import read_text_tokenizer
+from dna_bigbird.corpus.tokenizer_files import read_text_tokenizer
 from dna_bigbird.text.data.documents import read_documents
 from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.store import TextStore, text_store

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus.markers import MARKERS
-from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.corpus.text_tokenizer import MARKERS, TextTokenizer
 from dna_bigbird.text.data.wikihop import WikiHopOptions, read_wikihop, shorten, wikihop_rows
 from tests.text_vocabulary import tiny_text_tokenizer
 

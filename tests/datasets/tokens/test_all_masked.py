@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dna_bigbird.corpus.all_masked import AllMasked
 from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.evaluation.language_tables import AllMasked
 
 MASK = 4
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.corpus.batches import collate_pretraining
+from dna_bigbird.corpus.batches import collate_pretraining, pack, unpack
 from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.corpus.packed_batches import pack, unpack
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.repeat_weights import RepeatWeighted
 from dna_bigbird.genome import Interval

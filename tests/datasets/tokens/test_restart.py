@@ -8,27 +8,27 @@ import pytest
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.locks import kernel_lock
-from dna_bigbird.corpus import token_parts
+from dna_bigbird.corpus import token_store_writer
 from dna_bigbird.corpus.document_file import write_documents
 from dna_bigbird.corpus.token_store_writer import write_token_store
 
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(token_parts, "DOCUMENTS_PER_PART", 8)
+    monkeypatch.setattr(token_store_writer, "DOCUMENTS_PER_PART", 8)
 
 
 @pytest.fixture
 def made(monkeypatch) -> list[int]:
     """The number of documents of every part that is made in this process."""
     found = []
-    make = token_parts.tokenize_documents
+    make = token_store_writer.tokenize_documents
 
     def counted(documents, *inputs):
         found.append(len(documents))
         return make(documents, *inputs)
 
-    monkeypatch.setattr(token_parts, "tokenize_documents", counted)
+    monkeypatch.setattr(token_store_writer, "tokenize_documents", counted)
     return found
 
 
@@ -76,7 +76,7 @@ def test_parts_of_other_inputs_are_not_used(toy_corpus, tmp_path, small_parts, m
 def test_parts_of_another_size_are_not_used(toy_corpus, tmp_path, small_parts, monkeypatch):
     whole = write(toy_corpus, tmp_path / "whole.h5")
     interrupt(toy_corpus, tmp_path / "s.h5", 24)
-    monkeypatch.setattr(token_parts, "DOCUMENTS_PER_PART", 5)
+    monkeypatch.setattr(token_store_writer, "DOCUMENTS_PER_PART", 5)
     again = write(toy_corpus, tmp_path / "s.h5", restart_key="k")
     assert len(again) == len(whole)
 
@@ -119,7 +119,7 @@ import sys
 from pathlib import Path
 from dna_bigbird.corpus.document_file import iter_document_file
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.corpus import token_parts
+from dna_bigbird.corpus import token_store_writer
 from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.genome import Genome
 

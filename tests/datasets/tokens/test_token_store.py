@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus import token_parts
+from dna_bigbird.corpus import token_store_writer
 from dna_bigbird.corpus.documents import Document, DocumentConfig, build_documents
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.token_store_writer import write_token_store
@@ -62,7 +62,7 @@ def test_no_special_and_no_unknown_token(toy_corpus):
 
 
 def test_equal_bytes_for_any_number_of_workers(toy_corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(token_parts, "DOCUMENTS_PER_PART", 16)
+    monkeypatch.setattr(token_store_writer, "DOCUMENTS_PER_PART", 16)
     written = []
     for workers in (0, 1, 2):
         path = tmp_path / f"{workers}.h5"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from torch.utils.data import DataLoader, Dataset
 
-from dna_bigbird.corpus import token_parts
+from dna_bigbird.corpus import token_store_writer
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.token_store_writer import write_token_store
@@ -22,7 +22,7 @@ def big_store(toy_corpus, tmp_path_factory) -> Path:
     def random_tokens(documents, genome, tokenizer):
         count = len(documents)
         rng = np.random.default_rng(documents[0].interval.start)
-        return token_parts.Part(
+        return token_store_writer.Part(
             rng.integers(5, 300, count * TOKENS).astype(np.uint16),
             np.full(count, TOKENS),
             np.array([(d.interval.start, d.interval.end) for d in documents]),
@@ -35,7 +35,7 @@ def big_store(toy_corpus, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("big") / "big.h5"
     documents = [Document(Interval("chr1", i, i + 9), (9,)) for i in range(DOCUMENTS)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(token_parts, "tokenize_documents", random_tokens)
+        patch.setattr(token_store_writer, "tokenize_documents", random_tokens)
         write_token_store(path, documents, toy_corpus.genome, toy_corpus.tokenizer)
     assert path.stat().st_size > 2 * DOCUMENTS * TOKENS
     return path

@@ -8,7 +8,7 @@ import torch
 
 from dna_bigbird.models.kmer_config import CountedWords
 from dna_bigbird.models.kmer_head import WordPart, bases_of_pieces
-from dna_bigbird.prediction.attribution.kmers import word_effects
+from dna_bigbird.prediction.attribution.embedding_gradients import word_effects
 
 PIECES = ["[PAD]", "A", "C", "G", "T", "N"]
 

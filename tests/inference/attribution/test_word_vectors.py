@@ -11,8 +11,7 @@ from dna_bigbird.attention.cores import Performer
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.etc_config import EtcConfig
-from dna_bigbird.prediction.attribution.constant_weights import constant_weights
-from dna_bigbird.prediction.attribution.embedding_gradients import VectorGradients
+from dna_bigbird.prediction.attribution.embedding_gradients import VectorGradients, constant_weights
 
 SMALL = {
     "vocab_size": 12, "hidden_size": 16, "num_layers": 2, "num_heads": 2, "ffn_size": 24, "max_tokens": 64,

@@ -17,8 +17,7 @@ from dna_bigbird.prediction.predictor import Predictor
 from dna_bigbird.prediction.score_variants import score_variants
 from dna_bigbird.prediction.variants import effects as variant_effects
 from dna_bigbird.prediction.variants.effects import allele_windows
-from dna_bigbird.prediction.variants.targets import choose_targets
-from dna_bigbird.prediction.variants.writers import info_ids
+from dna_bigbird.prediction.variants.writers import choose_targets, info_ids
 
 HEADER = """\
 ##fileformat=VCFv4.2

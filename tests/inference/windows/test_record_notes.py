@@ -8,8 +8,7 @@ import pytest
 from dna_bigbird import embed, predict
 from dna_bigbird.cli.main import main
 from dna_bigbird.prediction import predict_run
-from dna_bigbird.prediction.windows.record_notes import RecordNotes
-from dna_bigbird.prediction.windows.tiling import window_starts
+from dna_bigbird.prediction.windows.tiling import RecordNotes, window_starts
 
 LENGTHS = [150, 200, 199, 450, 1, 1000]
 """Three are shorter than the 200 bp of the model."""

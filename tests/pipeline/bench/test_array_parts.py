@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.bench.array_parts import ArrayParts
+from dna_bigbird.bench.parts import ArrayParts
 
 TEXTS = [f"{'ACGT'[i % 4]}" * (i + 1) for i in range(12)]
 

@@ -11,7 +11,7 @@ from dna_bigbird.bench.leak_free import leak_free, leak_free_pairs, leak_free_wi
 from dna_bigbird.bench.suites.genomes import Genomes
 from dna_bigbird.bench.suites.registry import find_suite
 from dna_bigbird.bench.suites.suite import PairRow, PairRows
-from dna_bigbird.bench.task_set import write_task_set
+from dna_bigbird.bench.trainings import write_task_set
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.seen_regions import ReadRegions

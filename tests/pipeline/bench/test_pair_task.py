@@ -9,15 +9,20 @@ import numpy as np
 import pytest
 
 from dna_bigbird.bench import pair_task
-from dna_bigbird.bench.array_parts import ArrayParts
 from dna_bigbird.bench.leak_free import LeakFree
-from dna_bigbird.bench.pair_sources import ModelScorer
-from dna_bigbird.bench.pair_task import PairSource, compare, run_pairs, strand_agreement
-from dna_bigbird.bench.pairs import PairScores
+from dna_bigbird.bench.pair_task import (
+    ModelScorer,
+    PairSource,
+    compare,
+    run_pairs,
+    strand_agreement,
+)
+from dna_bigbird.bench.parts import ArrayParts
 from dna_bigbird.bench.suites import tata
 from dna_bigbird.bench.suites.genomes import Genomes
 from dna_bigbird.bench.suites.suite import PairRow, PairRows
 from dna_bigbird.bench.task_run import TaskRun
+from dna_bigbird.bench.task_scores import PairScores
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.core.errors import InputError

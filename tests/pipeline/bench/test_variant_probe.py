@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from dna_bigbird.bench.suites.suite import VariantRow
-from dna_bigbird.bench.variant_probe import STRENGTHS, probe_folds, probe_scores
+from dna_bigbird.bench.variant_sources import STRENGTHS, probe_folds, probe_scores
 
 
 def table(seed=0, *, folds=4, rows=200, signal=1.5):

@@ -50,7 +50,7 @@ def real_run(tmp_path, real_data):
 
 def test_real_variants_are_scored(real_run, monkeypatch):
     rows, (run, data) = real_run
-    monkeypatch.setattr("dna_bigbird.bench.variant_trivial.COUNTED_BP", 200_000)
+    monkeypatch.setattr("dna_bigbird.bench.variant_sources.COUNTED_BP", 200_000)
     assert len(rows) > 200
     assert data.counts["rows_read"] == len(rows)
     assert len(data.rows) >= 0.97 * len(rows)

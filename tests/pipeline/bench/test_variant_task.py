@@ -10,7 +10,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from dna_bigbird import embed
 from dna_bigbird.bench import variant_sources, variant_task
-from dna_bigbird.bench.array_parts import ArrayParts
+from dna_bigbird.bench.parts import ArrayParts
 from dna_bigbird.bench.suites.genomes import Genomes
 from dna_bigbird.bench.variant_task import run_variants
 from dna_bigbird.bundles.bundle import load_bundle

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dna_bigbird.bench import variant_trivial
+from dna_bigbird.bench import variant_sources
 from dna_bigbird.bench.suites.suite import VariantRow
-from dna_bigbird.bench.variant_trivial import (
+from dna_bigbird.bench.variant_sources import (
     counted_intervals,
     counting_ratios,
     gc_content,
@@ -46,8 +46,8 @@ def test_what_is_counted_is_the_rest_of_a_small_genome(tmp_path):
 
 
 def test_of_a_large_genome_evenly_spaced_pieces_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(variant_trivial, "COUNTED_BP", 1000)
-    monkeypatch.setattr(variant_trivial, "PIECE_BP", 100)
+    monkeypatch.setattr(variant_sources, "COUNTED_BP", 1000)
+    monkeypatch.setattr(variant_sources, "PIECE_BP", 100)
     genome = genome_of(tmp_path, a="A" * 9000, b="C" * 1000)
     intervals = counted_intervals([], genome)
     assert [x.start for x in intervals if x.chrom == "a"] == list(range(0, 9000, 1000))

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from dna_bigbird.evaluation.long_attention.cost import (
+    exactness,
     interleaved_seconds,
     measure_cost,
+    pattern_facts,
     saved_bytes,
 )
-from dna_bigbird.evaluation.long_attention.layers import LayerSizes, build_layer
+from dna_bigbird.evaluation.long_attention.layers import LayerSizes, build_layer, draw_by_name
 from dna_bigbird.evaluation.long_attention.names import CORES
-from dna_bigbird.evaluation.long_attention.pattern_facts import exactness, pattern_facts
-from dna_bigbird.evaluation.long_attention.same_weights import draw_by_name
 
 SMALL = LayerSizes(hidden_size=16, num_heads=2, block_size=4, features=16)
 TOKENS = 64

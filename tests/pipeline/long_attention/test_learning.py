@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.evaluation.compare.attention_figure import comparison_figure
 from dna_bigbird.evaluation.long_attention.baselines import (
     baselines_job,
     kmer_counts,
     nearest_value,
+    score,
+    wilson,
 )
 from dna_bigbird.evaluation.long_attention.batches import Batch, hide_any, source_of
+from dna_bigbird.evaluation.long_attention.distant_pairs import DNA_WORDS
 from dna_bigbird.evaluation.long_attention.names import CORES
-from dna_bigbird.evaluation.long_attention.pair_sources import DNA_WORDS
-from dna_bigbird.evaluation.long_attention.scores import score, wilson
 from dna_bigbird.evaluation.long_attention.small_models import SmallModel
-from dna_bigbird.evaluation.long_attention.tables import tables_of
+from dna_bigbird.evaluation.long_attention.tables import comparison_figure, tables_of
 from dna_bigbird.evaluation.long_attention.training import Training, train
 
 SETTINGS = {

@@ -21,7 +21,6 @@ from dna_bigbird.text.data.rows import TextSet
 from dna_bigbird.text.made.writing import write_made_text
 from dna_bigbird.text.set_source import SetSource
 from dna_bigbird.text.stored_sets import parts_path, stored_set
-from dna_bigbird.text.tasks import row_parts
 from dna_bigbird.text.tasks.lookup import task_for_set
 from tests.text_vocabulary import tiny_text_tokenizer
 
@@ -39,7 +38,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(row_parts, "EXAMPLES_PER_PART", 3)
+    monkeypatch.setattr(stored_sets, "EXAMPLES_PER_PART", 3)
 
 
 def small_task(name, two_streams=False):
@@ -181,8 +180,8 @@ def die(*_, **__):
 
 
 KILLS = {
-    "before the first part": (row_parts.PartMaker, "__call__", 0),
-    "between parts": (row_parts.PartMaker, "__call__", 3),
+    "before the first part": (stored_sets.PartMaker, "__call__", 0),
+    "between parts": (stored_sets.PartMaker, "__call__", 3),
     "within a part's bytes": (Spool, "_write_all", 4),
     "while parts are joined": (stored_sets, "added_up", 0),
 }
@@ -216,9 +215,9 @@ def test_a_killed_process_leaves_no_half_store_and_the_next_goes_on(
     assert not path.exists()
     assert parts_path(path).exists()
     made_parts = []
-    make = row_parts.PartMaker.__call__
+    make = stored_sets.PartMaker.__call__
     monkeypatch.setattr(
-        row_parts.PartMaker,
+        stored_sets.PartMaker,
         "__call__",
         lambda self, chunk: made_parts.append(chunk) or make(self, chunk),
     )
@@ -315,7 +314,7 @@ def test_parts_of_other_settings_are_not_used(made, tmp_path):
     with kernel_lock(parts_path(path), busy=None) as stream:
         spool = Spool(path, stream)
         spool.start(first.identity())
-        spool.append(row_parts.PartMaker(first.task, first.tokenizer, training=True, keep_examples=False)(
+        spool.append(stored_sets.PartMaker(first.task, first.tokenizer, training=True, keep_examples=False)(
             (0, list(first.read()[0])[:3])
         )._asdict(), ragged=stored_sets.Part._fields[3:])  # fmt: skip
     stored_set(path, other_options(source_of(made, NQ)))
@@ -359,7 +358,7 @@ def test_wrong_input_leaves_nothing(made, tmp_path):
 def test_several_processes_write_the_same_bytes(made, tmp_path, monkeypatch):
     alone, several = tmp_path / "alone.h5", tmp_path / "several.h5"
     stored_set(alone, source_of(made, NQ))
-    monkeypatch.setattr(row_parts, "PARTS_ALONE", 1)
+    monkeypatch.setattr(stored_sets, "PARTS_ALONE", 1)
     stored_set(several, source_of(made, NQ), threads=2)
     assert alone.read_bytes() == several.read_bytes()
 

@@ -129,7 +129,7 @@ def test_a_wrong_task_is_named():
 
 
 def test_a_set_of_a_task_with_several_is_an_argument_of_its_own():
-    from dna_bigbird.text.task_options import new_task
+    from dna_bigbird.text.set_options import new_task
 
     task = new_task("glue", "rte", {"max_tokens": 64}, None)
     assert (task.options.set, task.options.max_tokens) == ("rte", 64)

@@ -8,7 +8,7 @@ import pytest
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.metrics.published_table import NONE
-from dna_bigbird.text.report.published_text import published_tables
+from dna_bigbird.text.report.text_results import published_tables
 from dna_bigbird.text.text_tables import tables
 
 TYPED_AGAIN = {

@@ -17,7 +17,7 @@ from dna_bigbird.text.data.natural_questions import NaturalQuestionsOptions
 from dna_bigbird.text.data.triviaqa import TriviaQaOptions
 from dna_bigbird.text.data.wikihop import WikiHopOptions
 from dna_bigbird.text.made.pages import nq_item, triviaqa
-from dna_bigbird.text.made.questions import hotpot_item, wikihop_item
+from dna_bigbird.text.made.writing import hotpot_item, wikihop_item
 from dna_bigbird.text.tasks.hotpotqa import HotpotQaTask
 from dna_bigbird.text.tasks.natural_questions import NaturalQuestionsTask
 from dna_bigbird.text.tasks.triviaqa import TriviaQaTask

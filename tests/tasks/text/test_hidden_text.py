@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.corpus.hidden_sentences import ends_of_sentences
+from dna_bigbird.corpus.hidden_sentence_examples import ends_of_sentences
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
 from dna_bigbird.models.config import EncoderConfig
@@ -16,8 +16,7 @@ from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.text.data.hidden_sentences import HiddenTextExamples, collate_hidden_text
 from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.store import text_store
-from dna_bigbird.text.piece_characters import characters_of
-from dna_bigbird.text.tasks.hidden_sentences import HiddenTextTask
+from dna_bigbird.text.masked_text_run import HiddenTextTask, characters_of
 from dna_bigbird.text.whole_words import TextMaskingConfig
 from dna_bigbird.training.contrastive import contrast, hidden_of
 from dna_bigbird.training.objective_config import CpcConfig

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from dna_bigbird.text.tasks.label_smoothing import label_smoothed_nll
+from dna_bigbird.text.tasks.summarization import label_smoothed_nll
 
 V = 7
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.corpus.masked_batches import collate_masked
+from dna_bigbird.corpus.batches import collate_masked
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
 from dna_bigbird.models.config import EncoderConfig
@@ -16,7 +16,7 @@ from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.store import text_store
-from dna_bigbird.text.piece_characters import characters_of, piece_characters
+from dna_bigbird.text.masked_text_run import characters_of, piece_characters
 from dna_bigbird.text.tasks.mlm import MaskedTextTask, evaluate_masked
 from dna_bigbird.text.whole_words import TextMaskingConfig
 from dna_bigbird.training.objective import add_sums, ratios

@@ -16,7 +16,7 @@ from dna_bigbird.text.data.rows import TextSet
 from dna_bigbird.text.made.pages import nq_item
 from dna_bigbird.text.models.question_models import SPANS
 from dna_bigbird.text.tasks.natural_questions import NaturalQuestionsTask
-from dna_bigbird.text.tasks.natural_questions_decoding import PagePrediction
+from dna_bigbird.text.tasks.natural_questions_metric import PagePrediction
 from dna_bigbird.text.text_scores import evaluation
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from dna_bigbird.text.tasks.natural_questions_decoding import (
+from dna_bigbird.text.tasks.natural_questions_metric import (
+    NO_SPAN,
     PagePrediction,
     PageWindow,
     Places,
@@ -14,7 +15,6 @@ from dna_bigbird.text.tasks.natural_questions_decoding import (
     joint_span,
     pool,
 )
-from dna_bigbird.text.tasks.natural_questions_metric import NO_SPAN
 
 
 def places(*found, window=0):

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dna_bigbird.text.answers import normalise_answer
+from dna_bigbird.text.spans import normalise_answer
 from dna_bigbird.text.tasks.triviaqa import best_document_span, best_overlap, normalise_trivia
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import torch
 
-from dna_bigbird.attention.kernels.native.build import build, built
+from dna_bigbird.attention.kernels.native.build import NativeUnavailableError, build, built
 from dna_bigbird.attention.kernels.native.isa import best_isa
-from dna_bigbird.attention.kernels.native.tools import NativeUnavailableError
 
 logger = logging.getLogger("dna_bigbird")
 

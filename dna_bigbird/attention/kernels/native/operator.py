@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.kernels.native.library import Problem, TensorView, library
+from dna_bigbird.attention.packing import Sequences
 from dna_bigbird.attention.patterns import BlockPattern
-from dna_bigbird.attention.sequences import Sequences
 
 DTYPES = (torch.float32, torch.bfloat16)
 MULTIPLE = 16
