@@ -31,8 +31,7 @@ from dna_bigbird.core.writing import json_text
 from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.labelled import LabelledSet
 from dna_bigbird.labelled.splits import SPLITS
-from dna_bigbird.metrics.label_areas import choose_thresholds
-from dna_bigbird.metrics.label_summary import compare
+from dna_bigbird.metrics.label_areas import choose_thresholds, compare
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.predictor import Predictor
 

@@ -15,8 +15,8 @@ import torch
 
 from dna_bigbird.evaluation.long_attention.baselines import score
 from dna_bigbird.evaluation.long_attention.batches import source_of
+from dna_bigbird.evaluation.long_attention.plan import Training
 from dna_bigbird.evaluation.long_attention.small_models import SmallModel
-from dna_bigbird.evaluation.long_attention.training import Training
 
 TOKENS, TEST_SEQUENCES = 3072, 150
 ARMS: dict[str, tuple[str, dict[str, Any]]] = {

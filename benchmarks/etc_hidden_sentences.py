@@ -25,8 +25,7 @@ from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
-from dna_bigbird.models.cpc import HiddenSentences
-from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.models.pretraining_model import HiddenSentences, PretrainingModel
 from dna_bigbird.training.objective_config import CpcConfig
 
 WORDS = [w for k in range(1, 5) for w in map("".join, product("ACGT", repeat=k))]

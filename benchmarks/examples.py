@@ -20,12 +20,12 @@ from dna_bigbird.corpus.counted_documents import covering_documents
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.piece_dropout import PieceDropout
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
-from dna_bigbird.corpus.repeat_weights import RepeatWeighted
 from dna_bigbird.corpus.site_windows import SiteWindows
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.repeats import RepeatClasses
+from dna_bigbird.training.dna_pretraining import RepeatWeighted
 
 ROUNDS, EXAMPLES, WINDOWS, WINDOW_BP = 7, 100, 20, 8000
 SHARES = (0.1, 0.3)

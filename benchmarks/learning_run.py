@@ -31,7 +31,7 @@ from dna_bigbird.evaluation.language_tables import ExampleScores, score_examples
 from dna_bigbird.metrics.language import bits_per_base
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training import pretraining_run
+from dna_bigbird.training import pretraining_start
 from dna_bigbird.training.objective_config import CpcConfig
 from dna_bigbird.training.pretrain import pretrain
 from dna_bigbird.training.pretraining_task import PretrainingTask
@@ -109,12 +109,12 @@ class ProcessorClock(pl.Callback):
 @contextmanager
 def watched_by(callback: pl.Callback) -> Iterator[None]:
     """Let every training of the block have one more callback; `pretrain` has no option for it."""
-    usual = pretraining_run.fit
-    pretraining_run.fit = functools.partial(usual, callbacks=(callback,))
+    usual = pretraining_start.fit
+    pretraining_start.fit = functools.partial(usual, callbacks=(callback,))
     try:
         yield
     finally:
-        pretraining_run.fit = usual
+        pretraining_start.fit = usual
 
 
 def train_by(

@@ -37,8 +37,8 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.huggingface.huggingface_writing import tokenizer_json
 from dna_bigbird.bundles.metrics import Metrics
-from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.genome import reverse_complement
 from dna_bigbird.genome.embedded_sequence import GAP, load_background

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from dna_bigbird.evaluation.long_attention.batches import Batch, Source, ask, source_of
+from dna_bigbird.evaluation.long_attention.plan import Training
 from dna_bigbird.evaluation.long_attention.small_models import SmallModel
-from dna_bigbird.evaluation.long_attention.training import Training
 
 TOKENS = 256
 SETTINGS = {"tokens": 3072, "steps": 1000}

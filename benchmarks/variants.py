@@ -23,8 +23,8 @@ from corpus import simulate
 from timing import MIN_ROUNDS, Case, Spread, header, interleaved, ratio, spread
 
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.prediction.compute import Compute

@@ -47,7 +47,7 @@ def error_line(done: subprocess.CompletedProcess) -> str:
 if __name__ == "__main__":
     import torch  # noqa: F401 - loaded before the limit is set
 
-    import dna_bigbird.bundles.network  # noqa: F401
+    import dna_bigbird.bundles.weights  # noqa: F401
     from dna_bigbird.cli.main import main
 
     limit_memory(int(sys.argv[1]))

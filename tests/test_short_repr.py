@@ -10,7 +10,7 @@ import pytest
 import dna_bigbird
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.cli.commands import every_command, find_command
-from dna_bigbird.cli.signatures import load_function
+from dna_bigbird.cli.parser import load_function
 from dna_bigbird.core.results import Written
 from dna_bigbird.core.short_repr import MOST, short_repr
 from dna_bigbird.corpus.token_store import TokenStore

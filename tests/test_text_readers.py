@@ -12,10 +12,9 @@ import pysam
 import pytest
 
 from dna_bigbird.bench.suites.bend import window_of
-from dna_bigbird.bench.suites.class_rows import class_row
 from dna_bigbird.bench.suites.genomic_benchmarks import read_intervals
 from dna_bigbird.bench.suites.nucleotide_transformer import read_labelled_fasta
-from dna_bigbird.bench.suites.tables import position, read_table
+from dna_bigbird.bench.suites.tables import class_row, position, read_table
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import LONGEST_ROW, numbered_lines
 from dna_bigbird.core.unpacking import unpacked_limit

@@ -3,8 +3,8 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.models.config import EncoderConfig
 from tests.text_vocabulary import tiny_text_tokenizer
 

@@ -3,7 +3,7 @@
 import torch
 
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.prediction.row_outputs import as_arrays, in_order, split_rows
+from dna_bigbird.prediction.partial_results import as_arrays, in_order, split_rows
 from dna_bigbird.text.training_run import scores_of
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 
 

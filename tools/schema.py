@@ -16,7 +16,7 @@ from types import NoneType
 import yaml
 
 from dna_bigbird.cli.commands import REQUIRED
-from dna_bigbird.cli.signatures import Option, fields_of, options_of
+from dna_bigbird.cli.parser import Option, fields_of, options_of
 from dna_bigbird.core.choices import alternatives, choices_of
 from dna_bigbird.core.settings import range_of
 

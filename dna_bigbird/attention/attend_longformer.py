@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.backends.longformer_dense import dense_global, dense_windows
-from dna_bigbird.attention.backends.longformer_dilated import blocked, blocked_global
+from dna_bigbird.attention.backends.longformer_windows import blocked, blocked_global
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 

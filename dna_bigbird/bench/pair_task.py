@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
-from dna_bigbird.bench.fresh_weights import DESCRIPTION, with_fresh_weights
 from dna_bigbird.bench.leak_free import LeakFree, leak_free_pairs
 from dna_bigbird.bench.parts import ArrayParts
 from dna_bigbird.bench.suites.suite import PairRow, PairRows
@@ -27,6 +26,7 @@ from dna_bigbird.bench.task_scores import (
     mean_of_defined,
     mean_score,
 )
+from dna_bigbird.bench.variant_model import DESCRIPTION, with_fresh_weights
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement

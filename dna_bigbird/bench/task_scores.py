@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.metrics.binary import confusion
 from dna_bigbird.metrics.bootstrap import Draws, draw_units, percentile_interval
-from dna_bigbird.metrics.label_areas import AREAS, label_areas
-from dna_bigbird.metrics.label_summary import macro_area
+from dna_bigbird.metrics.label_areas import AREAS, label_areas, macro_area
 from dna_bigbird.metrics.seed_scores import LARGEST, SeedScores
 from dna_bigbird.metrics.sources import Estimates, score_classes, score_targets
 from dna_bigbird.metrics.task_results import Score

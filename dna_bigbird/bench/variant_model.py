@@ -1,8 +1,7 @@
 """What a model makes of the two alleles of a variant, without training: log-ratios and states of the encoder."""
 
-# N variants, S strands, P bases of a window, T tokens, E hidden size
-
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from dna_bigbird.bench.parts import Arrays
 from dna_bigbird.bench.suites.suite import VariantRow
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.prediction.compute import Compute
@@ -18,6 +18,19 @@ from dna_bigbird.prediction.embedder import Embedder
 from dna_bigbird.prediction.variants.effects import allele_windows
 from dna_bigbird.prediction.variants.likelihood import MaskedLikelihood
 from dna_bigbird.prediction.variants.scorers import usual_window_bp
+
+# The network of a bundle with random weights: what its architecture alone scores, without any training.
+
+DESCRIPTION = "the network of the model with random weights, not trained"
+
+
+def with_fresh_weights(bundle: Bundle) -> Bundle:
+    """Return a bundle with the random weights of seed 0, in evaluation mode."""
+    return replace(bundle, model=build_model(bundle.config).eval())
+
+
+# N variants, S strands, P bases of a window, T tokens, E hidden size
+
 
 LONGEST_WINDOW_BP = 4096
 """Longer windows take hours on a CPU."""

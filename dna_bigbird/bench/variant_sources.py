@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
-from dna_bigbird.bench.fresh_weights import DESCRIPTION
 from dna_bigbird.bench.parts import ArrayParts, Arrays
 from dna_bigbird.bench.suites.suite import VariantRow, VariantRows
-from dna_bigbird.bench.variant_model import VariantModel, has_likelihood
+from dna_bigbird.bench.variant_model import DESCRIPTION, VariantModel, has_likelihood
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.evaluation.variant_baselines import CONTEXT_BP, counted_ratios
 from dna_bigbird.genome import Genome, Interval

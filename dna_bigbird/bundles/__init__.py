@@ -13,7 +13,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "Bundle": "dna_bigbird.bundles.bundle",
         "BundleConfig": "dna_bigbird.bundles.config",
         "Metrics": "dna_bigbird.bundles.metrics",
-        "build_model": "dna_bigbird.bundles.network",
+        "build_model": "dna_bigbird.bundles.weights",
         "bundled_encoder": "dna_bigbird.bundles.bundled",
         "bundled_model": "dna_bigbird.bundles.bundled",
         "join_bundles": "dna_bigbird.bundles.ensemble_bundle",

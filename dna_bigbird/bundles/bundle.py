@@ -115,8 +115,7 @@ def load_bundle(folder: Path | str) -> Bundle:
         InputError: If the folder or one of its files is missing, damaged, or of a newer format,
             the weights do not fit the architecture, or a checksum differs.
     """
-    from dna_bigbird.bundles.network import empty_model
-    from dna_bigbird.bundles.weights import fill
+    from dna_bigbird.bundles.weights import empty_model, fill
 
     folder = folder_of(folder)
     if not folder.is_dir():

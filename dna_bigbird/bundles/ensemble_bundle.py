@@ -11,7 +11,7 @@ from dna_bigbird.bundles.card import model_card
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.bundles.seen_sequences import union
 from dna_bigbird.core.errors import InputError, shortened
-from dna_bigbird.models.ensemble import EnsembleClassifier
+from dna_bigbird.models.classifier import EnsembleClassifier
 
 COMMON = (
     "task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives",

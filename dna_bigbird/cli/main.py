@@ -12,7 +12,7 @@ from typing import NoReturn
 from dna_bigbird import __version__
 from dna_bigbird.cli.commands import ABOUT_GROUPS, COMMANDS, GROUPS, SECTIONS, find_command
 from dna_bigbird.cli.failures import explain, fail
-from dna_bigbird.cli.nearest import like_command
+from dna_bigbird.cli.help import like_command
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.cli.streams import (

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from dna_bigbird.cli.failures import fail
-from dna_bigbird.cli.help import help_of
-from dna_bigbird.cli.nearest import like_option
+from dna_bigbird.cli.help import help_of, like_option
 from dna_bigbird.cli.option_types import CommandOption, OptionError, choices_in, expected
 from dna_bigbird.cli.parser import Parser
 from dna_bigbird.cli.several_values import Use, options_used, renamed, typed, value_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from dna_bigbird.cli.nearest import like_option
+from dna_bigbird.cli.help import like_option
 from dna_bigbird.cli.option_types import CommandOption, OptionError, expected, is_list, parts_of
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.plain_numbers import whole_number

@@ -16,7 +16,7 @@ from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.corpus.documents import Document
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.genome.checksum import sequence_sha256
+from dna_bigbird.genome.fasta_stream import sequence_sha256
 
 # The genome of a file of documents: comment lines that name the sequences it was drawn from.
 #

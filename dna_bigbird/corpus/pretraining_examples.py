@@ -11,8 +11,7 @@ import numpy as np
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.masking import MaskingConfig, PieceLengths, mask_tokens
-from dna_bigbird.corpus.pretraining_parts import Pair, Part, count_starts, fill, two_parts
-from dna_bigbird.corpus.site_windows import SiteWindows
+from dna_bigbird.corpus.site_windows import Pair, Part, SiteWindows, count_starts, fill, two_parts
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.genome import Interval
 

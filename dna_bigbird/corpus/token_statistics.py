@@ -89,9 +89,13 @@ def token_statistics(
 
     from dna_bigbird.core.writing import atomic_path
     from dna_bigbird.corpus.counted_documents import covering_documents
-    from dna_bigbird.corpus.store_checks import check_store_genome, check_tokenizer, verify_stores
     from dna_bigbird.corpus.store_statistics import describe_tokens
-    from dna_bigbird.corpus.token_store import TokenStore
+    from dna_bigbird.corpus.token_store import (
+        TokenStore,
+        check_store_genome,
+        check_tokenizer,
+        verify_stores,
+    )
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.repeats import repeat_classes

@@ -41,7 +41,7 @@ def tokenize(
     from dna_bigbird.corpus.token_store_writer import write_token_store
     from dna_bigbird.corpus.tokenizer import DnaTokenizer
     from dna_bigbird.genome import Genome
-    from dna_bigbird.genome.checksum import combined_sha256, sequence_sha256
+    from dna_bigbird.genome.fasta_stream import combined_sha256, sequence_sha256
 
     bpe = DnaTokenizer.from_file(tokenizer)
     reference = Genome(genome)

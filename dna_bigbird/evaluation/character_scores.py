@@ -8,8 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.base_mixture import BaseMixtureCausal
-from dna_bigbird.baselines.base_ngram import BaseNgramCausal
-from dna_bigbird.baselines.character_counts import CharacterNgram
+from dna_bigbird.baselines.base_ngram import BaseNgramCausal, CharacterNgram
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.corpus.characters import Characters, text_of
 from dna_bigbird.models.character_model import CharacterModel

@@ -44,7 +44,7 @@ def compare_lm(
     from dna_bigbird.evaluation.compare.lm_seeds import join_seeds
     from dna_bigbird.evaluation.compare.lm_tables import TABLES
     from dna_bigbird.evaluation.compare.markdown import to_markdown
-    from dna_bigbird.evaluation.key_share import key_share
+    from dna_bigbird.evaluation.model_results import key_share
 
     if not runs:
         raise InputError("--runs []: expected the folder of at least one variant")

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from dna_bigbird.bundles.choice import choose_labels
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.evaluation.compare.head_notes import set_warnings
 from dna_bigbird.evaluation.compare.head_runs import HeadRun, SetFacts
-from dna_bigbird.evaluation.compare.head_tables import TABLES, Block, HeadComparison
+from dna_bigbird.evaluation.compare.head_tables import TABLES, Block, HeadComparison, set_warnings
 from dna_bigbird.evaluation.compare.lm_runs import cells
-from dna_bigbird.evaluation.model_results import count_leaks, read_model
+from dna_bigbird.evaluation.model_results import count_leaks, read_json_object, read_model
 from dna_bigbird.evaluation.pages.rendering import sentence
-from dna_bigbird.evaluation.result_files import read_json_object
 from dna_bigbird.labelled.blocks import block_units
 from dna_bigbird.labelled.labelled import LabelledSet
 from dna_bigbird.labelled.scores import read_scores

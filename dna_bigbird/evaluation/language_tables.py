@@ -17,8 +17,12 @@ from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.corpus.batches import collate_pretraining
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
-from dna_bigbird.corpus.store_checks import check_store_genome, check_tokenizer, verify_stores
-from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.corpus.token_store import (
+    TokenStore,
+    check_store_genome,
+    check_tokenizer,
+    verify_stores,
+)
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.evaluation.language_baselines import (
     DESCRIPTIONS,

@@ -1,5 +1,6 @@
 """Reads the result files of one trained model; nothing is computed from sequence here."""
 
+import csv
 import json
 import math
 from collections.abc import Mapping
@@ -7,16 +8,104 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.evaluation.result_files import (
-    as_float,
-    as_int,
-    optional_json,
-    read_json_object,
-    read_model_config,
-    read_table,
-)
+from dna_bigbird.bundles.config_file import read_config
+from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import open_text, parse_json_object
+from dna_bigbird.core.plain_numbers import decimal_number, whole_number
 from dna_bigbird.metrics.scores import ModelMetrics, Score, is_number
+from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.label_types import HEADLINES, REGRESSION
+
+# How much of its sequence a model's attention reads.
+
+
+def key_share(config: EncoderConfig) -> float:
+    """Return the share of (query block, key block) pairs that a model's first layer reads.
+
+    Of BigBird-ETC the share of pairs of tokens of both streams, of Longformer that of tokens with one
+    global token. The Performer computes no pairs: its share is 1.
+    """
+    from dna_bigbird.models.attention_cores import block_core
+    from dna_bigbird.models.flops import etc_pairs, longformer_pairs
+
+    if config.attention == "etc":
+        num_global = -(-config.max_tokens // config.etc.tokens_per_global)
+        pairs = etc_pairs(config, config.max_tokens, num_global)
+        return pairs / (config.max_tokens + num_global) ** 2
+    if config.attention == "performer":
+        return 1.0
+    if config.attention == "longformer":
+        return (
+            longformer_pairs(config, 0, config.max_tokens) / config.num_heads / config.max_tokens**2
+        )
+    pattern = block_core(config, layer=0).eval().pattern(config.max_tokens)
+    return float((pattern.times() > 0).mean())
+
+
+# Reading result files, with messages that name the rule that makes them.
+
+
+def read_text(path: Path, advice: str) -> str:
+    """Return the text of a file; `advice` ends the message if there is none."""
+    _check_exists(path, advice)
+    with open_text(path) as stream:
+        return stream.read()
+
+
+def read_model_config(bundle: Path, rule: str) -> BundleConfig:
+    """Return the settings of a bundle."""
+    path = bundle / "config.json"
+    _check_exists(path, f"{rule} makes it. Run the workflow to its end first")
+    return read_config(path)
+
+
+def read_json_object(path: Path, rule: str) -> dict:
+    """Return the object of a JSON file."""
+    text = read_text(path, f"{rule} makes it. Run the workflow to its end first")
+    return parse_json_object(text, path, f". Run {rule} again")
+
+
+def optional_json(path: Path) -> dict:
+    """Return the object of a JSON file, empty if there is none."""
+    return read_json_object(path, "its rule") if path.is_file() else {}
+
+
+def read_table(path: Path, columns: tuple[str, ...], rule: str) -> list[dict[str, str]]:
+    """Read a TSV that must have at least these columns."""
+    text = read_text(path, f"{rule} makes it. Run the workflow to its end first")
+    reader = csv.DictReader(text.splitlines(), delimiter="\t")
+    missing = [c for c in columns if c not in (reader.fieldnames or [])]
+    if missing:
+        raise InputError(
+            f"{path}:1: no column {missing[0]!r}; expected {', '.join(columns)}. Run {rule} again"
+        )
+    rows = list(reader)
+    for line, row in enumerate(rows, start=2):
+        if any(row[c] is None for c in columns):
+            raise InputError(f"{path}:{line}: the line is cut off. Run {rule} again")
+    return rows
+
+
+def as_float(text: str, path: Path, line: int) -> float:
+    """Return a number of a table; nothing, NA and - are NaN."""
+    number = math.nan if text in ("", "NA", "-") else decimal_number(text)
+    if number is None:
+        raise InputError(f"{path}:{line}: {shortened(text)!r} is not a number")
+    return number
+
+
+def as_int(text: str, path: Path, line: int) -> int:
+    """Return a whole number of a table."""
+    number = whole_number(text)
+    if number is None:
+        raise InputError(f"{path}:{line}: {shortened(text)!r} is not a whole number")
+    return number
+
+
+def _check_exists(path: Path, advice: str) -> None:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; {advice}")
+
 
 # Reads the scores of every target of a regression model: per_label.tsv of `evaluate`.
 

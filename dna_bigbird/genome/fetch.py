@@ -11,8 +11,7 @@ from dna_bigbird.core.paths import InputPath, OutputPath
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.core.results import Written
 from dna_bigbird.core.writing import atomic_path
-from dna_bigbird.genome.sources.download import Progress, download
-from dna_bigbird.genome.sources.local_copy import take_local
+from dna_bigbird.genome.sources.download import Progress, download, take_local
 from dna_bigbird.genome.sources.specs import SAMPLE_COLUMNS, DataSpec, RemoteFile
 
 # Fetching an input as its description says: one file, or a table of peak files.

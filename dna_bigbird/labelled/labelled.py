@@ -37,8 +37,8 @@ from dna_bigbird.labelled.labelled_data import (
     is_labelled_set,
     write_labelled_set,
 )
-from dna_bigbird.labelled.packed_labels import PackedLabels
 from dna_bigbird.labelled.splits import SPLITS
+from dna_bigbird.labelled.stored_sequences import PackedLabels
 from dna_bigbird.models.label_types import label_type_of
 
 __all__ = ["LabelledData", "LabelledSet", "is_labelled_set", "write_labelled_set"]

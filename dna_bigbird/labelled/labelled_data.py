@@ -21,8 +21,7 @@ from dna_bigbird.core.hdf5 import (
 )
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.packed_labels import PackedLabels
-from dna_bigbird.labelled.stored_sequences import StoredSequences
+from dna_bigbird.labelled.stored_sequences import PackedLabels, StoredSequences
 from dna_bigbird.models.label_types import RECORDED, label_type_of
 
 # The scale on which a model learns the targets of a regression.

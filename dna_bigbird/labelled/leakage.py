@@ -61,8 +61,7 @@ def leakage(
     """
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import HOW_TO_INSTALL, has_bedtools
-    from dna_bigbird.genome.second_reader import second_reader
-    from dna_bigbird.labelled.bedtools_check import check_shared_bases
+    from dna_bigbird.labelled.bedtools_check import check_shared_bases, second_reader
     from dna_bigbird.labelled.labelled import open_labelled_set
     from dna_bigbird.labelled.shared_rows import find_leaks, rows_of_set, write_leaks
     from dna_bigbird.labelled.splits import SPLITS

@@ -15,8 +15,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import read_json
 from dna_bigbird.metrics.binary import confusion
 from dna_bigbird.metrics.bootstrap import Draws
-from dna_bigbird.metrics.label_areas import AREAS
-from dna_bigbird.metrics.label_summary import AT_THRESHOLD
+from dna_bigbird.metrics.label_areas import AREAS, AT_THRESHOLD
 from dna_bigbird.metrics.seed_means import SeedEstimate
 from dna_bigbird.metrics.sources import Source
 

@@ -11,16 +11,14 @@ from dna_bigbird.metrics.bootstrap import Draws, percentile_interval
 from dna_bigbird.metrics.calibration import Calibration
 from dna_bigbird.metrics.label_areas import (
     AREAS,
+    AT_THRESHOLD,
     LabelAreas,
     Progress,
     choose_thresholds,
     columns,
+    compare,
     delong_interval,
     label_areas,
-)
-from dna_bigbird.metrics.label_summary import (
-    AT_THRESHOLD,
-    compare,
     macro_area,
     summarise_many,
     summarise_one,

@@ -7,7 +7,7 @@ Windows come from the same sources as those of `predict`; `embedder.py` computes
 from pathlib import Path
 from typing import Literal
 
-from dna_bigbird.bundles.model_options import ModelBundle
+from dna_bigbird.bundles.bundled import ModelBundle
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import check_random_access

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.bundled import ModelBundles
 from dna_bigbird.bundles.choice import load_models
 from dna_bigbird.bundles.info import Description, describe
-from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.short_repr import brief, html_facts, representation

@@ -66,14 +66,14 @@ def motifs(
         settings = SearchSettings(
             seqlet_bp, flank_bp, max_fdr, min_seqlets, min_pattern_seqlets, max_seqlets
         )
-    from dna_bigbird.prediction.attribution_files import (
+    from dna_bigbird.prediction.motif_discovery.files import table_rows, write_files
+    from dna_bigbird.prediction.motif_discovery.naming import match_all, read_database
+    from dna_bigbird.prediction.motif_discovery.patterns import Pattern, find_patterns
+    from dna_bigbird.prediction.writers.attributions import (
         attribution_paths,
         check_together,
         read_attributions,
     )
-    from dna_bigbird.prediction.motif_discovery.files import table_rows, write_files
-    from dna_bigbird.prediction.motif_discovery.naming import match_all, read_database
-    from dna_bigbird.prediction.motif_discovery.patterns import Pattern, find_patterns
 
     output = Path(output)
     files = [(path, read_attributions(path, window)) for path in attribution_paths(attributions)]

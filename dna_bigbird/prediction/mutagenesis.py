@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.bundles.model_options import ModelBundles
+from dna_bigbird.bundles.bundled import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.messages import listed_words
@@ -21,7 +21,7 @@ from dna_bigbird.core.shared_options import BothStrands, Labels, Progress
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
 from dna_bigbird.prediction.results import LETTERS, Effect, Mutagenesis
-from dna_bigbird.prediction.writers.tables import table_line
+from dna_bigbird.prediction.writers.target import table_line
 
 SUFFIXES = (".tsv", ".csv", ".npz")
 PICTURES = (".png", ".svg", ".pdf")

@@ -22,19 +22,17 @@ from dna_bigbird.prediction.predictor import Predictor, check_together
 from dna_bigbird.prediction.results import Predictions
 from dna_bigbird.prediction.windows.bins import BinRows
 from dna_bigbird.prediction.windows.tiling import Window, WindowSource
-from dna_bigbird.prediction.writers.tables import (
-    header_of,
-    lines_of,
-    table_line,
-    write_csv,
-    write_tsv,
-)
 from dna_bigbird.prediction.writers.target import (
     ROW_NAME,
     Target,
     WriteContext,
     Writer,
     frame_of,
+    header_of,
+    lines_of,
+    table_line,
+    write_csv,
+    write_tsv,
 )
 
 

@@ -21,7 +21,7 @@ from dna_bigbird.models.label_types import RECORDED, REGRESSION
 from dna_bigbird.prediction.compute import Compute, beyond_training
 from dna_bigbird.prediction.engine import CHUNK_BATCHES, chunks_of, set_up, token_budget
 from dna_bigbird.prediction.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
-from dna_bigbird.prediction.sigmoid import sigmoid
+from dna_bigbird.prediction.variants.effects import sigmoid
 from dna_bigbird.prediction.windows.bins import BinRows
 from dna_bigbird.prediction.windows.tiling import Window
 

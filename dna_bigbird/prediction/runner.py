@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.models.ensemble import logit_of_mean, one_against_rest
+from dna_bigbird.models.classifier import logit_of_mean, one_against_rest
 from dna_bigbird.models.label_types import MULTI_CLASS, REGRESSION
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.engine import Engine, set_backend

@@ -10,11 +10,12 @@ from dna_bigbird.evaluation.model_results import (
     count_parameters,
     read_calibration,
     read_curves,
+    read_json_object,
     read_labels,
+    read_model_config,
     read_targets,
 )
 from dna_bigbird.evaluation.pages.rendering import SEMI_SYNTHETIC_TAG, Gallery, render
-from dna_bigbird.evaluation.result_files import read_json_object, read_model_config
 from dna_bigbird.metrics.scores import ModelMetrics
 from dna_bigbird.metrics.task_results import FEWEST_ROWS
 from dna_bigbird.models.label_types import MULTI_CLASS, REGRESSION

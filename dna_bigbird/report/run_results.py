@@ -9,8 +9,14 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.core.yaml_files import parse_yaml
-from dna_bigbird.evaluation.model_results import ModelResult, read_model
-from dna_bigbird.evaluation.result_files import as_float, optional_json, read_table, read_text
+from dna_bigbird.evaluation.model_results import (
+    ModelResult,
+    as_float,
+    optional_json,
+    read_model,
+    read_table,
+    read_text,
+)
 from dna_bigbird.genome.bed import iter_bed
 from dna_bigbird.genome.coverage import merge_spans
 from dna_bigbird.genome.interval import Interval

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import numbered_lines
-from dna_bigbird.evaluation.result_files import as_float, as_int
+from dna_bigbird.evaluation.model_results import as_float, as_int
 from dna_bigbird.genome.bed import iter_bed
 from dna_bigbird.genome.coverage import merge_spans
 from dna_bigbird.genome.interval import Interval, parse_region

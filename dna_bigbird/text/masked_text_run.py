@@ -26,10 +26,10 @@ from dna_bigbird.text.data.store import TextStore, text_store
 from dna_bigbird.text.pretraining_start import PretrainingStart
 from dna_bigbird.text.tasks.mlm import MaskedTextTask, evaluate_masked
 from dna_bigbird.text.whole_words import TextMaskingConfig
-from dna_bigbird.training.contrastive import contrast, figures_of, hidden_of, loss_of
 from dna_bigbird.training.fit import training_device
 from dna_bigbird.training.objective import Sums, pair
 from dna_bigbird.training.objective_config import CpcConfig
+from dna_bigbird.training.pretraining_task import contrast, figures_of, hidden_of, loss_of
 from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.training_checks import module_sha256
 

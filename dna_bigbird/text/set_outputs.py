@@ -11,13 +11,11 @@ from dna_bigbird.core.limits import use_threads
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.engine import Engine, set_up
-from dna_bigbird.prediction.partial_results import resumable_outputs
-from dna_bigbird.prediction.row_outputs import Outputs, as_arrays
+from dna_bigbird.prediction.partial_results import Outputs, as_arrays, resumable_outputs
 from dna_bigbird.text.data.row_store import StoredSet
 from dna_bigbird.text.data.rows import row_lengths
 from dna_bigbird.text.set_options import SetOptions
-from dna_bigbird.text.set_rows import check_length, report_size
-from dna_bigbird.text.set_source import SetSource
+from dna_bigbird.text.set_source import SetSource, check_length, report_size
 from dna_bigbird.text.stored_sets import stored_set
 from dna_bigbird.text.tasks.lookup import task_from_config
 from dna_bigbird.text.tasks.task import TextTask

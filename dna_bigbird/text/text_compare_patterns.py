@@ -52,7 +52,7 @@ def compare_patterns(
         output: Result to write: an HTML page.
     """
     from dna_bigbird.core.writing import atomic_path
-    from dna_bigbird.evaluation.key_share import key_share
+    from dna_bigbird.evaluation.model_results import key_share
     from dna_bigbird.text.report.pattern_page import pattern_page
 
     page, rows = pattern_page([Path(run) for run in runs], synthetic, key_share)

@@ -54,7 +54,7 @@ def vocabulary(
     from dna_bigbird.core.writing import atomic_path
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
     from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
-    from dna_bigbird.text.data.documents import read_documents
+    from dna_bigbird.text.data.reading import read_documents
 
     output = Path(output)
     with checked_settings():

@@ -20,24 +20,75 @@ from dna_bigbird.corpus.hidden_sentence_examples import (
 )
 from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
-from dna_bigbird.corpus.repeat_weights import RepeatWeighted
 from dna_bigbird.corpus.site_windows import SiteWindows
-from dna_bigbird.corpus.store_checks import check_store_genome, check_tokenizer, verify_stores
-from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.corpus.token_store import (
+    TokenStore,
+    check_store_genome,
+    check_tokenizer,
+    verify_stores,
+)
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import read_bed
-from dna_bigbird.genome.repeats import UNKNOWN, RepeatClasses
+from dna_bigbird.genome.repeats import SOFT_MASKED, UNKNOWN, RepeatClasses
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training.contrastive import contrast, figures_of, hidden_of, loss_of
 from dna_bigbird.training.objective import Sums, pair
 from dna_bigbird.training.objective_config import ObjectiveConfig
 from dna_bigbird.training.pretraining_start import DnaStart
-from dna_bigbird.training.pretraining_task import PretrainingTask, weighted_mean
+from dna_bigbird.training.pretraining_task import (
+    PretrainingTask,
+    contrast,
+    figures_of,
+    hidden_of,
+    loss_of,
+    weighted_mean,
+)
 from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.seen_rows import read_in_pretraining
+
+# Weights of predicted tokens: soft-masked repeats count less in the loss of training.
+
+
+class RepeatWeighted:
+    """The same examples with `weights`, (M,) float32: of each predicted token, for the loss.
+
+    A base in lower case has the weight `repeat_weight`, every other one 1, also all of a chromosome in
+    one case; a token has the mean over its bases.
+
+    Args:
+        classes: `RepeatClasses.from_soft_mask` of the genome of the documents.
+        piece_bp: Base pairs of every token id, as the tokenizer's.
+    """
+
+    def __init__(
+        self,
+        examples: PretrainExamples,
+        classes: RepeatClasses,
+        repeat_weight: float,
+        piece_bp: np.ndarray,
+    ) -> None:
+        self.examples = examples
+        self.classes = classes
+        self.repeat_weight = repeat_weight
+        self.piece_bp = piece_bp
+
+    def __getitem__(self, index: int) -> dict[str, np.ndarray | int]:
+        """Return one example, as `PretrainExamples`, with `weights`."""
+        example = self.examples[index]
+        chroms, bounds = self.examples.predicted_spans(index, self.piece_bp, example["positions"])
+        return example | {"weights": self._weights(chroms, bounds)}
+
+    def _weights(self, chroms: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        names = self.examples.store.chromosomes
+        weights = np.ones(len(chroms))
+        for number in np.unique(chroms).tolist():
+            here = chroms == number
+            shares = self.classes.shares(names[number], bounds[here])
+            weights[here] += (self.repeat_weight - 1) * shares[:, SOFT_MASKED]
+        return weights.astype(np.float32)
+
 
 # Masked tokens and contrastive predictive coding of hidden sentences (specification §2.4).
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from dna_bigbird.bundles.model_options import ModelBundle
+from dna_bigbird.bundles.bundled import ModelBundle
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import (

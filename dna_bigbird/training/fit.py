@@ -27,10 +27,14 @@ from dna_bigbird.models.precision import (
 )
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training import backend_choice
-from dna_bigbird.training.checkpoints import AtomicCheckpointIO, Checkpoints
+from dna_bigbird.training.checkpoints import (
+    AtomicCheckpointIO,
+    Checkpoints,
+    load_best,
+    whole_restore,
+)
 from dna_bigbird.training.history import GrowingTable, History, StopAtNan
-from dna_bigbird.training.micro_batches import SeededBatches
-from dna_bigbird.training.objective import Objective
+from dna_bigbird.training.objective import Objective, SeededBatches
 from dna_bigbird.training.preemption import Preemption, naming_the_step
 from dna_bigbird.training.processes import (
     SameStart,
@@ -38,7 +42,6 @@ from dna_bigbird.training.processes import (
     ended_with_the_first,
     readable_loss,
 )
-from dna_bigbird.training.restoring import load_best, whole_restore
 from dna_bigbird.training.run_folder import best_path, locked, note, open_run
 from dna_bigbird.training.run_settings import read_settings
 from dna_bigbird.training.sharding import Sharded

@@ -15,8 +15,7 @@ from tqdm import tqdm
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.progress import is_shown, progress_bar
 from dna_bigbird.core.writing import atomic_path
-from dna_bigbird.training.micro_batches import is_step_end
-from dna_bigbird.training.objective import Sums, add_sums, ratios
+from dna_bigbird.training.objective import Sums, add_sums, is_step_end, ratios
 
 # A table on disk that grows while a run goes on.
 

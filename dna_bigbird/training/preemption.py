@@ -11,7 +11,7 @@ import pytorch_lightning as pl
 from dna_bigbird.core import signals
 from dna_bigbird.core.errors import Interrupted
 from dna_bigbird.training.checkpoints import Checkpoints
-from dna_bigbird.training.micro_batches import is_step_end
+from dna_bigbird.training.objective import is_step_end
 from dna_bigbird.training.processes import highest
 from dna_bigbird.training.run_folder import list_checkpoints, note, step_of
 

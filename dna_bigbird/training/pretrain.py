@@ -94,8 +94,7 @@ def pretrain(
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.training import dna_pretraining as steps
     from dna_bigbird.training.dna_pretraining import open_reading
-    from dna_bigbird.training.pretraining_run import run_pretraining
-    from dna_bigbird.training.pretraining_start import choose_start
+    from dna_bigbird.training.pretraining_start import choose_start, run_pretraining
     from dna_bigbird.training.trained_bundle import save_trained, validation_metrics
 
     output = Path(output)

@@ -10,7 +10,7 @@ from pytorch_lightning.profilers import Profiler
 
 from dna_bigbird.models.flops import training_flops
 from dna_bigbird.training.history import GrowingTable
-from dna_bigbird.training.micro_batches import is_step_end
+from dna_bigbird.training.objective import is_step_end
 
 FIGURES = ("seconds", "tokens_per_s", "bp_per_s", "waiting_share", "peak_share", "peak_gflops")
 HEADER = "\t".join(("step", *FIGURES))

@@ -9,7 +9,7 @@ from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.genome.fasta_index import parsed_or_empty
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.genome.sources.assemblies import expected_lengths
-from dna_bigbird.workflow.config.sources import is_path, plain_path
+from dna_bigbird.workflow.config.config_files import is_path, plain_path
 
 DEMO_BP, DEMO_SITES, DEMO_VARIANTS, DEMO_LABELS = 1_000_000, 300, 300, 24
 GZIP_FACTOR = 4.0

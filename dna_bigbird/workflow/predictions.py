@@ -7,9 +7,8 @@ from pathlib import Path
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.yaml_files import KeyPath
 from dna_bigbird.genome.interval import parse_region
-from dna_bigbird.workflow.config.config_files import ConfigFiles
+from dna_bigbird.workflow.config.config_files import ConfigFiles, plain_path
 from dna_bigbird.workflow.config.run_checks import TASKS
-from dna_bigbird.workflow.config.sources import plain_path
 from dna_bigbird.workflow.input_files import Files, InputFiles
 from dna_bigbird.workflow.options import Section, option, options
 

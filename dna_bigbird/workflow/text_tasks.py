@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dna_bigbird.bundles.text_tasks import sets
+from dna_bigbird.workflow.config.config_files import plain_path
 from dna_bigbird.workflow.config.head_checks import table1_sets
-from dna_bigbird.workflow.config.sources import plain_path
 from dna_bigbird.workflow.options import Section, option, options
 
 _PARTS = ("train", "validation", "scored")

@@ -12,7 +12,7 @@ from prose import escaped, prose
 import dna_bigbird
 from dna_bigbird import text
 from dna_bigbird.cli.commands import REQUIRED
-from dna_bigbird.cli.signatures import Option, field_texts, options_of, sections_of
+from dna_bigbird.cli.parser import Option, field_texts, options_of, sections_of
 from dna_bigbird.core import errors
 from dna_bigbird.core.shared_options import doc_of
 from dna_bigbird.prediction.loaded_model import LoadedModel

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.attend_relative import window_rows
 from dna_bigbird.attention.backends.longformer_band import Cut
+from dna_bigbird.attention.cores.relative_longformer import window_rows
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 
 

@@ -12,7 +12,7 @@ from dna_bigbird.attention.attend_longformer import (
     attend_global,
     attend_windows,
 )
-from dna_bigbird.attention.backends import longformer_band, longformer_dilated
+from dna_bigbird.attention.backends import longformer_band, longformer_windows
 from dna_bigbird.attention.backends.longformer_band import Cut
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
@@ -75,9 +75,9 @@ def double_global_key(case, cut):
     def attend(heads, pattern, right):
         if not right.num_global:
             return form("blocked", cut)(heads, pattern, right)
-        out = longformer_dilated.blocked(*heads[:3], pattern, layout, 0.0, cut)
+        out = longformer_windows.blocked(*heads[:3], pattern, layout, 0.0, cut)
         out = out.masked_fill(right.is_global[:, None, :, None], 0.0)
-        of_global = longformer_dilated.blocked_global(*heads[3:], pattern, right)
+        of_global = longformer_windows.blocked_global(*heads[3:], pattern, right)
         return right.with_global(out, of_global)
 
     return case, attend
@@ -129,14 +129,14 @@ def causal_window_leaks(case, cut):
 def causal_global_key_leaks(case, cut):
     """A global key is read by the token before it."""
     case = replace(case, pattern=replace(case.pattern, is_causal=True))
-    windows = longformer_dilated._windows
+    windows = longformer_windows._windows
 
     def leaking(*inputs):
         right = windows(*inputs)
         return right._replace(first_readers=right.first_readers - 1)
 
     def attend(*inputs):
-        with patch.object(longformer_dilated, "_windows", leaking):
+        with patch.object(longformer_windows, "_windows", leaking):
             return form("blocked", cut)(*inputs)
 
     return case, attend
@@ -198,9 +198,9 @@ def test_backward_draws_the_dropout_masks_of_forward(dilations):
 
     def attend(*qkv):
         torch.manual_seed(3)
-        return longformer_dilated.blocked(*qkv, pattern, layout, 0.4, Cut(1, 4))
+        return longformer_windows.blocked(*qkv, pattern, layout, 0.4, Cut(1, 4))
 
-    assert not torch.equal(attend(*tensors), longformer_dilated.blocked(*tensors, pattern, layout))
+    assert not torch.equal(attend(*tensors), longformer_windows.blocked(*tensors, pattern, layout))
     assert torch.autograd.gradcheck(attend, [x.requires_grad_() for x in tensors])
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from dna_bigbird.attention import attend
 from dna_bigbird.attention.backends import cpu_chunks
 from dna_bigbird.attention.backends.cpu_chunks import attend_long, long_gradients
-from dna_bigbird.attention.backends.flash import flash, flash_gradients, product_gradients
-from dna_bigbird.attention.backends.lists import lists
+from dna_bigbird.attention.backends.sdpa import lists
+from dna_bigbird.attention.backends.softmax_parts import flash, flash_gradients, product_gradients
 from dna_bigbird.attention.patterns import bigbird_itc
 from tests.attention.cases import excess, random_case, random_pattern, results
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.attention.backends.lists import lists
+from dna_bigbird.attention.backends.sdpa import lists
 from dna_bigbird.attention.patterns import bigbird_itc, draw, itc
 from tests.attention.cases import Case, excess, results
 from tests.attention.native.marks import needs_kernel

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dna_bigbird.attention import attend
 from dna_bigbird.attention.cores.block import attend_packed
 from dna_bigbird.attention.packing import Packing
-from dna_bigbird.attention.patterns.rule import PatternRule
+from dna_bigbird.attention.patterns.itc import PatternRule
 from tests.attention.native.marks import needs_kernel
 
 RULE = PatternRule(num_heads=2, block_size=16, plan="uniform", num_random=1, seed=7)

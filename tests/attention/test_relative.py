@@ -7,10 +7,10 @@ from unittest.mock import patch
 import pytest
 import torch
 
-from dna_bigbird.attention.attend_relative import attend_relative
-from dna_bigbird.attention.backends import longformer_band, longformer_dilated
+from dna_bigbird.attention.backends import longformer_band, longformer_windows
 from dna_bigbird.attention.backends.longformer_band import Cut
 from dna_bigbird.attention.backends.longformer_diagonals import attend_by_diagonals
+from dna_bigbird.attention.cores.relative_longformer import attend_relative
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from tests.attention.relative_cases import answers, random_case
 from tests.attention.test_etc import LargestTensor
@@ -65,11 +65,11 @@ def keys_from_right_to_left(q, k, v, u, w, table, pattern, cut):
     """The rows of the table are not turned around."""
 
     def unturned(positions, dilation, num_keys):
-        each = longformer_dilated._for_each_residue(positions.table[:, :, :num_keys], dilation)
-        q = longformer_dilated._by_residue(positions.q, dilation)
-        return longformer_dilated.Positions(q, each)
+        each = longformer_windows._for_each_residue(positions.table[:, :, :num_keys], dilation)
+        q = longformer_windows._by_residue(positions.q, dilation)
+        return longformer_windows.Positions(q, each)
 
-    with patch.object(longformer_dilated, "_positions_by_residue", unturned):
+    with patch.object(longformer_windows, "_positions_by_residue", unturned):
         return attend_relative(q, k, v, u, w, table, pattern, cut=cut)
 
 

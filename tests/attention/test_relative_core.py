@@ -7,8 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from dna_bigbird.attention.attend_relative import sinusoids
 from dna_bigbird.attention.cores import RelativeLongformer
+from dna_bigbird.attention.cores.relative_longformer import sinusoids
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 
 HIDDEN, HEADS = 8, 2

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dna_bigbird.baselines import character_counts
-from dna_bigbird.baselines.character_counts import CharacterNgram
+from dna_bigbird.baselines import base_ngram
+from dna_bigbird.baselines.base_ngram import CharacterNgram
 
 
 def with_dictionaries(train, scored, order, size):
@@ -48,7 +48,7 @@ def test_a_scored_text_may_be_shorter_than_the_words():
 
 def test_only_the_last_characters_are_counted(monkeypatch):
     train = np.repeat(np.array([0, 1], np.uint8), 50)
-    monkeypatch.setattr(character_counts, "MOST_COUNTED", 50)
+    monkeypatch.setattr(base_ngram, "MOST_COUNTED", 50)
     model = CharacterNgram(1, 2).fit(train)
     assert model.counted == 50
     assert model.nll(np.array([1], np.uint8))[0] < model.nll(np.array([0], np.uint8))[0]

@@ -8,8 +8,8 @@ import torch
 
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.bundle import FILES
-from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.core.errors import InputError
 
 

@@ -9,12 +9,12 @@ import torch
 
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.ensemble_bundle import join_bundles
-from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.models.ensemble import EnsembleClassifier, logit_of_mean
+from dna_bigbird.models.classifier import EnsembleClassifier, logit_of_mean
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.predictor import Predictor
 

@@ -9,8 +9,8 @@ import torch
 from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.card import model_card
-from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import settings_from

@@ -164,7 +164,7 @@ def test_sizes_that_no_weight_has_build_nothing(tmp_path, own, monkeypatch):
     edit(folder, lambda config: config["encoder"]["performer"].update(own))
     edit(folder, lambda config: config["encoder"].update(heads))
     monkeypatch.setattr(
-        "dna_bigbird.bundles.network.build_model", lambda config: pytest.fail("built")
+        "dna_bigbird.bundles.weights.build_model", lambda config: pytest.fail("built")
     )
     with pytest.raises(
         InputError, match=rf"no tensor has \S*{next(iter(own or heads))} 1073741824"

@@ -11,7 +11,7 @@ import pytest
 from dna_bigbird.cli import commands
 from dna_bigbird.cli.commands import Command, every_command, find_command
 from dna_bigbird.cli.main import main
-from dna_bigbird.cli.signatures import load_function, options_of
+from dna_bigbird.cli.parser import load_function, options_of
 
 
 @pytest.mark.parametrize("name", list(every_command()))

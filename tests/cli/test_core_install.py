@@ -3,8 +3,8 @@
 import pytest
 
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.bundles.weights import build_model
 from tests.core_packages import closure, link_packages, project, run_in
 from tests.tiny_bundle import draw_dna, write_tiny_bundle
 

@@ -20,7 +20,7 @@ from tests.toy_project import FINETUNE, PRETRAIN, bytes_of
 
 STATUS = {signal.SIGTERM: 143, signal.SIGINT: 130}
 SIGNALS = pytest.mark.parametrize("number", STATUS, ids=lambda number: number.name)
-STEP = "dna_bigbird.training.micro_batches:SeededBatches.on_train_batch_start"
+STEP = "dna_bigbird.training.objective:SeededBatches.on_train_batch_start"
 VALIDATION = "dna_bigbird.training.checkpoints:Checkpoints.on_validation_end"
 FIGURES = ("step ", "dna-bigbird: note", "train: ", "validation: ")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from dna_bigbird.cli.commands import REQUIRED, every_command, find_command
-from dna_bigbird.cli.signatures import (
+from dna_bigbird.cli.parser import (
     Option,
     arguments_in,
     field_texts,

@@ -10,7 +10,7 @@ import scipy.io
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, Interval, reverse_complement
-from dna_bigbird.genome.second_reader import PyfaidxGenome
+from dna_bigbird.labelled.bedtools_check import PyfaidxGenome
 from dna_bigbird.labelled.deepsea import mat_files
 from dna_bigbird.labelled.deepsea.labels import read_labels
 from dna_bigbird.labelled.labelled import LabelledSet

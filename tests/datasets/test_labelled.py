@@ -21,8 +21,8 @@ from dna_bigbird.labelled.labelled import (
     open_labelled_set,
     write_labelled_set,
 )
-from dna_bigbird.labelled.packed_labels import PackedLabels
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
+from dna_bigbird.labelled.stored_sequences import PackedLabels
 
 
 def write(path, genome, assembly="toy", sha256="0"):

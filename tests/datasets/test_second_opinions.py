@@ -9,8 +9,8 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.genome.second_reader import PyfaidxGenome
 from dna_bigbird.labelled import shared_rows
+from dna_bigbird.labelled.bedtools_check import PyfaidxGenome
 from dna_bigbird.labelled.chromatin import peak_sheet
 from dna_bigbird.labelled.labelled import LabelledData, write_labelled_set
 from tests.bedtools_program import needs_bedtools

@@ -9,8 +9,7 @@ from sklearn import metrics as sk
 from dna_bigbird.core.rounding import rounded
 from dna_bigbird.metrics.bootstrap import draw_units
 from dna_bigbird.metrics.calibration import calibrate
-from dna_bigbird.metrics.label_areas import choose_thresholds, columns, label_areas
-from dna_bigbird.metrics.label_summary import compare
+from dna_bigbird.metrics.label_areas import choose_thresholds, columns, compare, label_areas
 from dna_bigbird.metrics.sources import per_label, score_source
 
 

@@ -10,7 +10,7 @@ from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.huggingface.huggingface_writing import write_huggingface
 from dna_bigbird.bundles.huggingface.short_encoders import FIELDS
 from dna_bigbird.bundles.huggingface.tensor_names import to_library
-from dna_bigbird.bundles.network import build_model
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from tests.text_vocabulary import tiny_text_tokenizer

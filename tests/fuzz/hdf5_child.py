@@ -26,8 +26,11 @@ from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.labelled.deepsea.mat_files import MatFile
 from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
-from dna_bigbird.prediction.attribution_files import read_attributions
-from dna_bigbird.prediction.writers.attributions import ATTRIBUTIONS_FORMAT, ATTRIBUTIONS_VERSION
+from dna_bigbird.prediction.writers.attributions import (
+    ATTRIBUTIONS_FORMAT,
+    ATTRIBUTIONS_VERSION,
+    read_attributions,
+)
 from dna_bigbird.text.data.store import TextStore, write_text_store
 from tests.fuzz.crash_child import limit_memory
 from tests.text_vocabulary import tiny_text_tokenizer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.huggingface.huggingface_writing import write_huggingface
-from dna_bigbird.bundles.network import build_model
+from dna_bigbird.bundles.weights import build_model
 from tests.fuzz.foreign import (
     bart_folder,
     bert_folder,

@@ -12,8 +12,8 @@ import pytest
 from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.huggingface.huggingface_writing import tokenizer_json
-from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.text.made.writing import write_made_text
 from tests.fuzz.foreign import SMALL, bert_folder, bigbird_folder, pegasus_folder

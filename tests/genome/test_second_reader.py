@@ -10,7 +10,7 @@ import pytest
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome import fasta as fasta_module
-from dna_bigbird.genome.second_reader import PyfaidxGenome, second_reader
+from dna_bigbird.labelled.bedtools_check import PyfaidxGenome, second_reader
 
 LETTERS = "ACGTacgtNnRYU"
 

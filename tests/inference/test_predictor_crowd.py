@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.bundles.network import build_model
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
 from dna_bigbird.prediction.compute import Compute

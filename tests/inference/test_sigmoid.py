@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit
 
-from dna_bigbird.prediction.sigmoid import sigmoid
+from dna_bigbird.prediction.variants.effects import sigmoid
 
 LOGITS = np.random.default_rng(0).normal(size=5000) * 6
 

@@ -6,8 +6,7 @@ import re
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.genome.sources.download import Patience, download
-from dna_bigbird.genome.sources.local_copy import take_local
+from dna_bigbird.genome.sources.download import Patience, download, take_local
 from dna_bigbird.genome.sources.specs import RemoteFile
 
 BODY = bytes(range(256)) * 500

@@ -8,8 +8,8 @@ from torch import nn
 
 from dna_bigbird.models.classifier import BinTokens, SequenceClassifier
 from dna_bigbird.models.config import HeadConfig, stored_head
+from dna_bigbird.models.etc_encoder import SENTENCE, GlobalTokens
 from dna_bigbird.models.flops import forward_flops
-from dna_bigbird.models.global_tokens import SENTENCE, GlobalTokens
 from dna_bigbird.models.stored_settings import settings_from
 from tests.models.test_encoder import spread_out
 from tests.models.test_etc_encoder import CONFIG

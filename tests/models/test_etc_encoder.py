@@ -13,9 +13,8 @@ from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.etc_config import SENTENCE, EtcChanges, EtcConfig
-from dna_bigbird.models.etc_encoder import EtcEncoder, build_encoder
+from dna_bigbird.models.etc_encoder import NO_SENTENCE, EtcEncoder, GlobalTokens, build_encoder
 from dna_bigbird.models.flops import etc_pairs, forward_flops
-from dna_bigbird.models.global_tokens import NO_SENTENCE, GlobalTokens
 from dna_bigbird.models.lora import adapt
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel

@@ -8,7 +8,7 @@ import torch
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.etc_config import EtcConfig
-from dna_bigbird.models.global_tokens import NO_SENTENCE, GlobalTokens
+from dna_bigbird.models.etc_encoder import NO_SENTENCE, GlobalTokens
 from dna_bigbird.models.moved_weights import lifted
 from tests.models.test_encoder import batch, spread_out
 

@@ -12,8 +12,8 @@ from sklearn import metrics as sk
 
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.ensemble_bundle import join_bundles
-from dna_bigbird.bundles.network import build_model
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.genome import Genome, Interval

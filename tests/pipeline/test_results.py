@@ -8,7 +8,7 @@ import pytest
 
 from dna_bigbird.bundles.info import info
 from dna_bigbird.cli.commands import COMMANDS
-from dna_bigbird.cli.signatures import load_function
+from dna_bigbird.cli.parser import load_function
 from dna_bigbird.core.results import Comparison, ConvertedModel, Written
 
 IN_PIPELINE = {

@@ -8,8 +8,7 @@ import pytest
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.evaluation.pages.rendering import Gallery
 from dna_bigbird.prediction.figures.mutagenesis_figure import mutagenesis_figure
-from dna_bigbird.report.page import build_report
-from dna_bigbird.report.sections.mutagenesis_section import mutagenesis
+from dna_bigbird.report.page import build_report, mutagenesis
 from dna_bigbird.report.sections.variant_section import variants
 
 

@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from dna_bigbird.report.sections.version_section import PACKAGES
+from dna_bigbird.report.page import PACKAGES
 
 ROOT = Path(__file__).parents[2]
 MODULES = {"pytorch-lightning": "pytorch_lightning", "scikit-learn": "sklearn"}

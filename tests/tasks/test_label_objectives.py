@@ -7,7 +7,7 @@ from sklearn import metrics as sk
 
 from dna_bigbird.labelled.labelled_data import standardisation
 from dna_bigbird.metrics.label_objectives import OneClass, Targets
-from dna_bigbird.models.ensemble import EnsembleClassifier, one_against_rest
+from dna_bigbird.models.classifier import EnsembleClassifier, one_against_rest
 
 
 def logits(rows=30, labels=3, seed=0):

@@ -32,7 +32,7 @@ def parameters(command: str) -> set[str]:
     import inspect
 
     from dna_bigbird.cli.commands import find_command
-    from dna_bigbird.cli.signatures import load_function
+    from dna_bigbird.cli.parser import load_function
 
     entry = find_command(command.replace("_", "-"))
     return set(inspect.signature(load_function(entry)).parameters) - set(entry.python_only)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from dna_bigbird.workflow.config.module_config import in_order
+from dna_bigbird.workflow.run import in_order
 from tests.workflow.conftest import ROOT, Workflow
 from tests.workflow.test_dag import DEMO_JOBS
 

@@ -11,9 +11,8 @@ from functools import cache
 import pytest
 
 from dna_bigbird.cli.commands import REQUIRED, find_command
-from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.parser import build_parser, options_of
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.cli.signatures import options_of
 from dna_bigbird.core.choices import alternatives, choices_of
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import range_of

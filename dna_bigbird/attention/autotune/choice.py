@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dna_bigbird.attention.autotune.device import Device
 from dna_bigbird.attention.autotune.measuring import Row
-from dna_bigbird.attention.autotune.shape_class import ShapeClass
+from dna_bigbird.attention.autotune.shape_class import Device, ShapeClass
 from dna_bigbird.attention.kernels.native.build import cache_folder
 
 VARIABLE = "DNA_BIGBIRD_ATTENTION_BACKEND"

@@ -16,9 +16,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.flash import flash, flash_gradients, product_gradients
-from dna_bigbird.attention.backends.lists import Lists, lists
-from dna_bigbird.attention.backends.sdpa import fused, whole_blocks
+from dna_bigbird.attention.backends.sdpa import Lists, fused, lists, whole_blocks
+from dna_bigbird.attention.backends.softmax_parts import flash, flash_gradients, product_gradients
 from dna_bigbird.attention.backends.workers import load, share_heads, store, workspace
 from dna_bigbird.attention.patterns import BlockPattern
 

@@ -10,8 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dna_bigbird.attention.backends.lists import lists
-from dna_bigbird.attention.backends.sdpa import fused, whole_blocks
+from dna_bigbird.attention.backends.sdpa import fused, lists, whole_blocks
 from dna_bigbird.attention.patterns import BlockPattern
 
 

@@ -14,7 +14,7 @@ from dna_bigbird.attention.kernels.triton import operator as triton
 from dna_bigbird.attention.kernels.triton.operator import two_way_lists
 from dna_bigbird.attention.packing import Group, Packing, Sequences, groups_of
 from dna_bigbird.attention.patterns import BlockPattern
-from dna_bigbird.attention.patterns.rule import PatternRule
+from dna_bigbird.attention.patterns.itc import PatternRule
 
 # Attention of packed sequences as one operator of PyTorch, which torch.compile goes through.
 #

@@ -1,7 +1,7 @@
 """BigBird-ITC attention with its projections."""
 
 from dna_bigbird.attention.cores.block import BlockAttention
-from dna_bigbird.attention.patterns.rule import PatternRule
+from dna_bigbird.attention.patterns.itc import PatternRule
 
 
 class BigBirdItc(BlockAttention):

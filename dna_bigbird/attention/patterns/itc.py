@@ -1,6 +1,8 @@
 """BigBird-ITC: global blocks, a window and random blocks (paper §2, App. D)."""
 
 import functools
+import json
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -9,7 +11,55 @@ from dna_bigbird.attention.patterns.original import (
     original_random_blocks,
 )
 from dna_bigbird.attention.patterns.pattern import BlockPattern, full
-from dna_bigbird.attention.patterns.uniform import draw_uniform
+
+# Random blocks from the whole sequence, every set equally likely: the plan of new models.
+
+
+def draw_uniform(
+    fixed: np.ndarray, num_blocks: int, num_random: int, num_heads: int, seed: int
+) -> np.ndarray:
+    """Draw without repetition from the blocks that a row does not read yet.
+
+    Args:
+        fixed: (rows, most) int64; what each row reads anyway, every block once, -1 = unused place.
+
+    Returns:
+        (heads, rows, num_random) int64, ascending, -1 at the end where no block is left.
+    """
+    # Blocks already read in ascending order, unused entries after all blocks.
+    used = np.sort(np.where(fixed < 0, num_blocks, fixed), axis=1)
+    num_free = num_blocks - (fixed >= 0).sum(axis=1)
+    drawn = [_draw(used, num_free, num_blocks, num_random, seed, h) for h in range(num_heads)]
+    return np.stack(drawn)
+
+
+def _draw(
+    used: np.ndarray,
+    num_free: np.ndarray,
+    num_blocks: int,
+    num_random: int,
+    seed: int,
+    head: int,
+) -> np.ndarray:
+    """Floyd's algorithm over the ranks of the free blocks, all rows at once: O(rows)."""
+    num_rows = len(used)
+    # Raw bits, because the methods of Generator may change their stream between NumPy versions.
+    bits = np.random.PCG64([seed, head, num_blocks]).random_raw(num_random * num_rows)
+    uniform = (bits >> 11).reshape(num_random, num_rows) * 2.0**-53
+    ranks = np.full((num_rows, num_random), -1)
+    for slot in range(num_random):
+        largest = num_free - num_random + slot
+        rank = (uniform[slot] * (largest + 1)).astype(np.int64)
+        rank = np.where((ranks == rank[:, None]).any(axis=1), largest, rank)
+        ranks[:, slot] = np.where(largest >= 0, rank, -1)
+    blocks = ranks.copy()
+    for column in used.T:  # ascending, so each shift is final
+        blocks += (blocks >= column[:, None]) & (ranks >= 0)
+    # The real ones first, in ascending order: the table is easier to read, the memory to prefetch.
+    return np.sort(np.where(ranks >= 0, blocks, num_blocks), axis=1) % num_blocks - (
+        np.sort(ranks < 0, axis=1).astype(np.int64)
+    )
+
 
 # The published random blocks next to global blocks that are not the published ones.
 
@@ -208,3 +258,65 @@ def global_and_window(
     before = 1 if global_blocks == "first_last" else is_global.sum()  # ascending where possible
     parts = [globals_of_rows[:, :before], window, globals_of_rows[:, before:]]
     return is_global, np.concatenate(parts, axis=1)
+
+
+# The patterns of one layer for sequences of every length.
+
+FULL = "full"
+
+
+@dataclass(frozen=True)
+class PatternRule:
+    """What decides the pattern of a sequence, next to its number of blocks.
+
+    A rule can be written as text, which an operator of PyTorch can take: the text says everything,
+    so it means the same in every process and in compiled code that is kept in a file.
+
+    Attributes:
+        plan: 'full', or a plan of `bigbird_itc`, as are all settings after it.
+
+    Example:
+        >>> rule = PatternRule(num_heads=2, block_size=16)
+        >>> rule.pattern(num_tokens=40).num_blocks
+        3
+        >>> PatternRule.of_text(rule.text()) == rule
+        True
+    """
+
+    num_heads: int
+    block_size: int
+    plan: str = FULL
+    num_random: int = 0
+    seed: int = 0
+    window_blocks: int = 3
+    global_blocks: str = "first_last"
+    table_tokens: int = 4096
+    training: bool = False
+
+    def pattern(self, num_tokens: int) -> BlockPattern:
+        """Return the pattern of a sequence of `num_tokens` tokens; its last block may be ragged."""
+        num_blocks = -(-num_tokens // self.block_size)
+        if self.plan == FULL:
+            return full(num_blocks, self.block_size, self.num_heads)
+        return bigbird_itc(
+            num_blocks,
+            self.block_size,
+            self.num_random,
+            self.num_heads,
+            self.plan,
+            self.seed,
+            window_blocks=self.window_blocks,
+            global_blocks=self.global_blocks,
+            table_tokens=self.table_tokens,
+            training=self.training,
+        )
+
+    def text(self) -> str:
+        """Return the rule as text."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    @functools.lru_cache(maxsize=4096)
+    def of_text(text: str) -> "PatternRule":
+        """Return the rule that `text` gives."""
+        return PatternRule(**json.loads(text))

@@ -8,10 +8,9 @@ correlation, for covid F1 averaged over classes (their train.py computes both).
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.bench.suites.class_rows import class_row, labelled_classes
 from dna_bigbird.bench.suites.genomes import Genomes
 from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task, published_scores
-from dna_bigbird.bench.suites.tables import read_table
+from dna_bigbird.bench.suites.tables import class_row, labelled_classes, read_table
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.labelled.sequences.files import SequenceRow
 from dna_bigbird.labelled.splits import TEST, TRAIN, VALIDATION

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dna_bigbird.bench.suites.class_rows import class_row, labelled_classes
 from dna_bigbird.bench.suites.genomes import Genomes
 from dna_bigbird.bench.suites.gue import MARKS
 from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task, published_scores
-from dna_bigbird.bench.suites.tables import TABLE_ENDINGS, read_table
+from dna_bigbird.bench.suites.tables import TABLE_ENDINGS, class_row, labelled_classes, read_table
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import LONGEST_LINE, numbered_lines
 from dna_bigbird.labelled.sequences.files import SequenceRow

@@ -10,14 +10,16 @@ import numpy as np
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.evaluation.model_results import HistoryRow, count_parameters, read_history
-from dna_bigbird.evaluation.pages.rendering import sentence
-from dna_bigbird.evaluation.result_files import (
+from dna_bigbird.evaluation.model_results import (
+    HistoryRow,
     as_float,
+    count_parameters,
+    read_history,
     read_json_object,
     read_model_config,
     read_table,
 )
+from dna_bigbird.evaluation.pages.rendering import sentence
 from dna_bigbird.metrics.language import COLUMNS
 from dna_bigbird.metrics.scores import ModelMetrics, Score, is_number
 from dna_bigbird.metrics.seed_means import SeedSums

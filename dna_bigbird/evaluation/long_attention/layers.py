@@ -12,7 +12,7 @@ from dna_bigbird.attention.cores.etc import LabelTable
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
-from dna_bigbird.models.global_tokens import GlobalTokens
+from dna_bigbird.models.etc_encoder import GlobalTokens
 
 # Initial weights that depend on the name of a weight, so that models of different cores share them.
 

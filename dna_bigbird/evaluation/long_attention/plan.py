@@ -1,15 +1,140 @@
 """Which jobs there are, and the settings that the result of each depends on."""
 
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import torch
+
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.evaluation.long_attention.baselines import baselines_job
+from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.evaluation.long_attention.baselines import baselines_job, score
+from dna_bigbird.evaluation.long_attention.batches import Source, source_of
 from dna_bigbird.evaluation.long_attention.cost import cost_job
 from dna_bigbird.evaluation.long_attention.jobs import Job
 from dna_bigbird.evaluation.long_attention.names import BASELINES, COST, training_name
-from dna_bigbird.evaluation.long_attention.training import train
+from dna_bigbird.evaluation.long_attention.small_models import SmallModel
+from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.optimisation import build_optimizer
+
+# One training of the learning comparison: a job.
+
+STAGES = (256, 512, 1024, 2048)
+"""Lengths of the first stages in tokens; the last one has the whole length."""
+FIRST_SHARE, LATER_RATE = 0.4, 0.3
+CURVE_POINTS = 10
+WARMUP = 30
+PRETRAINED = "pretrained"
+
+
+class Training:
+    """A model in training, with the processor time of its steps.
+
+    Sequences grow in stages, with equal numbers of tokens per step, so shorter sequences are more of them. The first
+    stage, in which the task is learned, has `FIRST_SHARE` of the steps, the others equal parts of the rest. From the
+    second stage on every second step has a shorter length of an earlier stage, and the learning rates are
+    `LATER_RATE` of those before: a step with few long sequences is noisy. After the last step this goes on.
+    """
+
+    def __init__(self, model: SmallModel, settings: Mapping[str, Any], clock: Callable[[], float]):
+        self.model, self.tokens, self.steps = model, settings["tokens"], settings["steps"]
+        self.clock, self.seconds, self.step, self.positions = clock, 0.0, 0, 0
+        warmup = min(WARMUP, self.steps - 1)
+        config = TrainConfig(
+            max_steps=self.steps, warmup_steps=warmup, schedule="constant", optimizer="muon",
+            learning_rate=0.005, muon_learning_rate=0.01, weight_decay=0.0, precision="32-true",
+            validate_every=self.steps,
+        )  # fmt: skip
+        self.optimizer, self.schedule = build_optimizer(model, config)
+        self.lengths = [*(x for x in STAGES if x < self.tokens), self.tokens]
+        self.rng = np.random.default_rng([settings["seed"], 1])
+
+    def stage(self) -> int:
+        """Return the number of the stage of the next step, from 0."""
+        rest = self.step - FIRST_SHARE * self.steps
+        last = len(self.lengths) - 1
+        if rest < 0:
+            return 0
+        return min(1 + int(rest / ((1 - FIRST_SHARE) * self.steps) * last), last)
+
+    def next_tokens(self) -> int:
+        """Return the length of the sequences of the next step."""
+        stage = self.stage()
+        if stage and self.step % 2:
+            return self.lengths[self.rng.integers(stage)]
+        return self.lengths[stage]
+
+    def advance(self, source: Source) -> None:
+        """Do one step."""
+        started_at = self.clock()
+        tokens = self.next_tokens()
+        batch = source.draw(max(1, self.tokens // tokens), tokens, self.rng)
+        self.model.train()
+        logits = self.model(batch.token_ids_BT, batch.positions_P)
+        if source.choices is not None:
+            logits = logits[:, source.choices]
+        loss = torch.nn.functional.cross_entropy(logits, batch.answers_P)
+        self.optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.schedule.step()
+        if self.stage():
+            for group in self.optimizer.param_groups:
+                group["lr"] = LATER_RATE * group["initial_lr"]
+        self.step += 1
+        self.positions += batch.token_ids_BT.numel()
+        self.seconds += self.clock() - started_at
+
+
+def train(settings: Mapping[str, Any], clock: Callable[[], float] = time.process_time) -> dict:
+    """Do the training of some settings; return its scores after equal steps and after equal processor time.
+
+    Args:
+        settings: part, core, seed, tokens (longest sequence), steps, seconds of processor time, and test_sequences.
+
+    Returns:
+        equal_steps: the score after `steps` steps. equal_seconds: that when the seconds were over, before or after
+        that step. curve: scores on a tenth of the test sequences. seconds and positions of `steps` steps.
+    """
+    part, core = settings["part"], settings["core"]
+    torch.manual_seed(settings["seed"])
+    source, test = source_of(part, is_test=False), source_of(part, is_test=True)
+    model = SmallModel(core, source.vocabulary, settings["tokens"], settings["seed"])
+    result: dict[str, Any] = {"parameters": sum(x.numel() for x in model.parameters())}
+    if part == PRETRAINED:
+        result["pretraining_seconds"] = _pretrain(model, settings, clock)
+    training = Training(model, settings, clock)
+    curve = []
+    with progress_bar(total=settings["steps"], desc=f"{part} {core}", unit="step") as bar:
+        while not {"equal_steps", "equal_seconds"} <= result.keys():
+            training.advance(source)
+            bar.update()
+            at = {name: getattr(training, name) for name in ("step", "positions", "seconds")}
+            if training.step % max(1, settings["steps"] // CURVE_POINTS) == 0:
+                few = max(1, settings["test_sequences"] // CURVE_POINTS)
+                curve.append(at | {"score": score(model, test, settings["tokens"], few)["score"]})
+            if training.step == settings["steps"]:
+                result["equal_steps"] = at | score(
+                    model, test, settings["tokens"], settings["test_sequences"]
+                )
+            if training.seconds >= settings["seconds"] and "equal_seconds" not in result:
+                result["equal_seconds"] = at | score(
+                    model, test, settings["tokens"], settings["test_sequences"]
+                )
+    return result | {"curve": curve}
+
+
+def _pretrain(model: SmallModel, settings: Mapping[str, Any], clock: Callable[[], float]) -> float:
+    """Name hidden tokens anywhere in sequences of the task, as many steps; return the seconds."""
+    training = Training(model, {**settings, "seed": settings["seed"] + 1_000_000}, clock)
+    source = source_of(settings["part"], is_test=False, is_asked=False)
+    for _ in range(settings["steps"]):
+        training.advance(source)
+    return training.seconds
+
 
 Work = dict[str, tuple[Job, dict[str, Any]]]
 """Function and settings of each job by name, in the order in which they start."""

@@ -15,7 +15,7 @@ from dna_bigbird.genome.coverage import Spans, merge_spans
 from dna_bigbird.labelled.chromatin.config import DEFAULT_BACKGROUND
 from dna_bigbird.labelled.chromatin.peak_sheet import PeakLabel
 from dna_bigbird.labelled.labelled_data import LabelledData
-from dna_bigbird.labelled.packed_labels import PackedLabels
+from dna_bigbird.labelled.stored_sequences import PackedLabels
 
 # Background of a chromatin set: bins without a peak, drawn next to the bins with one.
 #

@@ -1,18 +1,284 @@
 """Steps of `chromatin-set`: read peaks, label the bins, draw background, check with bedtools."""
 
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from dna_bigbird.core.errors import note
+import numpy as np
+from numpy.typing import NDArray
+
+from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.genome import Genome
+from dna_bigbird.genome.coverage import Spans, covered_bp, unknown_spans
+from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.bedtools_check import check_labels
-from dna_bigbird.labelled.chromatin.bins import read_blacklist
-from dna_bigbird.labelled.chromatin.chromatin import build_chromatin
+from dna_bigbird.labelled.chromatin.bins import (
+    Bins,
+    bins_with_any,
+    draw_background,
+    label_bins,
+    peak_free_bins,
+    read_blacklist,
+)
 from dna_bigbird.labelled.chromatin.config import ChromatinConfig
-from dna_bigbird.labelled.chromatin.peak_sheet import SheetRow, read_peaks
+from dna_bigbird.labelled.chromatin.peak_sheet import PeakLabel, SheetRow, read_peaks
 from dna_bigbird.labelled.labelled_data import LabelledData
 from dna_bigbird.labelled.shared_rows import without_leaks
-from dna_bigbird.labelled.splits import SplitConfig
+from dna_bigbird.labelled.splits import SPLITS, STRADDLING, SplitConfig
+
+# Chromatin sets: 200-bp bins with one label per peak file, and the windows around them.
+
+# The windows around bins: which are whole and known, and in which split they are.
+
+
+def windows_around(
+    numbers: NDArray[np.int64], config: ChromatinConfig
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return starts and ends of the windows around bins."""
+    starts = numbers.astype(np.int64) * config.bin - (config.window - config.bin) // 2
+    return starts, starts + config.window
+
+
+def in_one_split(
+    chrom: str,
+    numbers: NDArray[np.int64],
+    config: ChromatinConfig,
+    split: SplitConfig,
+    counts: dict[str, int],
+) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """Return the bins whose window is in one split, and the split of each; count the others.
+
+    With folds all rows are dealt later, and every bin belongs to split 0 until then.
+    """
+    if split.folds:
+        return numbers, np.zeros(len(numbers), dtype=np.int8)
+    splits = split.splits_of(chrom, *windows_around(numbers, config))
+    is_in_one = splits != STRADDLING
+    counts["left_out_window_across_splits"] += int((~is_in_one).sum())
+    return numbers[is_in_one], splits[is_in_one]
+
+
+def background_candidates(
+    length: int,
+    numbers: NDArray[np.int64],
+    blacklist: Spans | None,
+    unknown: Spans,
+    config: ChromatinConfig,
+) -> NDArray[np.int64]:
+    """Return the bins that the set would keep if they had a label, and that contain no N."""
+    numbers = usable_bins(length, numbers, blacklist, unknown, config, Counter())
+    first = numbers * config.bin
+    return numbers[covered_bp(unknown, first, first + config.bin) == 0]
+
+
+def usable_bins(
+    length: int,
+    numbers: NDArray[np.int64],
+    blacklist: Spans | None,
+    unknown: Spans,
+    config: ChromatinConfig,
+    counts: dict[str, int],
+) -> NDArray[np.int64]:
+    """Return the bins outside the blacklist whose window is whole and known; count the others."""
+
+    def keep(good: NDArray[np.bool_], reason: str) -> None:
+        nonlocal numbers
+        counts[f"left_out_{reason}"] += int((~good).sum())
+        numbers = numbers[good]
+
+    if blacklist is not None:
+        first = numbers * config.bin
+        keep(covered_bp(blacklist, first, first + config.bin) == 0, "blacklisted_bin")
+    starts, ends = windows_around(numbers, config)
+    keep((starts >= 0) & (ends <= length), "window_past_the_end")
+    unknown_bp = covered_bp(unknown, *windows_around(numbers, config))
+    keep(unknown_bp <= config.max_n_fraction * config.window, "window_with_n")
+    return numbers
+
+
+def build_chromatin(
+    genome: Genome,
+    labels: list[PeakLabel],
+    config: ChromatinConfig,
+    split: SplitConfig,
+    *,
+    blacklist: Mapping[str, Spans] | None = None,
+    with_peak: Mapping[str, NDArray[np.bool_]] | None = None,
+    seed: int = 0,
+    counts: dict[str, int] | None = None,
+    warn: Callable[[str], None] = note,
+) -> LabelledData:
+    """Build the rows of a chromatin set.
+
+    Labels with too few bins go first, then bins without a label of the required group and bins
+    that share a base with the blacklist. A window that runs past its chromosome, holds too many
+    N, or shares bases with two splits is left out and counted. One chromosome is held at a time,
+    in addition to the rows kept, which take L / 8 bytes each. Background comes from the chromosomes
+    and splits of the bins with a label, in proportion to them.
+
+    Args:
+        labels: With their bins of `config.bin` bases.
+        blacklist: Merged intervals by chromosome.
+        with_peak: Which bins share a base with a peak (`read_peaks`); needed for background.
+        seed: Seed of the background.
+        counts: Counts of what was read, to which those of this function are added.
+
+    Raises:
+        ValueError: If background is to be drawn without `with_peak`.
+        InputError: If there is no label of the required group, a label has no positive in the
+            training split (unless allowed), or nothing is left for training.
+    """
+    config = config.for_labels(len(labels), {label.group for label in labels})
+    if config.background and with_peak is None:
+        raise ValueError("background needs with_peak, the bins with a peak of any file")
+    counts = dict(counts or {}) | {"labels_read": len(labels)} | dict.fromkeys(_COUNTED, 0)
+    labels = _frequent_labels(labels, config, counts)
+    required = _required(labels, config.require_group)
+
+    parts, splits = [], [np.empty(0, dtype=np.int8)]
+    for rank, (chrom, length) in enumerate(genome.lengths.items()):
+        there = bins_with_any(labels, chrom, config.bin, length)
+        numbers = bins_with_any(required, chrom, config.bin, length)
+        counts["bins_with_a_label"] += len(there)
+        counts["left_out_bin_without_required_label"] += len(there) - len(numbers)
+        if config.require_group == "all":
+            numbers = np.arange(length // config.bin)
+        banned = (blacklist or {}).get(chrom)
+        if len(numbers):
+            unknown = unknown_spans(genome, chrom)
+            numbers = usable_bins(length, numbers, banned, unknown, config, counts)
+        numbers, bin_splits = in_one_split(chrom, numbers, config, split, counts)
+        if config.background and len(numbers):
+            free = peak_free_bins(with_peak or {}, chrom, config.bin, length)
+            free = background_candidates(length, free, banned, unknown, config)
+            numbers, bin_splits = _with_background(
+                chrom, numbers, bin_splits, free, config, split, seed, counts
+            )
+        splits.append(bin_splits)
+        parts.append(label_bins(labels, rank, chrom, numbers))
+    bins = Bins.joined(parts, len(labels))
+    starts = windows_around(bins.number, config)[0]
+    windows = Windows(tuple(genome.lengths), bins.chrom.astype(np.uint32), starts, config.window)
+    row_splits = split.split_of_rows(windows) if split.folds else np.concatenate(splits)
+    _check_rows(labels, bins, row_splits, config, counts, warn)
+    return _as_rows(labels, bins, windows, row_splits, config, counts)
+
+
+def _frequent_labels(
+    labels: list[PeakLabel], config: ChromatinConfig, counts: dict[str, int]
+) -> list[PeakLabel]:
+    """Return the labels with at least `min_positive` bins; count the others."""
+    positives = np.array([x.positives for x in labels])
+    if not config.allow_empty_labels and not config.min_positive:
+        reason = f"no {config.bin}-bp bin is covered by more than half"
+        _refuse_empty(labels, positives, reason)
+    enough = positives >= config.min_positive
+    counts["left_out_rare_labels"] = int((~enough).sum())
+    return [x for x, keep in zip(labels, enough, strict=True) if keep]
+
+
+def _with_background(
+    chrom: str,
+    numbers: NDArray,
+    splits: NDArray[np.int8],
+    free: NDArray,
+    config: ChromatinConfig,
+    split: SplitConfig,
+    seed: int,
+    counts: dict[str, int],
+) -> tuple[NDArray, NDArray[np.int8]]:
+    """Return bins of a chromosome and their splits together with background drawn from `free`."""
+    free, free_splits = in_one_split(chrom, free, config, split, Counter())
+    drawn, missing = draw_background(
+        free, free_splits, splits, config.background, chrom=chrom, seed=seed
+    )
+    counts["background_bins"] = counts.get("background_bins", 0) + len(drawn)
+    counts["background_missing"] = counts.get("background_missing", 0) + missing
+    numbers, order = np.unique(np.concatenate([numbers, free[drawn]]), return_index=True)
+    return numbers, np.concatenate([splits, free_splits[drawn]])[order]
+
+
+_COUNTED = (
+    "bins_with_a_label",
+    "left_out_rare_labels",
+    "left_out_bin_without_required_label",
+    "left_out_blacklisted_bin",
+    "left_out_window_past_the_end",
+    "left_out_window_with_n",
+    "left_out_window_across_splits",
+)
+
+
+def _refuse_empty(labels: list[PeakLabel], positives: NDArray, reason: str) -> None:
+    for label, count in zip(labels, positives.tolist(), strict=True):
+        if not count:
+            raise InputError(
+                f"{label.path}: label {label.name!r} has no positive: {reason}. Leave it out, "
+                "leave out rare labels: --min_positive 20, or keep it: --allow_empty_labels true"
+            )
+
+
+def _required(labels: list[PeakLabel], group: str) -> list[PeakLabel]:
+    """Return the labels that make a bin worth keeping."""
+    if not labels:
+        raise InputError("no label has enough bins; lower --min_positive")
+    required = [x for x in labels if group in ("none", "all", x.group)]
+    if not required:
+        there = ", ".join(sorted({x.group for x in labels}))
+        raise InputError(
+            f"--require_group {group}: no label belongs to this group; the groups are {there}, "
+            "`none` keeps bins with any label, `all` every bin"
+        )
+    return required
+
+
+def _check_rows(
+    labels: list[PeakLabel],
+    bins: Bins,
+    splits: NDArray[np.int8],
+    config: ChromatinConfig,
+    counts: dict[str, int],
+    warn: Callable[[str], None],
+) -> None:
+    """Count the rows of each split, and refuse a set that cannot be learnt."""
+    for number, name in enumerate(SPLITS):
+        counts[f"rows_{name}"] = int((splits == number).sum())
+    if not counts["rows_train"]:
+        raise InputError(
+            "no bin is left for training: "
+            + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in counts.items() if v)
+        )
+    positives = bins.labels.positives(np.flatnonzero(splits == 0))
+    if not config.allow_empty_labels:
+        _refuse_empty(labels, positives, "no row of the training split has it")
+    elif (positives == 0).any():
+        empty = [x.name for x, n in zip(labels, positives, strict=True) if not n]
+        warn(f"no positive in the training split: {', '.join(empty)}")
+
+
+def _as_rows(
+    labels: list[PeakLabel],
+    bins: Bins,
+    windows: Windows,
+    splits: NDArray[np.int8],
+    config: ChromatinConfig,
+    counts: dict[str, int],
+) -> LabelledData:
+    return LabelledData(
+        task="chromatin",
+        window_bp=config.window,
+        label_names=[x.name for x in labels],
+        label_groups=[x.group for x in labels],
+        label_cells=[x.cell for x in labels],
+        intervals=windows,
+        names=[],
+        labels=bins.labels,
+        split=splits.astype(np.uint8),
+        bin_starts=bins.number * config.bin,
+        bin_bp=config.bin,
+        counts=counts,
+    )
 
 
 def build_rows(

@@ -17,14 +17,14 @@ from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.genome.bed import BedColumns, iter_bed, read_columns
 from dna_bigbird.genome.chromosome_names import usual_name
 from dna_bigbird.genome.coverage import covered_bp, merge_spans, unknown_spans
-from dna_bigbird.genome.second_reader import second_reader
 from dna_bigbird.genome.windows import Windows
+from dna_bigbird.labelled.bedtools_check import second_reader
 from dna_bigbird.labelled.deepsea.config import BIN_BP, DeepseaConfig
 from dna_bigbird.labelled.deepsea.labels import Label
 from dna_bigbird.labelled.deepsea.mat_files import CHANNELS, WINDOW_BP, MatFile
 from dna_bigbird.labelled.labelled_data import LabelledData
-from dna_bigbird.labelled.packed_labels import PackedLabels
 from dna_bigbird.labelled.splits import SPLITS
+from dna_bigbird.labelled.stored_sequences import PackedLabels
 
 # Comparing rows of the DeepSEA bundle with the genome: a row that differs is named, with a reason.
 

@@ -81,11 +81,11 @@ def sequence_set(
     from dna_bigbird.genome import Genome
     from dna_bigbird.labelled.sequences.files import SequenceColumns, sequence_files
     from dna_bigbird.labelled.sequences.labels import encode_labels
-    from dna_bigbird.labelled.sequences.sequence_rows import read_rows
     from dna_bigbird.labelled.sequences.sets import (
         SequenceSplit,
         build_sequences,
         missing_notes,
+        read_rows,
         with_counts,
     )
     from dna_bigbird.labelled.shared_rows import without_leaks

@@ -15,7 +15,7 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.models.ensemble import EnsembleClassifier
+from dna_bigbird.models.classifier import EnsembleClassifier
 from dna_bigbird.prediction.attribution.embedding_gradients import (
     TokenEffects,
     VectorGradients,

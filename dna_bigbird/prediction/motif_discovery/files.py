@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from dna_bigbird.core.figures.style import Letter, draw_letters, new_figure, save, style
 from dna_bigbird.core.tables import to_tsv
 from dna_bigbird.genome.motif_files import MotifMatrix, meme_text
-from dna_bigbird.prediction.attribution_files import AttributedWindows
 from dna_bigbird.prediction.motif_discovery.naming import Match
 from dna_bigbird.prediction.motif_discovery.patterns import Pattern, information
+from dna_bigbird.prediction.writers.attributions import AttributedWindows
 from dna_bigbird.prediction.writers.target import file_names
 
 # The picture of a pattern: its bases in bits, and what they contribute to a label.

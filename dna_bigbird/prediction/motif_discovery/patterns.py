@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Positive, Range
-from dna_bigbird.prediction.attribution_files import AttributedWindows
+from dna_bigbird.prediction.writers.attributions import AttributedWindows
 
 TRIM_SHARE = 0.3
 """Positions outside those whose mean contribution, with the sign of the pattern, is at least this share of the

@@ -25,8 +25,26 @@ from dna_bigbird.genome.allele_form import AlleleForm, allele_form
 from dna_bigbird.genome.alphabet import normalise, reverse_complement
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.prediction.sigmoid import sigmoid
 from dna_bigbird.prediction.variants.sites import Site, longest_allele
+
+# From logits to probabilities, with NumPy alone.
+
+
+def sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / (1 + exp(-logits)); each value is independent of its position in the array.
+
+    The sigmoid of torch rounds the last values of an array differently from the others, so a
+    sequence would not score the same alone as with others.
+
+    Example:
+        >>> sigmoid(np.array([-1000.0, 0.0, 1000.0, np.nan])).tolist()
+        [0.0, 0.5, 1.0, nan]
+    """
+    with np.errstate(over="ignore"):  # exp is infinite, the result 0
+        result = np.exp(-logits)
+    result += 1
+    return np.reciprocal(result, out=result)
+
 
 FRAME_ALLELES = 512
 """Alleles whose scores are returned together, so that memory stays small."""

@@ -18,7 +18,7 @@ from dna_bigbird.core.writing import atomic_path, check_can_write
 from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.prediction.variants.effects import Effects
 from dna_bigbird.prediction.variants.sites import Site
-from dna_bigbird.prediction.writers.tables import table_line
+from dna_bigbird.prediction.writers.target import table_line
 
 TBI_MAX_BP = 2**29
 """The longest chromosome that a .tbi index can hold; a .csi index has no such limit."""

@@ -22,7 +22,7 @@ from dna_bigbird.core.messages import listed_words
 from dna_bigbird.genome.bed import BedRow, iter_bed, note_absent
 from dna_bigbird.genome.chromosome_names import ChromosomeNames
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.genome.sites.annotation_rows import annotation_rows
+from dna_bigbird.genome.sites.annotation import annotation_rows
 from dna_bigbird.genome.variants import open_vcf
 from dna_bigbird.report.browser.extents import Extents
 

@@ -21,8 +21,7 @@ from dna_bigbird.text.data.hotpotqa_drafts import (
     draft_streams,
 )
 from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample
-from dna_bigbird.text.data.rows import TextSet
-from dna_bigbird.text.data.spans import find_text, tokens_of
+from dna_bigbird.text.data.rows import TextSet, find_text, tokens_of
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer

@@ -13,8 +13,7 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Positive, Share
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.text.data.reading import check_room
-from dna_bigbird.text.data.rows import TextRow, TextSet
-from dna_bigbird.text.data.spans import tokens_of
+from dna_bigbird.text.data.rows import TextRow, TextSet, tokens_of
 from dna_bigbird.text.data.squad_questions import SquadExample
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from dna_bigbird.core.hdf5 import (
     write_checksums,
 )
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.text.data.documents import read_documents
+from dna_bigbird.text.data.reading import read_documents
 
 FORMAT_VERSION = 1
 KIND = "dna-bigbird text store"
@@ -191,7 +191,7 @@ def text_store(
     a note.
 
     Args:
-        text: Corpus; see `text.data.documents`.
+        text: Corpus; see `text.data.reading`.
         path: Store to write or to find.
         verify: Compare a store that is there with its checksums.
 

@@ -17,8 +17,7 @@ from dna_bigbird.core.settings import Positive
 from dna_bigbird.corpus.sentences import sentences
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.text.data.reading import check_room
-from dna_bigbird.text.data.rows import TextRow, TextSet
-from dna_bigbird.text.data.spans import tokens_of
+from dna_bigbird.text.data.rows import TextRow, TextSet, tokens_of
 from dna_bigbird.text.data.triviaqa_pages import TriviaQaExample, iter_questions
 from dna_bigbird.text.data.two_streams import question_and_parts
 

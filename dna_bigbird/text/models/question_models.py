@@ -8,8 +8,7 @@ from torch import Tensor, nn
 from dna_bigbird.models.activations import activation
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import initialise
-from dna_bigbird.models.etc_encoder import build_encoder
-from dna_bigbird.models.global_tokens import GlobalTokens
+from dna_bigbird.models.etc_encoder import GlobalTokens, build_encoder
 from dna_bigbird.models.text_config import CandidateHead, FactsHead, LongAnswerHead, SpanHead
 
 # One more feed-forward block between the encoder and a head that reads tokens.

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.metrics.multi_class import micro_f1, outcome_counts
 from dna_bigbird.text.data.classification import READERS, TASK, iter_classification
-from dna_bigbird.text.data.classification_rows import classification_rows
-from dna_bigbird.text.data.classification_text import LabelledText
+from dna_bigbird.text.data.classification_text import LabelledText, classification_rows
 from dna_bigbird.text.data.rows import StreamedExamples, TextSet
 from dna_bigbird.text.tasks.classifying import ClassifyingTask, Predicted
 from dna_bigbird.text.text_counts import commonest, tfidf_logistic

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.metrics.multi_class import accuracy, f1, matthews, pearson, spearman
 from dna_bigbird.models.config import HeadConfig
-from dna_bigbird.text.data.classification_rows import classification_rows
+from dna_bigbird.text.data.classification_text import classification_rows
 from dna_bigbird.text.data.glue import (
     FORMATS,
     HIGHEST_SCORE,

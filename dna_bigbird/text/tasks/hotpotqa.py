@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.batches import pad_right
-from dna_bigbird.models.global_tokens import GlobalTokens
+from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.data import common_fields
 from dna_bigbird.text.data.hotpotqa import (
     NO,
@@ -30,7 +30,6 @@ from dna_bigbird.text.data.hotpotqa_drafts import TITLE
 from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, read_hotpotqa
 from dna_bigbird.text.data.rows import TextRow, TextSet
 from dna_bigbird.text.data.two_streams import NUM_SEGMENTS
-from dna_bigbird.text.question_baselines import most_alike
 from dna_bigbird.text.tasks.hotpotqa_metric import (
     METRICS,
     HotpotQaPrediction,
@@ -38,6 +37,7 @@ from dna_bigbird.text.tasks.hotpotqa_metric import (
     question_scores,
 )
 from dna_bigbird.text.tasks.task import Outputs, TextTask
+from dna_bigbird.text.text_counts import most_alike
 
 # B batch, T tokens, U units: titles and sentences, with attention etc every global token
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.batches import pad_right
-from dna_bigbird.models.global_tokens import GlobalTokens
+from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.data import common_fields
 from dna_bigbird.text.data.natural_questions import TASK, UNKNOWN, natural_questions_rows
 from dna_bigbird.text.data.natural_questions_pages import NqExample, iter_natural_questions

@@ -12,14 +12,14 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from dna_bigbird.models.global_tokens import GlobalTokens
+from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.data import common_fields
 from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet, example_numbers
 from dna_bigbird.text.data.triviaqa import TASK, iter_triviaqa, triviaqa_rows
 from dna_bigbird.text.data.triviaqa_pages import TriviaQaExample, evidence_of
-from dna_bigbird.text.name_baseline import most_named
 from dna_bigbird.text.spans import Span, best_span, overlap
 from dna_bigbird.text.tasks.task import Outputs, TextTask
+from dna_bigbird.text.text_counts import most_named
 
 # B batch, T tokens, S places of answers, Q questions
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do

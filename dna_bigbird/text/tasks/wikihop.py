@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dna_bigbird.corpus.batches import pad_right
-from dna_bigbird.models.global_tokens import GlobalTokens
+from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.data import common_fields
 from dna_bigbird.text.data.rows import TextRow, TextSet
 from dna_bigbird.text.data.two_streams import NUM_SEGMENTS
@@ -23,8 +23,8 @@ from dna_bigbird.text.data.wikihop import (
     wikihop_rows,
 )
 from dna_bigbird.text.models.question_models import ABSENT
-from dna_bigbird.text.question_baselines import most_mentioned
 from dna_bigbird.text.tasks.task import Outputs, TextTask
+from dna_bigbird.text.text_counts import most_mentioned
 
 # B batch, T tokens, N candidates
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do

@@ -9,7 +9,7 @@ from dna_bigbird.core.yaml_files import KeyPath
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.labelled.chromatin.peak_files import peak_rows
 from dna_bigbird.labelled.deepsea.coordinates import find_coordinates
-from dna_bigbird.workflow.config.sources import check_source, is_path, plain_path
+from dna_bigbird.workflow.config.config_files import check_source, is_path, plain_path
 
 TASKS = ("promoter", "chromatin")
 LANGUAGE_TABLES = ("table5", "figure8", "table1")

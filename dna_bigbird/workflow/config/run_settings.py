@@ -11,9 +11,8 @@ from dna_bigbird.core.choices import check_argument
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.messages import with_options
 from dna_bigbird.core.yaml_files import KeyPath, read_yaml
-from dna_bigbird.workflow.config.config_files import ConfigFiles
+from dna_bigbird.workflow.config.config_files import ConfigFiles, plain_path
 from dna_bigbird.workflow.config.run_checks import TASKS
-from dna_bigbird.workflow.config.sources import plain_path
 
 Layers = list[tuple[KeyPath, Mapping]]
 """A section and changes of it, each with its path; later ones win."""

@@ -89,7 +89,7 @@ TASK_FILE = '''
 
 import numpy as np
 
-from dna_bigbird.text.data.classification_rows import classification_rows
+from dna_bigbird.text.data.classification_text import classification_rows
 from dna_bigbird.text.data.praise import TASK, read_praise
 from dna_bigbird.text.tasks.classifying import ClassifyingTask, Predicted
 

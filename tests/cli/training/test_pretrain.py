@@ -119,7 +119,7 @@ def test_one_process_of_a_machine_verifies_the_stores(project, monkeypatch, caps
         raise InputError("before the first step")
 
     monkeypatch.setattr(TokenStore, "verify", lambda self, progress: calls.append(self.path.name))
-    monkeypatch.setattr("dna_bigbird.training.pretraining_run.fit", stop)
+    monkeypatch.setattr("dna_bigbird.training.pretraining_start.fit", stop)
     monkeypatch.setenv("LOCAL_RANK", "1")
     line = f"{PRETRAIN} --output never --checkpoints ck/never"
     assert "before the first step" in refused(line, capsys)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dna_bigbird.text.data.spans import find_text, tokens_of
+from dna_bigbird.text.data.rows import find_text, tokens_of
 
 
 def by_loops(text, wanted, whole_words):

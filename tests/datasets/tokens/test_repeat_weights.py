@@ -7,9 +7,9 @@ import torch
 from dna_bigbird.corpus.batches import collate_pretraining, pack, unpack
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
-from dna_bigbird.corpus.repeat_weights import RepeatWeighted
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.repeats import RepeatClasses
+from dna_bigbird.training.dna_pretraining import RepeatWeighted
 
 
 @pytest.fixture(scope="module")

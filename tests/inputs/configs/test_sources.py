@@ -5,8 +5,8 @@ import re
 import pytest
 
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.workflow.config.config_files import check_source, is_path, plain_path
 from dna_bigbird.workflow.config.run_config import read_config
-from dna_bigbird.workflow.config.sources import check_source, is_path, plain_path
 
 DESCRIBED = "grch37_genome"
 

@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.evaluation.key_share import key_share
+from dna_bigbird.evaluation.model_results import key_share
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.text import compare_patterns
 from tests.report.example_run import ENCODER

@@ -111,7 +111,7 @@ def test_a_row_has_the_same_outputs_alone_and_next_to_longer_ones(name, tmp_path
 def by_hand(model, row):
     """States of both streams from the encoder, one row, its pairs written into a table one by one."""
     from dna_bigbird.attention.patterns.etc_layout import EtcLayout
-    from dna_bigbird.models.global_tokens import GlobalTokens
+    from dna_bigbird.models.etc_encoder import GlobalTokens
 
     arrays = {name: torch.from_numpy(np.asarray(value))[None] for name, value in row.arrays.items()}
     ids = torch.from_numpy(row.token_ids).long()[None]

@@ -18,8 +18,8 @@ from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.store import text_store
 from dna_bigbird.text.masked_text_run import HiddenTextTask, characters_of
 from dna_bigbird.text.whole_words import TextMaskingConfig
-from dna_bigbird.training.contrastive import contrast, hidden_of
 from dna_bigbird.training.objective_config import CpcConfig
+from dna_bigbird.training.pretraining_task import contrast, hidden_of
 
 WORDS = ["sun", "moon", "river", "stone", "castle", "bridge", "winter", "garden", "cloud", "horse"]
 SENTENCES, WORDS_EACH = 10, 4

@@ -10,10 +10,10 @@ from rouge_score import rouge_scorer
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import SummaryHead
-from dna_bigbird.prediction.row_outputs import as_arrays, in_order, split_rows
+from dna_bigbird.prediction.partial_results import as_arrays, in_order, split_rows
 from dna_bigbird.text.data.summarization import SummarizationOptions, SummaryExample
 from dna_bigbird.text.tasks.summarization import SummarizationTask
-from dna_bigbird.text.text_lead import words
+from dna_bigbird.text.text_counts import words
 from dna_bigbird.training.objective import ratios
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
