@@ -27,8 +27,8 @@ from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.prediction.attribution.attributor import Attributor
 from dna_bigbird.prediction.compute import Compute, exact
+from dna_bigbird.prediction.mutagenesis_run import substitute
 from dna_bigbird.prediction.predictor import Predictor
-from dna_bigbird.prediction.substitutions import substitute
 
 FACTORS = ("SP1", "NRF1", "NFYA", "GABPA", "YY1", "TBP", "CTCF", "REST", "JUN", "CEBPB", "TEAD1")
 """Labels that follow from the sites of one matrix."""

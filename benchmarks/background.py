@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer_baseline import fitted_words
-from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.cli.main import main as dna_bigbird
 from dna_bigbird.genome import Genome
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.metrics.binary import auroc
 
 CELLS = ("GM12878", "HeLa-S3", "K562")

@@ -29,7 +29,7 @@ from dna_bigbird.core.result_folders import MODEL, atomic_directory
 from dna_bigbird.core.rounding import rounded
 from dna_bigbird.core.writing import json_text
 from dna_bigbird.genome import Genome
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.splits import SPLITS
 from dna_bigbird.metrics.label_areas import choose_thresholds, compare
 from dna_bigbird.prediction.compute import Compute

@@ -26,7 +26,7 @@ from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.core.result_folders import MODEL, atomic_directory
 from dna_bigbird.genome import Genome
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.training.seen_rows import hashes_read, read_in_fine_tuning
 
 

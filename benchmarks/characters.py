@@ -25,8 +25,8 @@ import yaml
 
 from dna_bigbird.bundles.character_model import load_character_model
 from dna_bigbird.corpus.characters import CharacterSplit
-from dna_bigbird.evaluation.character_scores import score_characters
 from dna_bigbird.evaluation.evaluate_characters import evaluate_characters
+from dna_bigbird.evaluation.evaluate_characters_run import score_characters
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.training.character_config import StagedTraining

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.genome.sources.assemblies import expected_lengths
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 
 LINE_BP = 60
 GROUPS = (("DHS", 125, 200), ("TF", 690, 250), ("HM", 104, 1500))

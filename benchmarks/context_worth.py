@@ -23,9 +23,9 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
-from dna_bigbird.evaluation import language_tables
-from dna_bigbird.evaluation.language_baselines import MaskedBaselines, spread_costs
-from dna_bigbird.evaluation.language_tables import score_examples
+from dna_bigbird.evaluation import evaluate_lm_run
+from dna_bigbird.evaluation.evaluate_lm_baselines import MaskedBaselines, spread_costs
+from dna_bigbird.evaluation.evaluate_lm_run import score_examples
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.pretraining_task import PretrainingTask
 
@@ -115,7 +115,7 @@ def short_nats(bundle: Bundle, examples: PretrainExamples, count: int, stride: i
 def compare(options: argparse.Namespace) -> tuple[list[dict], str]:
     """Return the rows of the table, and what they were measured on."""
     long, short = (
-        language_tables.load_masked_model(path) for path in (options.long, options.short)
+        evaluate_lm_run.load_masked_model(path) for path in (options.long, options.short)
     )
     if long.tokenizer.files != short.tokenizer.files:
         raise InputError(f"{options.short}: its tokenizer is not that of {options.long}")
@@ -129,7 +129,7 @@ def compare(options: argparse.Namespace) -> tuple[list[dict], str]:
     examples = PretrainExamples(
         store, vocabulary, max_tokens, PAPER, options.seed, random_second=False
     )
-    strata = language_tables.ways_to_divide(store, options.genome, options.repeats, options.pieces)
+    strata = evaluate_lm_run.ways_to_divide(store, options.genome, options.repeats, options.pieces)
     strata.pop("by_chromosome")
     stride = options.stride or (short.config.encoder.max_tokens - SPECIAL) // 2
     of_short = iter(short_nats(short, examples, options.examples, stride))

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.models.etc_config import EtcChanges
+from dna_bigbird.models.attention_config import EtcChanges
 from dna_bigbird.models.text_config import FactsHead
 from dna_bigbird.text.data.hotpotqa import SPAN, HotpotQaOptions
 from dna_bigbird.text.tasks.hotpotqa import HotpotQaTask
-from dna_bigbird.text.training_run import encoder_settings, start_model
+from dna_bigbird.text.text_train_run import encoder_settings, start_model
 
 BATCH, WARM_UP, LEARNING_RATE, EVERY = 4, 20, 0.003, 50
 

@@ -25,7 +25,7 @@ from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.repeats import RepeatClasses
-from dna_bigbird.training.dna_pretraining import RepeatWeighted
+from dna_bigbird.training.pretrain_run import RepeatWeighted
 
 ROUNDS, EXAMPLES, WINDOWS, WINDOW_BP = 7, 100, 20, 8000
 SHARES = (0.1, 0.3)

@@ -19,8 +19,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 from timing import header
 
+from dna_bigbird.baselines.config import GkmConfig
 from dna_bigbird.baselines.gkm import GkmBaseline
-from dna_bigbird.baselines.kmer_config import GkmConfig
 from dna_bigbird.genome import reverse_complement
 
 OTHER_ROWS = 1_000

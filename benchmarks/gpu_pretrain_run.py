@@ -23,12 +23,12 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training import dna_pretraining as steps
+from dna_bigbird.training import pretrain_run as steps
 from dna_bigbird.training.data_modules import pretraining_data
-from dna_bigbird.training.dna_pretraining import PretrainingReading
 from dna_bigbird.training.objective import Sums, add_sums, ratios
 from dna_bigbird.training.objective_config import ObjectiveConfig
 from dna_bigbird.training.optimisation import build_optimizer
+from dna_bigbird.training.pretrain_run import PretrainingReading
 from dna_bigbird.training.pretraining_start import DnaStart
 from dna_bigbird.training.pretraining_task import PretrainingTask
 from dna_bigbird.training.trained_bundle import validation_metrics

@@ -27,7 +27,7 @@ from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.evaluation.language_tables import ExampleScores, score_examples
+from dna_bigbird.evaluation.evaluate_lm_run import ExampleScores, score_examples
 from dna_bigbird.metrics.language import bits_per_base
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.train_config import TrainConfig

@@ -16,7 +16,7 @@ from dna_bigbird.core.writing import atomic_path, json_text
 from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.evaluation.compare.markdown import markdown_table
-from dna_bigbird.evaluation.language_baselines import MaskedBaselines
+from dna_bigbird.evaluation.evaluate_lm_baselines import MaskedBaselines
 from dna_bigbird.metrics.language import interval
 from dna_bigbird.models.train_config import TrainConfig
 

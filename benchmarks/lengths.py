@@ -15,12 +15,12 @@ from pathlib import Path
 from timing import header
 
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.bundles.conversions import RULES, extend_positions
+from dna_bigbird.bundles.convert_run import RULES, extend_positions
 from dna_bigbird.core.limits import use_threads
 from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
-from dna_bigbird.evaluation.language_tables import load_masked_model, model_scores
+from dna_bigbird.evaluation.evaluate_lm_run import load_masked_model, model_scores
 
 COLUMNS = ("tokens", "trained", "examples", "hidden_bp", "bits_per_masked_base", "low", "high")
 TOKENS_AT_ONCE = 8192

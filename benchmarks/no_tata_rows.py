@@ -14,7 +14,7 @@ from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig
 from dna_bigbird.cli.main import main as dna_bigbird
 from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.blocks import block_units
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 
 FOLDS = 5
 TEST_FOLD = 0

@@ -26,7 +26,7 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.precision import BFLOAT16, has_bf16_products, resolve_precision
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training import muon
+from dna_bigbird.training import optimizers
 from dna_bigbird.training.optimisation import build_optimizer
 
 BLOCKS = {"dropout": 0.0, "norm_first": True, "positions": "rotary", "init_std": 0.05}
@@ -73,11 +73,11 @@ def step_of(name: str, model: PretrainingModel) -> Callable[[], object]:
         return lambda: optimizer.step()  # the schedule keeps no optimizer alive
 
     def plain() -> None:
-        usual, muon._by_square = muon._by_square, muon._by_steps
+        usual, optimizers._by_square = optimizers._by_square, optimizers._by_steps
         try:
             optimizer.step()
         finally:
-            muon._by_square = usual
+            optimizers._by_square = usual
 
     return plain
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from timed_heads import TimedHeads, parse, with_interval
 
+from dna_bigbird.models.attention_config import EtcChanges
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.models.etc_config import EtcChanges
 from dna_bigbird.training.label_config import LabelHeadConfig
 
 ARMS = {

@@ -18,7 +18,7 @@ import numpy as np
 from dna_bigbird import load_bundle, predict
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome import Genome
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
 from dna_bigbird.metrics.label_areas import label_areas
 

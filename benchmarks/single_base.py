@@ -27,9 +27,9 @@ from dna_bigbird.corpus.counted_documents import covering_documents
 from dna_bigbird.corpus.masking import PAPER, mask_tokens
 from dna_bigbird.corpus.regions import select
 from dna_bigbird.corpus.token_store import TokenStore
-from dna_bigbird.evaluation import language_tables
-from dna_bigbird.evaluation.language_baselines import MaskedBaselines
-from dna_bigbird.evaluation.language_tables import score_examples
+from dna_bigbird.evaluation import evaluate_lm_run
+from dna_bigbird.evaluation.evaluate_lm_baselines import MaskedBaselines
+from dna_bigbird.evaluation.evaluate_lm_run import score_examples
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.repeats import RepeatClasses, repeat_classes
@@ -99,7 +99,7 @@ class Model:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.bundle: Bundle = language_tables.load_masked_model(folder)
+        self.bundle: Bundle = evaluate_lm_run.load_masked_model(folder)
         self.tokenizer = self.bundle.tokenizer
         if self.tokenizer.piece_bp.max() != 1:
             longest = int(self.tokenizer.piece_bp.max())

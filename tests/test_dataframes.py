@@ -19,7 +19,7 @@ def test_without_pandas_the_message_says_what_to_install(monkeypatch):
 def test_results_load_no_pandas():
     code = (
         "import sys, dna_bigbird.prediction.results, dna_bigbird.evaluation.evaluate, "
-        "dna_bigbird.core.results, dna_bigbird.labelled.labelled; print('pandas' in sys.modules)"
+        "dna_bigbird.core.results, dna_bigbird.labelled.labelled_set; print('pandas' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -8,8 +8,8 @@ import pysam
 import pytest
 
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.file_formats import binary_format, text_format
 from dna_bigbird.core.files import numbered_lines, open_text
-from dna_bigbird.core.suffixes import binary_format, text_format
 
 
 @pytest.mark.parametrize("text", [">chr1\nAC\n", "chr1\t0\t1\n", "", "x", "Größe\n", "AB"])

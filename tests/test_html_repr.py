@@ -18,8 +18,8 @@ from dna_bigbird.core.errors import (
     MissingExtraError,
     OutputError,
 )
+from dna_bigbird.core.representations import FIRST_COLUMNS, FIRST_ROWS, html_facts
 from dna_bigbird.core.results import TrainedModel
-from dna_bigbird.core.short_repr import FIRST_COLUMNS, FIRST_ROWS, html_facts
 from dna_bigbird.evaluation.evaluate import Evaluation
 from dna_bigbird.prediction.results import (
     Embeddings,

@@ -42,12 +42,12 @@ SETTINGS = {
     "corpus.masking:MaskingConfig": {"mask_share": 0, "random_share": 0, "span_bp": 0},
     "text.whole_words:TextMaskingConfig": {"max_predictions": 0, "mask_share": 0},
     "labelled.chromatin.config:ChromatinConfig": {"bin": 1, "min_positive": 0, "background": 0},
-    "labelled.deepsea.deepsea:DeepseaConfig": {
+    "labelled.deepsea.deepsea_set_run:DeepseaConfig": {
         "window": 200,
         "check_every": 1,
         "max_n_fraction": 0,
     },
-    "labelled.promoter.promoters:PromoterConfig": {
+    "labelled.promoter.promoter_set_run:PromoterConfig": {
         "upstream": 0,
         "downstream": 1,
         "max_n_fraction": 0,

@@ -9,8 +9,8 @@ from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.file_formats import FORMATS, Form, check_known
 from dna_bigbird.core.paths import WRITTEN, check_paths, roles_of
-from dna_bigbird.core.suffixes import FORMATS, Form, check_known
 
 OWN_CHECK = {
     "attribute output", "embed output", "marginalise curves", "mutagenesis output", "mutagenesis picture", "plot-attention output",

@@ -4,7 +4,7 @@ import torch
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.prediction.partial_results import as_arrays, in_order, split_rows
-from dna_bigbird.text.training_run import scores_of
+from dna_bigbird.text.text_train_run import scores_of
 
 
 def overfit(kind, examples, tokenizer, *, steps, learning_rate=3e-3, **encoder):

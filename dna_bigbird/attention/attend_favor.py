@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from dna_bigbird.attention.backends.favor import FavorCausal, FavorWhole, wide
 from dna_bigbird.attention.backends.favor_dense import favor_dense
-from dna_bigbird.attention.backends.favor_whole import FavorCausal, FavorWhole, wide
 from dna_bigbird.attention.favor_features import Favor
 
 FAVOR_BACKENDS = ("auto", "linear", "dense")

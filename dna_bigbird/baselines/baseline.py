@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.baselines.baseline_scores import BaselineScores
-from dna_bigbird.baselines.kmer_config import (
+from dna_bigbird.baselines.config import (
     CnnPromConfig,
     DeePromoterConfig,
     DeepSeaConfig,

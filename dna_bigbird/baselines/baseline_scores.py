@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from dna_bigbird.core.dataframes import DataFrame
 from dna_bigbird.core.errors import note
-from dna_bigbird.core.short_repr import html_repr, short_repr
+from dna_bigbird.core.representations import html_repr, short_repr
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dna_bigbird.labelled.labelled import LabelledSet
+    from dna_bigbird.labelled.labelled_set import LabelledSet
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 from dna_bigbird.baselines.base_kmers import UNKNOWN, base_codes
-from dna_bigbird.baselines.kmer_config import GkmConfig
+from dna_bigbird.baselines.config import GkmConfig
 from dna_bigbird.baselines.logistic import log_loss
 
 # Counts of gapped words (gapped k-mers) as a kernel; gkm-SVM, Ghandi et al. 2014.

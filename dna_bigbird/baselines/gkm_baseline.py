@@ -6,12 +6,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.baseline_scores import BaselineScores, save_scores
+from dna_bigbird.baselines.config import GkmConfig
 from dna_bigbird.baselines.gkm import CountedRows, GkmBaseline
 from dna_bigbird.baselines.kmer_baseline import ROWS_AT_ONCE, held_out_rows, training_rows
-from dna_bigbird.baselines.kmer_config import GkmConfig
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.labelled.labelled import LabelledSet, open_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set
 from dna_bigbird.models.label_types import BINARY, MULTI_LABEL
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from dna_bigbird.baselines.kmer_config import KmerConfig
+from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
 from dna_bigbird.genome.kmer_numbers import canonical_words
 from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION

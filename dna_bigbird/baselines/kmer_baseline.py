@@ -8,13 +8,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.baseline_scores import BaselineScores, save_scores
+from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer import KmerBaseline
-from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.recipe_search import search
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.labelled.labelled import LabelledSet, open_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set
 from dna_bigbird.metrics.label_objectives import OneClass, Targets, macro_auroc
 from dna_bigbird.models.label_types import MONITORS, MULTI_CLASS, REGRESSION
 

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dna_bigbird.baselines.kmer_config import (
+from dna_bigbird.baselines.config import (
     CnnPromConfig,
     DeePromoterConfig,
     DeepSeaConfig,

@@ -9,10 +9,10 @@ from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.errors import check_named
 from dna_bigbird.core.paths import GenomePath, InputPath, OutputFolder
 from dna_bigbird.core.progress import shows_progress
+from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.result_folders import BENCH_PAGE
 from dna_bigbird.core.settings import Positive, Range
 from dna_bigbird.core.shared_options import BenchData, BootstrapSeed, ProcessThreads, Progress
-from dna_bigbird.core.short_repr import html_rows, short_repr
 from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import TsvOutput
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import BenchData
-from dna_bigbird.core.short_repr import html_repr, short_repr
 
 COLUMNS = (
     "task", "train", "test", "test_repeats_training", "test_overlaps", "test_overlaps_half",

@@ -5,7 +5,7 @@ from typing import Literal
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.core.short_repr import html_repr, short_repr
+from dna_bigbird.core.representations import html_repr, short_repr
 
 SHOWN = ("about", "source", "where", "licence", "layout", "faults")
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dna_bigbird.baselines.config import CnnPromConfig, KmerConfig
 from dna_bigbird.baselines.kmer_baseline import fit_word_baseline
-from dna_bigbird.baselines.kmer_config import CnnPromConfig, KmerConfig
 from dna_bigbird.bench.parts import finish, finished, unfinish
 from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task
 from dna_bigbird.bench.task_run import TaskRun
@@ -20,8 +20,8 @@ from dna_bigbird.bundles.bundled import bundled_encoder
 from dna_bigbird.core.errors import InputError, notes_hidden
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.labelled.labelled import LabelledSet
 from dna_bigbird.labelled.labelled_data import LabelledData, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
 from dna_bigbird.labelled.sequences.labels import encode_labels
 from dna_bigbird.labelled.sequences.sets import SequenceSplit, build_sequences

@@ -14,7 +14,7 @@ from dna_bigbird.bench.parts import ArrayParts, Arrays
 from dna_bigbird.bench.suites.suite import VariantRow, VariantRows
 from dna_bigbird.bench.variant_model import DESCRIPTION, VariantModel, has_likelihood
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.evaluation.variant_baselines import CONTEXT_BP, counted_ratios
+from dna_bigbird.evaluation.rank_variants_baselines import CONTEXT_BP, counted_ratios
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.coverage import merge_spans
 from dna_bigbird.genome.variants import Variant

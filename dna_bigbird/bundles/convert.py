@@ -59,7 +59,7 @@ def convert(
         license: Licence of the written model, as the hub names it (apache-2.0, mit, cc-by-4.0, other), for
             the metadata of its README.md; 'unknown' by default.
     """
-    from dna_bigbird.bundles import conversions
+    from dna_bigbird.bundles import convert_run
 
     chosen = {
         "from": from_,
@@ -76,10 +76,10 @@ def convert(
     source = from_huggingface if from_ is None else from_
     output = to_huggingface if to is None else to
     if way - {"plan"} == {"from-huggingface", "to"}:
-        return conversions.from_huggingface(source, output, plan)
+        return convert_run.from_huggingface(source, output, plan)
     if way - {"allow-different-attention", "license"} == {"from", "to-huggingface"}:
-        return conversions.to_huggingface(source, output, allow_different_attention, license)
+        return convert_run.to_huggingface(source, output, allow_different_attention, license)
     if way - {"positions"} == {"from", "to", "max-tokens"}:
-        return conversions.lengthen(source, output, max_tokens, positions)
+        return convert_run.lengthen(source, output, max_tokens, positions)
     options = " ".join(f"--{name}" for name in chosen if name in way) or "no option"
     raise InputError(f"convert: {options} given; expected one of: {'; '.join(WAYS)}")

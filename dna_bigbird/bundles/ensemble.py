@@ -5,8 +5,8 @@ from pathlib import Path
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import InputPath
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import ModelOutput
-from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def ensemble(models: list[InputPath], output: ModelOutput) -> Ensemble:
         models: Bundles of `dna-bigbird finetune`, two at least: --models seed0 seed1.
         output: Result to write: a bundle (a folder).
     """
-    from dna_bigbird.bundles.ensemble_bundle import join_bundles
+    from dna_bigbird.bundles.ensemble_run import join_bundles
 
     join_bundles(models, output)
     return Ensemble(output, len(models))

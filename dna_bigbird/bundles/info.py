@@ -10,7 +10,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import InputPath
-from dna_bigbird.core.short_repr import html_repr, short_repr
+from dna_bigbird.core.representations import html_repr, short_repr
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ def info(
         dna-bigbird info results/models/chromatin --labels 'GM12878*'
         dna-bigbird info results/models/chromatin --format json
     """
-    from dna_bigbird.bundles import descriptions
+    from dna_bigbird.bundles import info_run
     from dna_bigbird.bundles.bundle import is_character_model, load_bundle
     from dna_bigbird.bundles.bundled import bundled_model
     from dna_bigbird.bundles.choice import choose_labels
     from dna_bigbird.core.files import check_readable
     from dna_bigbird.core.tables_and_pictures import as_columns
     from dna_bigbird.core.writing import json_text
-    from dna_bigbird.labelled.labelled import is_labelled_set
+    from dna_bigbird.labelled.labelled_set import is_labelled_set
 
     path = bundled_model() if path is None else Path(path)
     if path.is_file():
@@ -85,16 +85,16 @@ def info(
         if labels is not None:
             raise InputError(f"{path}: --labels is for a model bundle, and this is a file")
         if is_labelled_set(path):
-            facts = descriptions.describe_labelled(path)
+            facts = info_run.describe_labelled(path)
         else:
-            facts = descriptions.describe_store(path, verify)
+            facts = info_run.describe_store(path, verify)
         return Description(path, facts, json_text(facts) if format == "json" else as_columns(facts))
     if verify:
         raise InputError(f"{path}: --verify is for a token store, and this is not a file")
     if is_character_model(path):
         if labels is not None:
             raise InputError(f"{path}: --labels is for a model bundle; a character model has none")
-        facts, text = descriptions.describe_characters(path)
+        facts, text = info_run.describe_characters(path)
         return Description(path, facts, json_text(facts) if format == "json" else text)
     bundle = load_bundle(path)
     description = describe([bundle])
@@ -108,7 +108,7 @@ def info(
 
 def describe(bundles: Sequence[Bundle]) -> Description:
     """Return settings, scores and card of loaded bundles; the facts of several are by folder."""
-    from dna_bigbird.bundles.descriptions import bundle_text, describe_bundle
+    from dna_bigbird.bundles.info_run import bundle_text, describe_bundle
 
     facts = {str(bundle.folder): describe_bundle(bundle) for bundle in bundles}
     text = "\n\n".join(map(bundle_text, bundles))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.suffixes import binary_format, text_format
+from dna_bigbird.core.file_formats import binary_format, text_format
 from dna_bigbird.core.unpacking import RATIO, Allowance, CountedStream
 
 GZIP_MAGIC = b"\x1f\x8b"

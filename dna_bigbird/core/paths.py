@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 from dna_bigbird.core.errors import InputError, check_named
+from dna_bigbird.core.file_formats import Form
 from dna_bigbird.core.files import check_random_access
 from dna_bigbird.core.scratch import real_path
-from dna_bigbird.core.suffixes import Form
 from dna_bigbird.core.writing import check_can_write, check_can_write_in
 
 

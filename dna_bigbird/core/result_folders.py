@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.file_formats import Form
 from dna_bigbird.core.paths import COMPANIONS
 from dna_bigbird.core.scratch import real_path, replace_folder, scratch_folder
-from dna_bigbird.core.suffixes import Form
 from dna_bigbird.core.writing import check_can_write, readable_write_error
 
 RECORD = ".dna-bigbird"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows, read_table
-from dna_bigbird.core.short_repr import html_repr, html_rows, short_repr
+from dna_bigbird.core.representations import html_repr, html_rows, short_repr
 
 ABBREVIATIONS = {
     "auroc": "AUROC", "f1": "F1", "nll": "NLL", "mcc": "MCC", "r2": "R²", "rmse": "RMSE"

@@ -6,7 +6,7 @@ from pathlib import Path
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import GenomePath, PackedBedOutput
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.core.short_repr import html_repr, short_repr
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.corpus.documents import DocumentConfig
 
 

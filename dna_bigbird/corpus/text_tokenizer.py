@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from tokenizers.models import WordPiece
 
-from dna_bigbird.core.short_repr import representation
+from dna_bigbird.core.representations import representation
 from dna_bigbird.corpus.json_tokenizer import parse
 from dna_bigbird.corpus.special_tokens import find_special, names_file
 from dna_bigbird.corpus.tokenizer import load_sentencepiece
@@ -14,7 +14,7 @@ from dna_bigbird.corpus.tokenizer import load_sentencepiece
 # Marks that the inputs of text tasks need and published vocabularies lack.
 #
 # They are entries after the vocabulary: a fine-tuned text encoder has rows for them
-# (`models.moved_weights`), a tokenizer never gives them for text.
+# (`models.weight_transfer`), a tokenizer never gives them for text.
 
 MARKERS = ("[q]", "[/q]", "<t>", "</t>", "[s]", "[ans]", "[/ans]", "<open>", "<close>")
 """Question, title, end of a sentence, candidate answer, opening and closing tag of HTML. Bundles

@@ -8,8 +8,8 @@ from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.paths import GenomePath, InputPath, JsonOutput
 from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.settings import Positive
-from dna_bigbird.core.short_repr import html_rows, short_repr
 
 PAPER_BP_PER_TOKEN = 8.78
 """Appendix F.1, 32K pieces over GRCh37."""

@@ -17,8 +17,8 @@ import sentencepiece
 
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.representations import representation
 from dna_bigbird.core.settings import Positive, Range
-from dna_bigbird.core.short_repr import representation
 from dna_bigbird.corpus.symmetric_vocabulary import (
     CLS_ID,
     FIRST_PIECE_ID,

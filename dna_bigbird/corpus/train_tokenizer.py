@@ -7,8 +7,8 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe
 from dna_bigbird.core.paths import InputPath, JsonOutput, SentencePieceOutput
 from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.shared_options import DocumentGenome
-from dna_bigbird.core.short_repr import html_rows, short_repr
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
 
 

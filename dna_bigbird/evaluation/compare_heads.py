@@ -44,9 +44,9 @@ def compare_heads(
         seed: Seed of the random numbers: of the bootstrap of `context`.
         replicates: Bootstrap draws: of `context`.
     """
-    from dna_bigbird.evaluation import head_comparison as steps
+    from dna_bigbird.evaluation import compare_heads_run as steps
     from dna_bigbird.evaluation.compare import head_pages
-    from dna_bigbird.evaluation.pages.rendering import SEMI_SYNTHETIC_TAG, Gallery
+    from dna_bigbird.evaluation.rendering import SEMI_SYNTHETIC_TAG, Gallery
 
     if not runs or len(runs) != len(data):
         raise InputError(

@@ -7,9 +7,9 @@ from typing import Annotated
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.paths import InputPath, JsonOutput, check_paths
+from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.settings import Range
 from dna_bigbird.core.shared_options import BootstrapSeed
-from dna_bigbird.core.short_repr import html_rows, short_repr
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def compare_seeds(
             `dna-bigbird evaluate`.
     """
     from dna_bigbird.core.writing import atomic_path, json_text
-    from dna_bigbird.evaluation import seed_comparison as steps
+    from dna_bigbird.evaluation import compare_seeds_run as steps
 
     files = steps.named_files(scores, baselines)
     check_paths(

@@ -13,6 +13,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
 from dna_bigbird.core.paths import InputPath, OutputFolder, named_paths, next_to, optional_path
 from dna_bigbird.core.progress import shows_progress
+from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.results import score_name
 from dna_bigbird.core.settings import Count, Positive
 from dna_bigbird.core.shared_options import (
@@ -22,7 +23,6 @@ from dna_bigbird.core.shared_options import (
     SetGenome,
     Threads,
 )
-from dna_bigbird.core.short_repr import html_rows, short_repr
 from dna_bigbird.models.label_types import gain_key, headlines_in
 
 # What `evaluate` prints: the model and its baselines on the test rows, and what was read before.
@@ -195,7 +195,7 @@ def evaluate(
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.core.rounding import rounded
     from dna_bigbird.evaluation import test_scores as steps
-    from dna_bigbird.labelled.labelled import open_labelled_set
+    from dna_bigbird.labelled.labelled_set import open_labelled_set
     from dna_bigbird.labelled.scores import read_scores, write_scores
     from dna_bigbird.training.seen_rows import counts_read
 

@@ -9,9 +9,9 @@ from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import InputPath, JsonOutput
 from dna_bigbird.core.progress import shows_progress
+from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.settings import Count, Positive
 from dna_bigbird.core.shared_options import BootstrapSeed, Progress, Threads
-from dna_bigbird.core.short_repr import html_rows, short_repr
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def evaluate_characters(
     from dna_bigbird.bundles.character_model import load_character_model
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.core.writing import atomic_path, json_text
-    from dna_bigbird.evaluation.character_scores import baselines_of, score_characters
+    from dna_bigbird.evaluation.evaluate_characters_run import baselines_of, score_characters
     from dna_bigbird.training.character_phases import predictor_rows, read_parts
 
     if stride > max_tokens:

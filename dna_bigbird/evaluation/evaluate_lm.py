@@ -10,9 +10,9 @@ from dna_bigbird.core.dataframes import DataFrame
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import GenomePath, InputPath, JsonOutput, TsvOutput
 from dna_bigbird.core.progress import shows_progress
+from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.settings import Count, Positive, Range
 from dna_bigbird.core.shared_options import Progress, ScoredBundle, Threads
-from dna_bigbird.core.short_repr import html_rows, short_repr
 
 if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Metrics
@@ -116,8 +116,8 @@ def evaluate_lm(
     from dna_bigbird.core.writing import atomic_path, json_text
     from dna_bigbird.corpus.masking import PAPER
     from dna_bigbird.corpus.pretraining_examples import PretrainExamples
-    from dna_bigbird.evaluation import language_tables
-    from dna_bigbird.evaluation.language_baselines import (
+    from dna_bigbird.evaluation import evaluate_lm_run
+    from dna_bigbird.evaluation.evaluate_lm_baselines import (
         BaselineDocuments,
         causal_baselines,
         one_hidden_baseline,
@@ -129,16 +129,16 @@ def evaluate_lm(
         raise InputError(f"--kenlm: not installed: {kenlm_missing()}; see docs/experiments.md")
     documents = BaselineDocuments(baseline_counted_documents, baseline_scored_documents)
     use_threads(threads)
-    bundle = language_tables.load_masked_model(model)
-    stores = language_tables.load_stores(train, test, bundle.tokenizer, model)
-    strata = language_tables.ways_to_divide(stores["test"], genome, repeats, pieces)
-    length = language_tables.example_length(bundle, max_tokens)
+    bundle = evaluate_lm_run.load_masked_model(model)
+    stores = evaluate_lm_run.load_stores(train, test, bundle.tokenizer, model)
+    strata = evaluate_lm_run.ways_to_divide(stores["test"], genome, repeats, pieces)
+    length = evaluate_lm_run.example_length(bundle, max_tokens)
     held_out = PretrainExamples(stores["test"], bundle.tokenizer, length, PAPER, seed)
-    ways, scores = language_tables.scored_ways(bundle, held_out, examples, batch_size)
+    ways, scores = evaluate_lm_run.scored_ways(bundle, held_out, examples, batch_size)
     metrics = scores["masked"].metrics(seed) | scores["all_masked"].all_masked_metrics(seed)
     metrics |= {"step": bundle.metrics.step, "seed": seed, "split": "test"}
     metrics |= {} if max_tokens is None else {"max_tokens": max_tokens}
-    metrics |= language_tables.masked_tables(scores, ways, stores["train"], strata, documents)
+    metrics |= evaluate_lm_run.masked_tables(scores, ways, stores["train"], strata, documents)
     if unmasked_baselines:
         pair = (stores["train"], stores["test"], bundle.tokenizer, documents)
         metrics["baselines"] |= causal_baselines(*pair, seed=seed, kenlm=kenlm)
@@ -148,7 +148,7 @@ def evaluate_lm(
             path = outputs.enter_context(atomic_path(example_scores))
             path.write_text(to_tsv(example_rows(**scores)))
         path = outputs.enter_context(atomic_path(report))
-        path.write_text(json_text(language_tables.with_descriptions(metrics)))
+        path.write_text(json_text(evaluate_lm_run.with_descriptions(metrics)))
         write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     return LanguageEvaluation(output, report, Metrics.from_json(metrics))
 

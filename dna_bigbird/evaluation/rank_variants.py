@@ -7,10 +7,10 @@ from typing import Annotated
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
 from dna_bigbird.core.paths import GenomePath, InputPath, OutputPath
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.result_folders import RANKING, atomic_directory
 from dna_bigbird.core.settings import Positive
 from dna_bigbird.core.shared_options import BootstrapSeed
-from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def rank_variants(
 
     from dna_bigbird.core.rounding import rounded
     from dna_bigbird.core.writing import json_text
-    from dna_bigbird.evaluation.variant_sources import (
+    from dna_bigbird.evaluation.rank_variants_run import (
         ranked_table,
         read_truth,
         source_table,

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError, note, shortened
+from dna_bigbird.core.file_formats import text_format
 from dna_bigbird.core.files import numbered_lines, open_binary, shown_name
 from dna_bigbird.core.plain_numbers import whole_number
-from dna_bigbird.core.suffixes import text_format
 from dna_bigbird.genome.chromosome_names import counted_names
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval

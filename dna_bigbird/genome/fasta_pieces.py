@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.file_formats import text_format
 from dna_bigbird.core.files import open_binary, shown_name
-from dna_bigbird.core.suffixes import text_format
 from dna_bigbird.genome.record_names import SeenNames
 
 BLOCK = 1 << 20

@@ -9,7 +9,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import FastaOutput, InputPath
-from dna_bigbird.core.short_repr import html_rows, short_repr
+from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome.fasta_stream import read_dna
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.errors import note
 from dna_bigbird.core.paths import BedOutput, InputPath, TsvOutput
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import SiteFormat
-from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ def lift_over(
         unlifted: Table of the lost sites, their old coordinates and the reasons.
     """
     from dna_bigbird.core.writing import atomic_path
-    from dna_bigbird.genome.chromosome_names import counted_names
-    from dna_bigbird.genome.liftover import (
+    from dna_bigbird.genome.chains import (
         NO_CHROMOSOME,
         lift_sites,
         read_chain,
         write_lifted,
         write_unlifted,
     )
+    from dna_bigbird.genome.chromosome_names import counted_names
     from dna_bigbird.genome.sites.reading import read_sites
 
     lifted, lost = lift_sites(read_sites(input, site_format), read_chain(chain))

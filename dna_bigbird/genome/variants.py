@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.file_formats import text_format
 from dna_bigbird.core.files import LONGEST_LINE, numbered_lines, shown_name
 from dna_bigbird.core.plain_numbers import whole_number
-from dna_bigbird.core.suffixes import text_format
 from dna_bigbird.genome.alphabet import normalise
 from dna_bigbird.genome.interval import Interval
 

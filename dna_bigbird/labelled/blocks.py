@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 
 SIZES_BP = (1_000_000, 500_000, 200_000, 100_000, 50_000, 20_000, 10_000)
 FEWEST = 20

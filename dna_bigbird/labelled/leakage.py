@@ -8,8 +8,8 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
 from dna_bigbird.core.errors import InputError, check_named, note
 from dna_bigbird.core.paths import InputPath, TsvOutput
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import SetGenome
-from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def leakage(
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import HOW_TO_INSTALL, has_bedtools
     from dna_bigbird.labelled.bedtools_check import check_shared_bases, second_reader
-    from dna_bigbird.labelled.labelled import open_labelled_set
+    from dna_bigbird.labelled.labelled_set import open_labelled_set
     from dna_bigbird.labelled.shared_rows import find_leaks, rows_of_set, write_leaks
     from dna_bigbird.labelled.splits import SPLITS
 

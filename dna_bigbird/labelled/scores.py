@@ -17,7 +17,7 @@ from dna_bigbird.core.hdf5 import (
     stored_checksums,
     write_checksums,
 )
-from dna_bigbird.core.short_repr import html_repr, short_repr
+from dna_bigbird.core.representations import html_repr, short_repr
 
 FORMAT = "dna-bigbird scores"
 FORMAT_VERSION = 1

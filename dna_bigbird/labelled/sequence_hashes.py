@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.genome.alphabet import normalise, reverse_complement
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 
 HASH_BYTES = 8
 

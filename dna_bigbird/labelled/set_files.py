@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dna_bigbird.core.dataframes import DataFrame
-from dna_bigbird.core.short_repr import html_repr, short_repr
+from dna_bigbird.core.representations import html_repr, short_repr
 
 # A validation split with too few positives to choose a step and a threshold by.
 
@@ -60,7 +60,7 @@ class LabelledSetFile:
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per window of the set, see `LabelledSet.to_dataframe`."""
-        from dna_bigbird.labelled.labelled import LabelledSet
+        from dna_bigbird.labelled.labelled_set import LabelledSet
 
         return LabelledSet(self.output, verify=False).to_dataframe()
 

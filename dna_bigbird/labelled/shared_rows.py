@@ -14,7 +14,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.labelled import LabelledData, LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet
 from dna_bigbird.labelled.near_identical import MIN_SHARED, Fetch, near_identical
 from dna_bigbird.labelled.splits import SPLITS
 from dna_bigbird.labelled.stored_sequences import StoredSequences, padded

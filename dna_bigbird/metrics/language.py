@@ -18,7 +18,7 @@ COLUMNS = ("example", "tokens", "bp", "nats", "right", "nats_all_masked", "right
 
 
 class Sums(Protocol):
-    """What `evaluation.language_tables.ExampleScores` has, each of shape (N,)."""
+    """What `evaluation.evaluate_lm_run.ExampleScores` has, each of shape (N,)."""
 
     nll_nats: np.ndarray
     base_pairs: np.ndarray

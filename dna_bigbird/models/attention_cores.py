@@ -12,8 +12,8 @@ from dna_bigbird.attention.kernels.triton.operator import head_dim_obstacle, pac
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.models.attention_config import EtcConfig
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.etc_config import EtcConfig
 
 # Which backends compute the attention of an encoder, and what prevents one.
 

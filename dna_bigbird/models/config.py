@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import AboveZero, Count, Positive, Range, ShareBelowOne
-from dna_bigbird.models.etc_config import (
+from dna_bigbird.models.attention_config import (
     PAPER_ETC,
     PAPER_LONGFORMER,
     PAPER_PERFORMER,

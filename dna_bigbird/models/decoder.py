@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from dna_bigbird.models.attention_config import PAPER_LONGFORMER
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, EncoderLayer
-from dna_bigbird.models.etc_config import PAPER_LONGFORMER
 from dna_bigbird.models.text_config import SummaryHead
 
 

@@ -6,13 +6,13 @@ from typing import Literal
 
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import AboveZero, Positive, ShareBelowOne
-from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig, Size, SizeOrNone
-from dna_bigbird.models.etc_config import (
+from dna_bigbird.models.attention_config import (
     OF_WEIGHTS,
     EtcChanges,
     LongformerChanges,
     PerformerChanges,
 )
+from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig, Size, SizeOrNone
 
 SMALL = EncoderConfig(
     hidden_size=128,

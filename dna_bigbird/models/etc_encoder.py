@@ -13,10 +13,10 @@ from dna_bigbird.attention.cores.etc import LabelTable
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
 from dna_bigbird.models.activations import activated, activation
+from dna_bigbird.models.attention_config import NUM_TYPES, SENTENCE
 from dna_bigbird.models.attention_cores import etc_pattern
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, initialise
-from dna_bigbird.models.etc_config import NUM_TYPES, SENTENCE
 
 # The global stream of a batch: which global tokens there are, and what belongs to them.
 

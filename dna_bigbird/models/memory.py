@@ -27,9 +27,9 @@ import torch
 
 from dna_bigbird.attention.cores.performer import default_features
 from dna_bigbird.core.limits import check_memory
+from dna_bigbird.models.attention_config import NUM_TYPES
 from dna_bigbird.models.attention_cores import block_core, etc_pattern
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.etc_config import NUM_TYPES
 
 # What the layers of BigBird-ETC take of memory, for `models.memory`.
 

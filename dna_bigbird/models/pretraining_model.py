@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from dna_bigbird.attention.packing import Packing
+from dna_bigbird.models.attention_config import HIDDEN_SENTENCE
 from dna_bigbird.models.config import CPC, PRETRAINING_HEADS, EncoderConfig
 from dna_bigbird.models.encoder import initialise
-from dna_bigbird.models.etc_config import HIDDEN_SENTENCE
 from dna_bigbird.models.etc_encoder import EtcEncoder, GlobalTokens, build_encoder
 from dna_bigbird.models.heads import MlmHead, Pooler
 

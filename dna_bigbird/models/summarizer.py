@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.decoder import Cache, Decoder, Sources
 from dna_bigbird.models.encoder import Encoder, initialise
-from dna_bigbird.models.moved_weights import move_weights, with_tables
 from dna_bigbird.models.text_config import SummaryHead
+from dna_bigbird.models.weight_transfer import move_weights, with_tables
 
 ATTENTION = ("bigbird", "full", "longformer")
 """Of an encoder whose layers a decoder can read or share."""

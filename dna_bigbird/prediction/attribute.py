@@ -6,7 +6,7 @@
 import sys
 from typing import Any, Literal
 
-from dna_bigbird.bundles.bundled import ModelBundles
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import check_random_access

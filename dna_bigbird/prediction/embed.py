@@ -7,14 +7,14 @@ Windows come from the same sources as those of `predict`; `embedder.py` computes
 from pathlib import Path
 from typing import Literal
 
-from dna_bigbird.bundles.bundled import ModelBundle
+from dna_bigbird.bundles.model_options import ModelBundle
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.file_formats import check_known
 from dna_bigbird.core.files import check_random_access
 from dna_bigbird.core.paths import InputFile, OutputFile
 from dna_bigbird.core.settings import Positive
 from dna_bigbird.core.shared_options import FastaFile, Progress, Resume, Sequences, Stride
-from dna_bigbird.core.suffixes import check_known
 from dna_bigbird.core.writing import check_can_write
 from dna_bigbird.prediction.compute import Compute, ComputeOptions
 from dna_bigbird.prediction.results import Embeddings, Pooling, VectorFormat, WrittenVectors

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.bundles.bundled import ModelBundles
 from dna_bigbird.bundles.choice import load_models
 from dna_bigbird.bundles.info import Description, describe
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.short_repr import brief, html_facts, representation
+from dna_bigbird.core.representations import brief, html_facts, representation
 from dna_bigbird.corpus.tokenizer_files import Tokenizer
 from dna_bigbird.prediction.attribute import attribute
 from dna_bigbird.prediction.embed import embed

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.bundles.bundled import ModelBundles
 from dna_bigbird.bundles.info import Description
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.paths import (
     GenomeFile,
     InputFile,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from dna_bigbird.bundles.bundled import ModelBundles
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, TsvOutput

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.bundles.bundled import ModelBundles
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.messages import listed_words
@@ -79,7 +79,7 @@ def mutagenesis(
             not fit; see `choose_region`.
         TypeError: If there is no such argument.
     """
-    from dna_bigbird.prediction.substitutions import (
+    from dna_bigbird.prediction.mutagenesis_run import (
         Genome,
         choose_region,
         choose_within,
@@ -182,7 +182,7 @@ def check_picture(picture: Path, length_bp: int) -> None:
     """Raise InputError for a picture of another format, or of too many bases."""
     if picture.suffix.lower() not in PICTURES:
         raise InputError(f"--picture {picture}: the name ends in {', '.join(PICTURES)}")
-    from dna_bigbird.prediction.figures.mutagenesis_figure import MOST_BASES
+    from dna_bigbird.prediction.mutagenesis_figure import MOST_BASES
 
     if length_bp > MOST_BASES:
         raise InputError(
@@ -195,7 +195,7 @@ def check_picture(picture: Path, length_bp: int) -> None:
 def write_picture(result: Mutagenesis, picture: Path, effect: Effect) -> list[str]:
     """Draw the matrix; return a note if not every label is drawn."""
     from dna_bigbird.core.figures.style import save
-    from dna_bigbird.prediction.figures.mutagenesis_figure import mutagenesis_figure
+    from dna_bigbird.prediction.mutagenesis_figure import mutagenesis_figure
 
     figure, drawn = mutagenesis_figure(
         result.chrom, result.start, result.reference, result.label_names, result.effects(effect),

@@ -11,7 +11,7 @@ file: `writers/target.py` makes a table.
 import sys
 from typing import Any, Literal
 
-from dna_bigbird.bundles.bundled import ModelBundles
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.files import check_random_access
 from dna_bigbird.core.paths import InputFile, StreamFile

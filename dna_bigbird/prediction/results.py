@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.choices import check_fields, checked
 from dna_bigbird.core.dataframes import DataFrame
-from dna_bigbird.core.short_repr import html_repr, html_rows, short_repr
+from dna_bigbird.core.representations import html_repr, html_rows, short_repr
 from dna_bigbird.prediction import result_frames as first
 from dna_bigbird.prediction import result_frames as frames
 from dna_bigbird.prediction.result_frames import LETTERS as LETTERS

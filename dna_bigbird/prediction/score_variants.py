@@ -8,7 +8,7 @@ reference, `run.py` keeps the scores in order (in memory, on disk, or straight t
 
 from typing import Literal
 
-from dna_bigbird.bundles.bundled import ModelBundles
+from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, StreamFile

@@ -15,7 +15,7 @@ from dna_bigbird.evaluation.model_results import (
     read_model_config,
     read_targets,
 )
-from dna_bigbird.evaluation.pages.rendering import SEMI_SYNTHETIC_TAG, Gallery, render
+from dna_bigbird.evaluation.rendering import SEMI_SYNTHETIC_TAG, Gallery, render
 from dna_bigbird.metrics.scores import ModelMetrics
 from dna_bigbird.metrics.task_results import FEWEST_ROWS
 from dna_bigbird.models.label_types import MULTI_CLASS, REGRESSION

@@ -14,9 +14,9 @@ from dna_bigbird import __version__
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.figures.style import GREEN, MODEL, add_marks, new_figure, style
 from dna_bigbird.evaluation.model_results import as_float, as_int, read_table
-from dna_bigbird.evaluation.pages.rendering import SEMI_SYNTHETIC_TAG, Gallery, Picture, render
+from dna_bigbird.evaluation.rendering import SEMI_SYNTHETIC_TAG, Gallery, Picture, render
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.prediction.figures.mutagenesis_figure import LETTERS, UNITS, mutagenesis_figure
+from dna_bigbird.prediction.mutagenesis_figure import LETTERS, UNITS, mutagenesis_figure
 from dna_bigbird.report.run_results import Results, Stage, duration, read_results
 from dna_bigbird.report.sections.head_section import head
 from dna_bigbird.report.sections.pretraining_section import pretraining

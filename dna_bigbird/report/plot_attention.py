@@ -7,10 +7,10 @@ from typing import Literal
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import InputPath, OutputStream
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.settings import Count, Positive
-from dna_bigbird.core.short_repr import html_repr, short_repr
 from dna_bigbird.core.tables_and_pictures import check_suffix
-from dna_bigbird.report.etc_drawing import EtcDrawing, LongformerDrawing
+from dna_bigbird.report.plot_attention_options import EtcDrawing, LongformerDrawing
 
 Plan = Literal["uniform", "original", "huggingface"]
 LEGEND = "g global, w window, r random, . not read, a digit: counted so often"
@@ -93,7 +93,7 @@ def plot_attention(
         etc: The pattern of --pattern etc.
         longformer: The pattern of --pattern longformer.
     """
-    from dna_bigbird.report import attention_panels as steps
+    from dna_bigbird.report import plot_attention_blocks as steps
 
     check_suffix(output)
     if tokens is not None and num_blocks is not None:
@@ -145,7 +145,7 @@ def _draw_tokens(
     others: dict[str, object],
 ) -> AttentionDrawing:
     """Draw a pattern of single tokens; raise InputError if options of block patterns are given."""
-    from dna_bigbird.report import attention_panels as steps
+    from dna_bigbird.report import plot_attention_blocks as steps
 
     if others:
         raise InputError(
@@ -153,11 +153,11 @@ def _draw_tokens(
             f"{pattern}"
         )
     if isinstance(drawing, EtcDrawing):
-        from dna_bigbird.report.etc_panels import ETC_LEGEND, ETC_REASONS, etc_panel
+        from dna_bigbird.report.plot_attention_streams import ETC_LEGEND, ETC_REASONS, etc_panel
 
         panel, reasons, legend = etc_panel(drawing), ETC_REASONS, ETC_LEGEND
     else:
-        from dna_bigbird.report import etc_panels as of_longformer
+        from dna_bigbird.report import plot_attention_streams as of_longformer
 
         panel = of_longformer.longformer_panel(drawing)
         reasons, legend = of_longformer.LONGFORMER_REASONS, of_longformer.LONGFORMER_LEGEND

@@ -6,8 +6,8 @@ from pathlib import Path
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, check_named
 from dna_bigbird.core.paths import HtmlOutput, InputPath, ResultsPath, next_to
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import FigureFolder
-from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.paths import HtmlOutput, InputPath
+from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.shared_options import SyntheticSets
-from dna_bigbird.core.short_repr import html_rows, short_repr
 
 
 @dataclass(frozen=True)

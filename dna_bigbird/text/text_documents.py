@@ -6,8 +6,8 @@ from pathlib import Path
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import InputPath, JsonLinesOutput, check_paths
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import MaxUnpackedGib, SetPart
-from dna_bigbird.core.short_repr import html_repr, short_repr
 from dna_bigbird.text.set_counts import left_out
 
 

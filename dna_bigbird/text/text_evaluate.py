@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame
 from dna_bigbird.core.paths import FolderOutput, InputPath
+from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.settings import Positive
 from dna_bigbird.core.shared_options import BootstrapSeed, SetPart, TaskData, TaskModel
-from dna_bigbird.core.short_repr import html_rows, short_repr
 from dna_bigbird.text.set_options import SetOptions
 
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import OutputPath
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.result_folders import MADE_TEXT
 from dna_bigbird.core.settings import Range
-from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)

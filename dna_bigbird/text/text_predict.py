@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import FolderOutput
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import SetPart, TaskData, TaskModel
-from dna_bigbird.core.short_repr import html_repr, short_repr
 from dna_bigbird.text.set_options import SetOptions
 
 

@@ -63,8 +63,8 @@ def pretrain(
         training: How it is trained.
     """
     from dna_bigbird.core.limits import use_threads
-    from dna_bigbird.text import masked_text_run as steps
-    from dna_bigbird.text.pretraining_start import choose_start
+    from dna_bigbird.text import text_pretrain_run as steps
+    from dna_bigbird.text.text_pretrain_start import choose_start
     from dna_bigbird.training.pretraining_start import run_pretraining
     from dna_bigbird.training.trained_bundle import save_trained, unwritten, validation_metrics
 

@@ -7,8 +7,8 @@ from typing import Annotated
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.paths import InputPath, OutputPath
+from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.result_folders import REPEATED_RUNS, atomic_directory
-from dna_bigbird.core.short_repr import html_rows, short_repr
 
 
 @dataclass(frozen=True)

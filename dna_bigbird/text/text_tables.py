@@ -5,8 +5,8 @@ from pathlib import Path
 
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.paths import HtmlOutput, InputPath, ResultsPath, optional_path
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import FigureFolder, SyntheticSets
-from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dna_bigbird.core.shared_options import (
     ProcessThreads,
     TrainedBundle,
 )
+from dna_bigbird.models.attention_config import EtcChanges, LongformerChanges, PerformerChanges
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.models.etc_config import EtcChanges, LongformerChanges, PerformerChanges
 from dna_bigbird.models.train_config import TrainConfig
 
 
@@ -82,7 +82,7 @@ def train(
             pretrained model.
     """
     from dna_bigbird.bundles.bundle import load_bundle
-    from dna_bigbird.text import training_run as steps
+    from dna_bigbird.text import text_train_run as steps
     from dna_bigbird.text.set_options import new_task
 
     text_task = new_task(task, set, options, head)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import SentencePieceOutput
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import Corpus, MaxUnpackedGib
-from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)

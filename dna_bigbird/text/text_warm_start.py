@@ -59,10 +59,10 @@ def warm_start(
     from dna_bigbird.bundles.save import save_bundle
     from dna_bigbird.core.errors import checked_settings
     from dna_bigbird.corpus.tokenizer_files import read_text_tokenizer
+    from dna_bigbird.models.attention_config import PAPER_LONGFORMER, LongformerConfig
     from dna_bigbird.models.config import EncoderConfig
-    from dna_bigbird.models.etc_config import PAPER_LONGFORMER, LongformerConfig
-    from dna_bigbird.text.huggingface.warm_start import warm_start as start
-    from dna_bigbird.text.masked_text_run import text_encoder_config
+    from dna_bigbird.text.text_pretrain_run import text_encoder_config
+    from dna_bigbird.text.text_warm_start_weights import warm_start as start
 
     with checked_settings():
         encoder = EncoderConfig(
@@ -104,13 +104,13 @@ def _warm_summarizer(
         folder, output, vocabulary: As in `warm_start`.
         encoder: The new length and attention.
     """
-    from dna_bigbird.bundles.conversions import task_settings
+    from dna_bigbird.bundles.convert_run import task_settings
     from dna_bigbird.bundles.huggingface.converted_card import converted_card
     from dna_bigbird.bundles.huggingface.huggingface_reading import read_huggingface
     from dna_bigbird.bundles.save import save_bundle
     from dna_bigbird.core.errors import InputError, checked_settings
     from dna_bigbird.models.config import stored_encoder
-    from dna_bigbird.text.huggingface.warm_start import warm_summarizer
+    from dna_bigbird.text.text_warm_start_weights import warm_summarizer
 
     if vocabulary is not None:
         raise InputError(f"--vocabulary: the summarizer of {folder} keeps its own; leave it out")

@@ -38,7 +38,7 @@ def turing_figure(name: str, blank: str, lines: Sequence[Any]) -> Figure:
 
     Args:
         blank: Symbol of empty cells.
-        lines: `theory.turing_steps.Line` of every step.
+        lines: `theory.theory_turing_run.Line` of every step.
     """
     title = name if len(lines) <= MOST_STEPS else f"{name}, first {MOST_STEPS} steps"
     lines = lines[:MOST_STEPS]

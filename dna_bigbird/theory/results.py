@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.core.short_repr import html_repr, short_repr
+from dna_bigbird.core.representations import html_repr, short_repr
 
 
 @dataclass(frozen=True)

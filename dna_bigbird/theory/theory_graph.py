@@ -54,7 +54,7 @@ def graph(
         reference: Instead the graphs of 512 vertices that docs/theory.md compares with others.
         output: Result to write: clustering by path length, a point per graph; png, svg or pdf.
     """
-    from dna_bigbird.theory import graph_steps
+    from dna_bigbird.theory import theory_graph_run
 
     check_suffix(output)
     lengths = tokens if isinstance(tokens, list) else [tokens]
@@ -81,11 +81,13 @@ def graph(
         if vertices == "tokens" and num_global > length:
             raise InputError(f"--num_global {num_global}: expected at most {length}, the tokens")
     if reference:
-        measured = {512: graph_steps.reference(seed)}
+        measured = {512: theory_graph_run.reference(seed)}
     else:
         at_tokens = vertices == "tokens"
         measured = {
-            length: graph_steps.measure(length, block_size, num_random, num_global, seed, at_tokens)
+            length: theory_graph_run.measure(
+                length, block_size, num_random, num_global, seed, at_tokens
+            )
             for length in lengths
         }
     rows = [
@@ -96,12 +98,12 @@ def graph(
         for length, group in measured.items()
     ]
     if not reference and vertices == "blocks":
-        parts.append(graph_steps.narrow_text(lengths, block_size, num_random, seed))
+        parts.append(theory_graph_run.narrow_text(lengths, block_size, num_random, seed))
     if output is not None:
         from dna_bigbird.theory.figures import graph_figure
 
         write_figure(
             output,
-            graph_figure(graph_steps.points(measured), "vertices" if reference else vertices),
+            graph_figure(theory_graph_run.points(measured), "vertices" if reference else vertices),
         )
     return TheoryResult(output, rows, "\n\n".join([*parts, NOTES]))

@@ -60,7 +60,7 @@ def turing(
         output: Result to write: the tape over time with the edges of each compute node; png, svg or
             pdf.
     """
-    from dna_bigbird.theory import turing_steps as steps
+    from dna_bigbird.theory import theory_turing_run as steps
 
     check_suffix(output)
     if check:

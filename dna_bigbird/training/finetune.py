@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from dna_bigbird.bundles.bundled import ModelBundle
+from dna_bigbird.bundles.model_options import ModelBundle
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import (
@@ -97,11 +97,11 @@ def finetune(
     """
     from dna_bigbird.baselines.recipe_search import check_search
     from dna_bigbird.core.limits import use_threads
-    from dna_bigbird.labelled.labelled import open_labelled_set
+    from dna_bigbird.labelled.labelled_set import open_labelled_set
     from dna_bigbird.models.lora import merge
     from dna_bigbird.training import label_model as steps
     from dna_bigbird.training.encoder_source import note_source, open_source
-    from dna_bigbird.training.finetune_search import chosen_recipe, score_trained, train
+    from dna_bigbird.training.finetune_run import chosen_recipe, score_trained, train
     from dna_bigbird.training.kmer_counts import add_words, words_for
     from dna_bigbird.training.processes import is_first_on_node
     from dna_bigbird.training.trained_bundle import save_trained, validation_metrics

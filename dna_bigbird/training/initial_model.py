@@ -8,10 +8,10 @@ import torch
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.core.errors import InputError, checked_settings, note
+from dna_bigbird.models.attention_config import OF_WEIGHTS
 from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig
-from dna_bigbird.models.etc_config import OF_WEIGHTS
-from dna_bigbird.models.moved_weights import lifted, move_weights
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.models.weight_transfer import lifted, move_weights
 
 FREE = (*PATTERN, "dropout", "attention_dropout", "gradient_checkpointing")
 """Settings that no weight depends on: a recipe may change them."""

@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer import KmerBaseline
-from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.metrics.label_objectives import LabelObjective
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.kmer_config import CountedWords, WordsConfig

@@ -11,8 +11,8 @@ from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.bundles.seen_sequences import union
 from dna_bigbird.core.errors import checked_settings, note
 from dna_bigbird.labelled.chromatin.bin_groups import BinGroups
-from dna_bigbird.labelled.labelled import LabelledSet
 from dna_bigbird.labelled.labelled_data import standardisation
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import (
     EncoderConfig,
@@ -25,8 +25,8 @@ from dna_bigbird.models.kmer_config import CountedWords
 from dna_bigbird.models.label_types import RECORDED, REGRESSION
 from dna_bigbird.models.lora import adapt, freeze
 from dna_bigbird.models.lora_config import LoraConfig
-from dna_bigbird.models.moved_weights import move_weights
 from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.models.weight_transfer import move_weights
 from dna_bigbird.training.encoder_source import EncoderSource
 from dna_bigbird.training.label_config import (
     LabelHeadConfig,

@@ -13,8 +13,8 @@ from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.corpus.piece_dropout import PieceDropout
 from dna_bigbird.labelled.chromatin.bin_groups import BinGroups
-from dna_bigbird.labelled.labelled import LabelledSet
 from dna_bigbird.labelled.labelled_data import standardisation
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.tokenized import RowsOnTheFly, ShiftedRows, TokenizedRows, tokenize_rows
 from dna_bigbird.metrics.label_objectives import (
     IndependentLabels,

@@ -7,7 +7,7 @@ import numpy as np
 from torch import nn
 
 from dna_bigbird.baselines.baseline_scores import BaselineScores, save_scores
-from dna_bigbird.baselines.kmer_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
+from dna_bigbird.baselines.config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
 from dna_bigbird.baselines.networks import build_network
 from dna_bigbird.baselines.recipe_search import Recipe, draw_recipes, search, trial_folder
 from dna_bigbird.core.errors import InputError
@@ -15,7 +15,7 @@ from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.core.results import score_name
 from dna_bigbird.genome.alphabet import BASES
-from dna_bigbird.labelled.labelled import LabelledSet, open_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set
 from dna_bigbird.labelled.scores import STRANDS
 from dna_bigbird.labelled.tokenized import RowsOnTheFly
 from dna_bigbird.models.label_types import MONITORS

@@ -10,7 +10,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.etc_encoder import label_biases
 from dna_bigbird.models.precision import resolve_muon_precision
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training.muon import Lamb, MuonWithAdamW
+from dna_bigbird.training.optimizers import Lamb, MuonWithAdamW
 
 BETA1 = 0.9
 EPSILON = 1e-6

@@ -83,8 +83,8 @@ def pretrain(
     """
     tokenizer, initial = optional_path(tokenizer), optional_path(initial)
     if dry_run:
-        from dna_bigbird.training.dry_pretraining import dry_run as estimate
-        from dna_bigbird.training.dry_pretraining import sized
+        from dna_bigbird.training.pretrain_dry_run import dry_run as estimate
+        from dna_bigbird.training.pretrain_dry_run import sized
 
         model, source = sized(model, tokenizer, initial)
         with checked_settings():
@@ -92,8 +92,8 @@ def pretrain(
         return estimate(model, source, training, masking)
 
     from dna_bigbird.core.limits import use_threads
-    from dna_bigbird.training import dna_pretraining as steps
-    from dna_bigbird.training.dna_pretraining import open_reading
+    from dna_bigbird.training import pretrain_run as steps
+    from dna_bigbird.training.pretrain_run import open_reading
     from dna_bigbird.training.pretraining_start import choose_start, run_pretraining
     from dna_bigbird.training.trained_bundle import save_trained, validation_metrics
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
 from dna_bigbird.core.paths import InputPath
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import Checkpoints, ProcessThreads, TrainedBundle
-from dna_bigbird.core.short_repr import html_repr, short_repr
 from dna_bigbird.corpus.characters import CharacterSplit, Source
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.training.character_config import StagedTraining

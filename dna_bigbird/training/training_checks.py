@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.tokenized import RowsOnTheFly
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.label_types import REGRESSION

@@ -11,7 +11,7 @@ from dna_bigbird.core import watchdog
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import OutputFolder
-from dna_bigbird.core.short_repr import html_repr, short_repr
+from dna_bigbird.core.representations import html_repr, short_repr
 
 WAIT_S = 10.0
 DAY_NS = 24 * 3600 * 10**9

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.core.choices import checked
-from dna_bigbird.core.short_repr import html_repr, short_repr
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.genome.bedtools import HOW_TO_INSTALL
 from dna_bigbird.training.machine import ABSENT, Machine
 

@@ -10,9 +10,9 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.extras import install_command
 from dna_bigbird.core.paths import OutputFolder
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.resources import resource_folder
 from dna_bigbird.core.scratch import scratch_folder
-from dna_bigbird.core.short_repr import html_repr, short_repr
 from dna_bigbird.core.writing import readable_write_error
 
 SNAKEFILE = """\

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import InputPath
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import ProcessThreads
-from dna_bigbird.core.short_repr import html_repr, short_repr
 from dna_bigbird.workflow.planned_step import PlannedStep, minutes
 
 COLUMNS = ("step", "what", "minutes", "memory", "how")

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.etc_loops import attend_in_loops
 from dna_bigbird.attention.etc_heads import EtcHeads
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import GLOBAL, LONG, EtcLayout
+from tests.attention.etc_loops import attend_in_loops
 
 
 @dataclass(frozen=True)

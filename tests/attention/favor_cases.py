@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.attend_favor import attend_favor
-from dna_bigbird.attention.backends import favor_whole
+from dna_bigbird.attention.backends import favor
 from dna_bigbird.attention.cores.performer import draw_projection
 from dna_bigbird.attention.favor_features import Favor
 
@@ -87,9 +87,9 @@ def answers(case: FavorCase, backend: str, dtype: torch.dtype) -> list[Tensor]:
     """Return the output and the gradients of q, k, v, in float64."""
     qkv = [x.to(dtype).requires_grad_() for x in case.qkv]
     with (
-        patch.object(favor_whole, "PIECE", case.piece),
-        patch.object(favor_whole, "CHUNK_TOKENS", case.piece * case.pieces),
-        patch.dict(favor_whole.MOST_FEATURES, cpu=200 * case.piece),
+        patch.object(favor, "PIECE", case.piece),
+        patch.object(favor, "CHUNK_TOKENS", case.piece * case.pieces),
+        patch.dict(favor.MOST_FEATURES, cpu=200 * case.piece),
     ):
         out = attend_favor(*qkv, case.projection, case.favor, case.is_padding, case.causal, backend)
         gradients = torch.autograd.grad(out, qkv, case.weight.to(dtype))

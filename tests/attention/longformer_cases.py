@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.attend_longformer import LONGFORMER_BACKENDS
-from dna_bigbird.attention.backends.longformer_loops import LongformerHeads, attend_in_loops
 from dna_bigbird.attention.backends.longformer_windows import Cut
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
+from tests.attention.longformer_loops import LongformerHeads, attend_in_loops
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from dna_bigbird.attention.backends.longformer_loops import LongformerHeads, attend_in_loops
 from dna_bigbird.attention.cores import BigBirdItc, Full, Longformer
 from dna_bigbird.attention.cores import longformer as module
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 from tests.attention.longformer_cases import random_layout, random_pattern
+from tests.attention.longformer_loops import LongformerHeads, attend_in_loops
 
 SMALL = LongformerPattern(window=3, dilations=(1, 2))
 HIDDEN, HEADS = 8, 2

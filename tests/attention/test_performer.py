@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dna_bigbird.attention.attend_favor import attend_favor
-from dna_bigbird.attention.backends import favor_whole
+from dna_bigbird.attention.backends import favor
 from dna_bigbird.attention.cores.performer import draw_projection
 from dna_bigbird.attention.favor_features import Favor, softmax_kernel_estimate
 from tests.attention.favor_cases import answers, excess, random_case, truth
@@ -31,7 +31,7 @@ def test_output_and_gradients_equal_the_oracle_and_round_about_as_well(first, ca
 
 @pytest.mark.parametrize("kernel", ["softmax", "relu"])
 def test_causal_over_more_than_one_chunk_of_the_default_size(kernel):
-    length = favor_whole.CHUNK_TOKENS + favor_whole.PIECE + 5
+    length = favor.CHUNK_TOKENS + favor.PIECE + 5
     generator = torch.Generator().manual_seed(0)
     q, k, v = torch.randn(3, 1, 1, length, 4, generator=generator, dtype=torch.float64)
     settings = (draw_projection(6, 4, seed=0, draw=0), Favor(kernel), None, True)
@@ -90,13 +90,13 @@ def test_no_tensor_is_quadratic_in_the_length(causal):
             torch.autograd.grad(attend_favor(q, k, v, *settings).sum(), (q, k, v))
         return mode.elements
 
-    assert largest("linear", 4096) <= favor_whole.CHUNK_TOKENS * favor_whole.PIECE
+    assert largest("linear", 4096) <= favor.CHUNK_TOKENS * favor.PIECE
     assert largest("dense", 300) >= 300 * 300  # the measure sees one
 
 
 def no_mask_of_keys(case):
     """Features of padded keys are not zeroed, only their values are."""
-    read = favor_whole.read_keys
+    read = favor.read_keys
 
     def wrong(k, v, keep, *settings):
         keys = read(k, v, None, *settings)
@@ -104,14 +104,12 @@ def no_mask_of_keys(case):
             [keys.v1[..., :-1].masked_fill(~keep, 0.0), keys.v1[..., -1:]], dim=-1
         ))  # fmt: skip
 
-    module = favor_whole
-    return patch.object(module, "read_keys", wrong)
+    return patch.object(favor, "read_keys", wrong)
 
 
 def no_normaliser(case):
     """The sum of values is not divided by the sum of weights."""
-    module = favor_whole
-    return patch.object(module, "divided", lambda sums: sums[..., :-1])
+    return patch.object(favor, "divided", lambda sums: sums[..., :-1])
 
 
 def later_keys(case):

@@ -9,9 +9,9 @@ import torch
 
 from dna_bigbird.attention.backends import longformer_band, longformer_windows
 from dna_bigbird.attention.backends.longformer_band import Cut
-from dna_bigbird.attention.backends.longformer_diagonals import attend_by_diagonals
 from dna_bigbird.attention.cores.relative_longformer import attend_relative
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
+from tests.attention.longformer_diagonals import attend_by_diagonals
 from tests.attention.relative_cases import answers, random_case
 from tests.attention.test_etc import LargestTensor
 

@@ -8,11 +8,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from dna_bigbird.baselines import gkm
+from dna_bigbird.baselines.config import GkmConfig
 from dna_bigbird.baselines.gkm import GkmBaseline, fit_sigmoid, fit_squared_hinge
-from dna_bigbird.baselines.kmer_config import GkmConfig
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 
 from .test_gapped_words import drawn, features

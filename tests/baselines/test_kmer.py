@@ -12,7 +12,7 @@ from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig, canonical_words
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, reverse_complement
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.promoter.negatives import make_negative
 from dna_bigbird.labelled.scores import read_scores
 

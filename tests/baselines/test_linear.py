@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
+from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer import KmerBaseline, fit_linear
-from dna_bigbird.baselines.kmer_config import KmerConfig
 
 PENALTY = 0.1
 

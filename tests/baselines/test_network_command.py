@@ -5,11 +5,11 @@ import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
-from dna_bigbird.baselines.kmer_config import CnnPromConfig
+from dna_bigbird.baselines.config import CnnPromConfig
 from dna_bigbird.baselines.networks import build_network
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, reverse_complement
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.labelled.tokenized import RowsOnTheFly
 from dna_bigbird.training.history import History

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from dna_bigbird.baselines.kmer_config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
+from dna_bigbird.baselines.config import CnnPromConfig, DeePromoterConfig, DeepSeaConfig
 from dna_bigbird.baselines.networks import build_network, one_hot
 from dna_bigbird.training.network_baseline import BaseTokenizer
 

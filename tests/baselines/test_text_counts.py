@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.text.text_counts import commonest, tfidf_cosine, tfidf_logistic
+from dna_bigbird.text.text_baselines import commonest, tfidf_cosine, tfidf_logistic
 
 GOOD, BAD = "a moving and wonderful film", "a boring and dreadful film"
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from dna_bigbird.corpus.sentences import sentences
-from dna_bigbird.text.text_counts import lead, sum_basic, words
+from dna_bigbird.text.text_baselines import lead, sum_basic, words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main as command
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import LabelScores, write_scores
 
 WINDOWS = (1000, 4000)

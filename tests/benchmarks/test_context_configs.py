@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dna_bigbird.baselines.kmer_config import KmerConfig
+from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
 from dna_bigbird.demo.long_range import LongRangeConfig
 from dna_bigbird.models.config import EncoderConfig

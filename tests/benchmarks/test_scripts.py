@@ -9,7 +9,7 @@ import pytest
 from dna_bigbird.attention.kernels.native import operator
 from dna_bigbird.attention.kernels.native.build import SOURCE
 from dna_bigbird.baselines import ngram_table
-from dna_bigbird.baselines.kmer_config import GkmConfig
+from dna_bigbird.baselines.config import GkmConfig
 from dna_bigbird.corpus import token_store_writer
 from tests.attention.native.marks import needs_kernel
 

@@ -8,7 +8,7 @@ import pytest
 
 from dna_bigbird.text.data.natural_questions_pages import read_natural_questions
 from dna_bigbird.text.data.patent_files import read_class_patents
-from dna_bigbird.text.data.summarization_news import read_papers
+from dna_bigbird.text.data.summarization_files import read_papers
 
 HOLD = """
 import os, sys

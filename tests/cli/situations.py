@@ -13,9 +13,9 @@ from typing import NamedTuple
 from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.main import build_parser
 from dna_bigbird.core.choices import without_annotations
+from dna_bigbird.core.file_formats import Form
 from dna_bigbird.core.paths import WRITTEN, Role, _marks_of, roles_of
 from dna_bigbird.core.result_folders import ResultFolder, atomic_directory
-from dna_bigbird.core.suffixes import Form
 
 PAGE = Path(__file__).parents[2] / "docs/files.md"
 HEADER = ("situation", "commands", "calls", "the line says")

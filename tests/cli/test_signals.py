@@ -106,7 +106,7 @@ def test_a_training_is_saved_and_ends_as_an_undisturbed_one(
 @pytest.mark.parametrize(
     ("place", "call", "times", "says"),
     [
-        ("dna_bigbird.training.dna_pretraining:open_corpus", 1, 1, "interrupted"),
+        ("dna_bigbird.training.pretrain_run:open_corpus", 1, 1, "interrupted"),
         ("dna_bigbird.training.processes:SameStart.on_train_start", 1, 1, "at step 0 of 20; the same command starts again"),
         (STEP, 9, 3, "at step 9 of 20; the same command continues"),
         (VALIDATION, 1, 1, "at step 10 of 20; the same command continues"),

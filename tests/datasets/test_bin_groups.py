@@ -11,8 +11,8 @@ from dna_bigbird.corpus.batches import pack, unpack
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.labelled.chromatin.bin_groups import BinGroups
-from dna_bigbird.labelled.labelled import LabelledSet
 from dna_bigbird.labelled.labelled_data import LabelledData, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.tokenized import RowsOnTheFly, tokenize_rows
 from dna_bigbird.training.data_modules import labelled_data
 from tests.datasets.test_streams import LetterTokenizer

@@ -6,7 +6,7 @@ import pytest
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.blocks import block_units
-from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
 
 
 @pytest.fixture

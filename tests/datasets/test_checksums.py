@@ -10,7 +10,7 @@ from dna_bigbird.core import hdf5
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.hdf5 import DATASETS, HEADER, TEXTS, new_hdf5
 from dna_bigbird.genome import Interval
-from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
 
 
@@ -174,7 +174,7 @@ def test_a_failing_disk_is_not_called_damage(labelled, monkeypatch, error, messa
     def failing(*_):
         raise error
 
-    monkeypatch.setattr("dna_bigbird.labelled.labelled._strings", failing)
+    monkeypatch.setattr("dna_bigbird.labelled.labelled_set._strings", failing)
     with pytest.raises(InputError, match=rf"set\.h5: {message}"):
         LabelledSet(labelled)
 

@@ -9,9 +9,9 @@ import pytest
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.chromatin.bins import build_bins
-from dna_bigbird.labelled.chromatin.chromatin_rows import ChromatinConfig
+from dna_bigbird.labelled.chromatin.chromatin_set_run import ChromatinConfig
 from dna_bigbird.labelled.chromatin.peak_sheet import read_peaks, read_sheet
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 
 ALLOWED = ["--allow_empty_labels=true"]
 HEADER = "label\tgroup\tcell\tpath\tprefix\n"

@@ -15,7 +15,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.labelled import (
+from dna_bigbird.labelled.labelled_set import (
     LabelledData,
     LabelledSet,
     open_labelled_set,

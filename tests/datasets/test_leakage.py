@@ -10,7 +10,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.labelled.shared_rows import LeakageRows, find_leaks, rows_of_data, without_leaks
 from tests.bedtools_program import needs_bedtools
 

@@ -8,7 +8,7 @@ import torch
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval
-from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.labelled.tokenized import RowsOnTheFly, encode_window, tokenize_rows
 from dna_bigbird.training.data_modules import labelled_data
 

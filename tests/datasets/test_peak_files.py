@@ -8,7 +8,7 @@ import pytest
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.labelled.chromatin.peak_files import label_of, peak_rows
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from tests.tiny_bundle import draw_dna
 
 SPLIT = "--split.validation chr1:20,001-25,000 --split.test chr1:25,001-30,000"

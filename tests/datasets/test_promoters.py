@@ -11,7 +11,7 @@ import yaml
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.genome.sites.reading import read_sites
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.promoter.config import PromoterConfig
 from dna_bigbird.labelled.promoter.negatives import make_negative, part_borders
 from dna_bigbird.labelled.splits import SplitConfig

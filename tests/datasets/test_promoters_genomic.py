@@ -11,7 +11,7 @@ import pytest
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.repeats import RepeatClasses
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.promoter.genomic_negatives import (
     GC_TOLERANCE,
     REPEAT_TOLERANCE,

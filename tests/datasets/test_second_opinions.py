@@ -12,7 +12,7 @@ from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.labelled import shared_rows
 from dna_bigbird.labelled.bedtools_check import PyfaidxGenome
 from dna_bigbird.labelled.chromatin import peak_sheet
-from dna_bigbird.labelled.labelled import LabelledData, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledData, write_labelled_set
 from tests.bedtools_program import needs_bedtools
 
 

@@ -6,7 +6,7 @@ import pytest
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.labelled.labelled import LabelledSet, open_labelled_set, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set, write_labelled_set
 from dna_bigbird.labelled.sequences.files import SequenceRow
 from dna_bigbird.labelled.sequences.labels import encode_labels, plain_labels
 from dna_bigbird.labelled.sequences.sets import (
@@ -335,7 +335,7 @@ def test_the_file_gives_back_sequences_and_labels_without_a_genome(
 
 
 def test_a_set_of_windows_needs_its_genome(tmp_path):
-    from dna_bigbird.labelled.labelled import LabelledData
+    from dna_bigbird.labelled.labelled_set import LabelledData
 
     (tmp_path / "g.fa").write_text(">chr1\n" + "ACGT" * 50 + "\n")
     data = LabelledData(

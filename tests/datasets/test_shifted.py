@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.genome import Genome, Interval, reverse_complement
-from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.labelled.tokenized import RowsOnTheFly, ShiftedRows, moved_within
 from tests.datasets.test_on_the_fly import RunTokenizer, batches, tokenize_rows
 

@@ -5,7 +5,7 @@ import pytest
 
 from dna_bigbird.bench.leak_free import find_test_leaks
 from dna_bigbird.genome import Interval, reverse_complement
-from dna_bigbird.labelled.labelled import LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledSet, write_labelled_set
 from dna_bigbird.labelled.sequences.files import SequenceRow
 from dna_bigbird.labelled.sequences.labels import encode_labels
 from dna_bigbird.labelled.sequences.sets import SequenceSplit, build_sequences

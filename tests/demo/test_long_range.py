@@ -11,7 +11,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.demo.long_range import LongRangeConfig, build_long_range
 from dna_bigbird.demo.markov import ORDER, draw_sequences, fit_chain
 from dna_bigbird.genome import Genome
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from tests.demo.conftest import read_truth
 
 UNITS = 40

@@ -8,7 +8,7 @@ import pytest
 from dna_bigbird.cli.main import main as command
 from dna_bigbird.demo.long_range import LongRangeConfig, build_long_range
 from dna_bigbird.genome import Genome
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from tests.demo.conftest import read_truth
 
 UNITS = 60

@@ -110,7 +110,7 @@ def tokens(path: Path) -> dict[str, object]:
 
 def labelled_set(path: Path) -> dict[str, object]:
     """A labelled set: its rows, splits and labels."""
-    from dna_bigbird.labelled.labelled import LabelledSet
+    from dna_bigbird.labelled.labelled_set import LabelledSet
 
     data = LabelledSet(path)
     splits = [str(x) for x in data.split]

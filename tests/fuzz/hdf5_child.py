@@ -24,7 +24,7 @@ from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.labelled.deepsea.mat_files import MatFile
-from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
 from dna_bigbird.prediction.writers.attributions import (
     ATTRIBUTIONS_FORMAT,

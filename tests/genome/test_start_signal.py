@@ -5,7 +5,7 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.labelled.promoter.promoters import StartSignal, start_signal
+from dna_bigbird.labelled.promoter.promoter_set_run import StartSignal, start_signal
 
 
 @pytest.fixture

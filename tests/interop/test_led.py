@@ -12,9 +12,9 @@ from dna_bigbird.bundles.huggingface import read_huggingface
 from dna_bigbird.bundles.huggingface.summarizers import summarizer_folder
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.models.attention_config import LongformerConfig
 from dna_bigbird.models.beam_search import beam_search
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.etc_config import LongformerConfig
 from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.models.text_config import SummaryHead
 from tests.interop.bart_models import library_summarizer, mask_of, summarizer_pair, their_logits

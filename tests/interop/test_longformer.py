@@ -10,8 +10,8 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.huggingface import read_huggingface, write_huggingface
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.models.attention_config import LongformerConfig
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
-from dna_bigbird.models.etc_config import LongformerConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from tests.interop.edited import edited
 from tests.interop.longformer_models import (

@@ -15,7 +15,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.text.huggingface.warm_start import FRESH, same_pieces, warm_start
+from dna_bigbird.text.text_warm_start_weights import FRESH, same_pieces, warm_start
 
 transformers = pytest.importorskip("transformers")
 

@@ -9,8 +9,8 @@ import torch
 from dna_bigbird.bundles.huggingface import read_huggingface, write_huggingface
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
+from dna_bigbird.models.attention_config import EtcConfig, LongformerConfig, PerformerConfig
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, stored_encoder
-from dna_bigbird.models.etc_config import EtcConfig, LongformerConfig, PerformerConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
 transformers = pytest.importorskip("transformers")

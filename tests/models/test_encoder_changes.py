@@ -5,9 +5,7 @@ from dataclasses import fields, replace
 import pytest
 import torch
 
-from dna_bigbird.models.config import OWN_SETTINGS, EncoderConfig
-from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.models.etc_config import (
+from dna_bigbird.models.attention_config import (
     EtcChanges,
     EtcConfig,
     LongformerChanges,
@@ -15,8 +13,10 @@ from dna_bigbird.models.etc_config import (
     PerformerChanges,
     PerformerConfig,
 )
+from dna_bigbird.models.config import OWN_SETTINGS, EncoderConfig
+from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.etc_encoder import build_encoder
-from dna_bigbird.models.moved_weights import move_weights
+from dna_bigbird.models.weight_transfer import move_weights
 
 OWN = {
     "etc": (EtcChanges, EtcConfig),

@@ -6,13 +6,13 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.bundles.conversions import extend_positions
+from dna_bigbird.bundles.convert_run import extend_positions
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.models.attention_config import SENTENCE, EtcChanges, EtcConfig
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.models.etc_config import SENTENCE, EtcChanges, EtcConfig
 from dna_bigbird.models.etc_encoder import NO_SENTENCE, EtcEncoder, GlobalTokens, build_encoder
 from dna_bigbird.models.flops import etc_pairs, forward_flops
 from dna_bigbird.models.lora import adapt

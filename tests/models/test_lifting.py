@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from dna_bigbird.models.attention_config import EtcConfig
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
-from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.etc_encoder import NO_SENTENCE, GlobalTokens
-from dna_bigbird.models.moved_weights import lifted
+from dna_bigbird.models.weight_transfer import lifted
 from tests.models.test_encoder import batch, spread_out
 
 FULL = EncoderConfig(

@@ -8,17 +8,17 @@ from torch import nn
 
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
-from dna_bigbird.bundles.conversions import extend_positions
+from dna_bigbird.bundles.convert_run import extend_positions
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.models.attention_config import LongformerConfig
 from dna_bigbird.models.attention_cores import longformer_pattern
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
-from dna_bigbird.models.etc_config import LongformerConfig
 from dna_bigbird.models.flops import encoder_flops, forward_flops, longformer_pairs
 from dna_bigbird.models.lora import adapt
 from dna_bigbird.models.lora_config import LoraConfig
-from dna_bigbird.models.moved_weights import move_weights
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.models.weight_transfer import move_weights
 from tests.models.reference_layers import transformer
 from tests.models.test_encoder import batch, generator, spread_out
 from tests.models.test_flops import counted, pretraining_inputs

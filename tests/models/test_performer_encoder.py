@@ -9,13 +9,13 @@ from torch.utils.flop_counter import FlopCounterMode
 from dna_bigbird.attention.cores.performer import draw_projection
 from dna_bigbird.bundles.weights import unique_tensors
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.models.attention_config import PerformerConfig
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
-from dna_bigbird.models.etc_config import PerformerConfig
 from dna_bigbird.models.flops import encoder_flops
 from dna_bigbird.models.lora import freeze
-from dna_bigbird.models.moved_weights import move_weights
 from dna_bigbird.models.summarizer import Summarizer
+from dna_bigbird.models.weight_transfer import move_weights
 from tests.models.reference_layers import transformer
 from tests.models.test_encoder import batch, generator, spread_out
 

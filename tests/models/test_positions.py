@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from dna_bigbird.bundles.conversions import extend_positions
+from dna_bigbird.bundles.convert_run import extend_positions
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel

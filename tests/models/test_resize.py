@@ -6,7 +6,7 @@ import torch
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
-from dna_bigbird.models.moved_weights import with_tables
+from dna_bigbird.models.weight_transfer import with_tables
 
 CONFIG = EncoderConfig(
     vocab_size=50, hidden_size=32, num_layers=1, num_heads=2, ffn_size=64, max_tokens=64,

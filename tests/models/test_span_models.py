@@ -5,7 +5,7 @@ import torch
 
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import LongAnswerHead, SpanHead
-from dna_bigbird.text.models.question_models import BLOCKED, LongAnswerModel, SpanModel
+from dna_bigbird.text.question_models import BLOCKED, LongAnswerModel, SpanModel
 
 TINY = EncoderConfig(
     vocab_size=50, hidden_size=16, num_layers=1, num_heads=2, ffn_size=32, max_tokens=64,

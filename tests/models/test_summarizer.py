@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from dna_bigbird.bundles.conversions import extend_positions
+from dna_bigbird.bundles.convert_run import extend_positions
 from dna_bigbird.bundles.weights import unique_tensors
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel

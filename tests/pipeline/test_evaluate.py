@@ -11,13 +11,13 @@ import torch
 from sklearn import metrics as sk
 
 from dna_bigbird import load_bundle
-from dna_bigbird.bundles.ensemble_bundle import join_bundles
+from dna_bigbird.bundles.ensemble_run import join_bundles
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
 
 ROWS, STEP_BP = 90, 1000

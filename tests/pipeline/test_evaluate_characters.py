@@ -9,8 +9,8 @@ from dna_bigbird.baselines.base_mixture import BaseMixtureCausal
 from dna_bigbird.bundles.character_model import load_character_model
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.characters import CharacterSplit
-from dna_bigbird.evaluation.character_scores import score_characters
 from dna_bigbird.evaluation.evaluate_characters import evaluate_characters
+from dna_bigbird.evaluation.evaluate_characters_run import score_characters
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.training.character_config import StagedTraining
 from dna_bigbird.training.character_phases import predictor_rows, read_parts

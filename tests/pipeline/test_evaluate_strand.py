@@ -10,7 +10,7 @@ import pytest
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.genome import Genome, Interval, reverse_complement
-from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
 
 ROWS, STEP_BP = 30, 1000

@@ -7,9 +7,9 @@ import pytest
 
 from dna_bigbird.baselines import base_two_sided
 from dna_bigbird.cli.main import main
-from dna_bigbird.evaluation import variant_baselines
-from dna_bigbird.evaluation.variant_baselines import count_changes, gc_changes
-from dna_bigbird.evaluation.variant_sources import read_truth
+from dna_bigbird.evaluation import rank_variants_baselines
+from dna_bigbird.evaluation.rank_variants_baselines import count_changes, gc_changes
+from dna_bigbird.evaluation.rank_variants_run import read_truth
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.variants import Variant
 
@@ -152,9 +152,9 @@ def test_counting_gives_the_log_ratio_of_the_two_bases(files, monkeypatch):
             return {"train": [0, 1, 2]}[split]
 
         def interval(self, row):
-            return variant_baselines.Interval("chr1", *rows[row])
+            return rank_variants_baselines.Interval("chr1", *rows[row])
 
-    monkeypatch.setattr(variant_baselines, "open_labelled_set", lambda data, genome: Set())
+    monkeypatch.setattr(rank_variants_baselines, "open_labelled_set", lambda data, genome: Set())
     variants = []
     for pos in (5, 210, 240):
         ref = bases[pos - 1]

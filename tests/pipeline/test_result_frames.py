@@ -16,7 +16,7 @@ from dna_bigbird.corpus.train_tokenizer import TrainedTokenizer
 from dna_bigbird.evaluation.evaluate import Evaluation
 from dna_bigbird.evaluation.evaluate_lm import LanguageEvaluation
 from dna_bigbird.genome.genome import Reference
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.set_files import LabelledSetFile
 from dna_bigbird.text.text_evaluate import EvaluatedText
 from dna_bigbird.text.text_runs import RepeatedRuns

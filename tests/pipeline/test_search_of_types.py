@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import pearsonr
 from sklearn.metrics import matthews_corrcoef
 
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 
 

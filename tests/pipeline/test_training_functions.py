@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.baselines.baseline import baseline
-from dna_bigbird.baselines.kmer_config import KmerConfig
+from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.results import TrainedModel
 from dna_bigbird.evaluation.evaluate import evaluate

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from dna_bigbird.evaluation.pages.rendering import FOLDER, Gallery
+from dna_bigbird.evaluation.rendering import FOLDER, Gallery
 from dna_bigbird.report.page import build_report
 
 SPEC = importlib.util.spec_from_file_location(

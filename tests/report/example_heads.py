@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.labelled.labelled import LabelledData, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledData, write_labelled_set
 from tests.report.example_run import ENCODER
 
 GROUPS = {"TF": ["CTCF", "REST", "SPI1"], "DNase": ["open"], "HM": ["H3K4me3", "H3K27ac"]}

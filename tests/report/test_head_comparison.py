@@ -11,7 +11,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.core.result_folders import RECORD
 from dna_bigbird.evaluation.compare.head_runs import HeadRun, SetFacts, by_set
 from dna_bigbird.evaluation.compare.head_tables import table6
-from dna_bigbird.evaluation.head_comparison import context_table
+from dna_bigbird.evaluation.compare_heads_run import context_table
 from dna_bigbird.evaluation.model_results import read_model
 from dna_bigbird.metrics.label_areas import LabelAreas
 from tests.report import example_heads

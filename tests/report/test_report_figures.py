@@ -8,7 +8,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.core.figures.style import save
 from dna_bigbird.evaluation.compare.calibration import calibration_figure
 from dna_bigbird.evaluation.model_results import CalibrationBin, Curve, HistoryRow, LabelScore
-from dna_bigbird.report.figures.history_figure import history_figure
+from dna_bigbird.report.history_figure import history_figure
 from dna_bigbird.report.sections.head_section import curve_figure, label_figure
 
 

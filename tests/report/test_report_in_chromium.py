@@ -10,7 +10,7 @@ import pytest
 
 from dna_bigbird.bench.bench_page import bench_page
 from dna_bigbird.cli.main import main
-from dna_bigbird.evaluation.pages.rendering import FOLDER
+from dna_bigbird.evaluation.rendering import FOLDER
 from dna_bigbird.text.text_tables import tables
 from tests.report import chromium, example_heads
 from tests.report.bench.example_tasks import example_task, write_task

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.evaluation.pages.rendering import Gallery
-from dna_bigbird.prediction.figures.mutagenesis_figure import mutagenesis_figure
+from dna_bigbird.evaluation.rendering import Gallery
+from dna_bigbird.prediction.mutagenesis_figure import mutagenesis_figure
 from dna_bigbird.report.page import build_report, mutagenesis
 from dna_bigbird.report.sections.variant_section import variants
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dna_bigbird.evaluation.pages.rendering import sentence
+from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.names import ngram_title
 from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score
 from dna_bigbird.metrics.verdicts import Verdict, language_verdict

@@ -9,7 +9,7 @@ from dna_bigbird.bench.suites.suite import published_scores
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement
-from dna_bigbird.labelled.labelled import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
 
 STEP_BP, SITES = 2000, 30
 

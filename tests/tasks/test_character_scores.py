@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.evaluation.character_scores import overlapping_windows, score_characters
+from dna_bigbird.evaluation.evaluate_characters_run import overlapping_windows, score_characters
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
 

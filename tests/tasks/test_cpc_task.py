@@ -17,13 +17,13 @@ from dna_bigbird.corpus.hidden_sentence_examples import (
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import Unmasked
 from dna_bigbird.corpus.site_windows import Pair, Part
+from dna_bigbird.models.attention_config import EtcConfig
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.models.pretraining_model import HiddenSentences, PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training.dna_pretraining import CpcTask
 from dna_bigbird.training.objective_config import CpcConfig
+from dna_bigbird.training.pretrain_run import CpcTask
 from dna_bigbird.training.pretraining_task import contrast, loss_of
 
 SIZE = 6

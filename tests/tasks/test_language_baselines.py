@@ -3,7 +3,7 @@
 import numpy as np
 
 from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.evaluation.language_baselines import (
+from dna_bigbird.evaluation.evaluate_lm_baselines import (
     BaselineDocuments,
     MaskedBaselines,
     causal_baselines,

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dna_bigbird.corpus.batches import collate_pretraining
-from dna_bigbird.evaluation.language_tables import score_examples
+from dna_bigbird.evaluation.evaluate_lm_run import score_examples
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig

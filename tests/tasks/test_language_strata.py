@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.evaluation.language_baselines import (
+from dna_bigbird.evaluation.evaluate_lm_baselines import (
     ByChromosome,
     ByRepeatClass,
     spread_costs,

@@ -11,8 +11,8 @@ from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training.muon import Float32Muon, MuonWithAdamW, orthogonalised
 from dna_bigbird.training.optimisation import build_optimizer
+from dna_bigbird.training.optimizers import Float32Muon, MuonWithAdamW, orthogonalised
 
 SMALL = EncoderConfig(
     vocab_size=12, hidden_size=8, num_layers=2, num_heads=2, ffn_size=16, max_tokens=16,
@@ -138,9 +138,9 @@ def test_a_matrix_of_low_rank_does_not_blow_up(shape):
 
 def test_rounded_factors_take_the_steps_that_stand_them(monkeypatch):
     """On AMX with oneDNN's float32, small singular values would be lost in X X'."""
-    name = "dna_bigbird.training.muon.float32_products_are_rounded"
+    name = "dna_bigbird.training.optimizers.float32_products_are_rounded"
     monkeypatch.setattr(
-        "dna_bigbird.training.muon._by_square", lambda x: pytest.fail("by the square")
+        "dna_bigbird.training.optimizers._by_square", lambda x: pytest.fail("by the square")
     )
     monkeypatch.setattr(name, lambda: True)
     orthogonalised(drawn(8, 32))

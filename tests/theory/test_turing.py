@@ -8,6 +8,7 @@ import pytest
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.theory.figures import MOST_STEPS, turing_figure
+from dna_bigbird.theory.theory_turing_run import trace
 from dna_bigbird.theory.turing import checks
 from dna_bigbird.theory.turing.checks import random_machine
 from dna_bigbird.theory.turing.decoder import first_deviation, simulate
@@ -23,7 +24,6 @@ from dna_bigbird.theory.turing.triangular import (
     step_of,
     triangular,
 )
-from dna_bigbird.theory.turing_steps import trace
 
 CASES = checks.exhaustive_cases()
 

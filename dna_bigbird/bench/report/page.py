@@ -20,7 +20,7 @@ from dna_bigbird.bench.report.figures import summary_figure, task_figure
 from dna_bigbird.bench.report.results import SuiteFacts
 from dna_bigbird.bench.report.table import left_out, markdown_text, table_markdown_rows, table_rows
 from dna_bigbird.evaluation.compare.markdown import markdown_table
-from dna_bigbird.evaluation.pages.rendering import (
+from dna_bigbird.evaluation.rendering import (
     SEMI_SYNTHETIC_TAG,
     Gallery,
     Picture,

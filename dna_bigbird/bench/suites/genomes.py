@@ -11,7 +11,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.genome.liftover import lift_interval, read_chain
+from dna_bigbird.genome.chains import lift_interval, read_chain
 from dna_bigbird.genome.sources.assemblies import expected_lengths, guess_assembly, usual_assembly
 
 ABSENT, BEYOND, NOT_LIFTED = "not_in_genome", "beyond_the_end", "not_lifted"

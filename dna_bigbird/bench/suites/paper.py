@@ -15,7 +15,7 @@ from dna_bigbird.bench.suites.genomes import Genomes
 from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task, check_size, published_scores
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.sources.assemblies import usual_assembly
-from dna_bigbird.labelled.labelled import LabelledSet, is_labelled_set
+from dna_bigbird.labelled.labelled_set import LabelledSet, is_labelled_set
 from dna_bigbird.labelled.sequences.files import SequenceRow
 from dna_bigbird.models.label_types import BINARY, MULTI_LABEL
 

@@ -21,8 +21,8 @@ from dna_bigbird.bundles.huggingface.tensor_names import (
     with_global,
 )
 from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.models.attention_config import LongformerConfig
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.etc_config import LongformerConfig
 from dna_bigbird.models.stored_settings import is_finite, settings_from
 
 MODEL_TYPE = "longformer"

@@ -8,7 +8,7 @@ from matplotlib.ticker import NullFormatter
 
 from dna_bigbird.core.figures.style import GREY, KMER, MODEL, add_marks, new_figure, style
 from dna_bigbird.evaluation.model_results import CalibrationBin, ModelResult
-from dna_bigbird.evaluation.pages.rendering import Gallery, Picture
+from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.metrics.scores import is_number
 
 # Reliability diagram: the share of positives over the predicted probability.

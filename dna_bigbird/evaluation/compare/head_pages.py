@@ -12,7 +12,7 @@ from dna_bigbird.evaluation.compare.calibration import calibration
 from dna_bigbird.evaluation.compare.head_tables import Block, HeadComparison
 from dna_bigbird.evaluation.compare.markdown import markdown_table
 from dna_bigbird.evaluation.model_results import ModelResult
-from dna_bigbird.evaluation.pages.rendering import Gallery, Picture, render, sentence
+from dna_bigbird.evaluation.rendering import Gallery, Picture, render, sentence
 from dna_bigbird.metrics.scores import Score, score_text
 
 # Pictures of promoter and chromatin models side by side.

@@ -15,7 +15,7 @@ from dna_bigbird.evaluation.compare.head_runs import (
     groups_of,
 )
 from dna_bigbird.evaluation.compare.lm_runs import cells, ranking_notes
-from dna_bigbird.evaluation.pages.rendering import sentence
+from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.scores import PredictorScores, Score, is_number, shown
 from dna_bigbird.metrics.verdicts import Verdict
 

@@ -19,7 +19,7 @@ from dna_bigbird.evaluation.model_results import (
     read_model_config,
     read_table,
 )
-from dna_bigbird.evaluation.pages.rendering import sentence
+from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.language import COLUMNS
 from dna_bigbird.metrics.scores import ModelMetrics, Score, is_number
 from dna_bigbird.metrics.seed_means import SeedSums

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dna_bigbird.evaluation.compare.lm_runs import Run, cells, differences, ranking_notes
 from dna_bigbird.evaluation.compare.lm_seeds import no_seed_cells, seed_cells, sums_of
-from dna_bigbird.evaluation.pages.rendering import sentence
+from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.names import ngram_name, ngram_title
 from dna_bigbird.metrics.scores import PredictorScores
 from dna_bigbird.metrics.seed_means import difference, holm

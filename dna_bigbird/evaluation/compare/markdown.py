@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dna_bigbird.evaluation.compare.lm_runs import cells
 from dna_bigbird.evaluation.compare.lm_tables import Comparison
-from dna_bigbird.evaluation.pages.rendering import sentence
+from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.names import ngram_title
 from dna_bigbird.metrics.scores import PredictorScores
 

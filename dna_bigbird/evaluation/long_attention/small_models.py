@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from dna_bigbird.attention.cores import Longformer
 from dna_bigbird.evaluation.long_attention.layers import draw_by_name
+from dna_bigbird.models.attention_config import EtcConfig, LongformerConfig, PerformerConfig
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.etc_config import EtcConfig, LongformerConfig, PerformerConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
 BLOCK = 32

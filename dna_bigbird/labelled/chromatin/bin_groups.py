@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.errors import InputError
 
 if TYPE_CHECKING:
-    from dna_bigbird.labelled.labelled import LabelledSet
+    from dna_bigbird.labelled.labelled_set import LabelledSet
 
 CENTRAL_SHARE = 0.5
 """Share of a window, in its middle, whose bins it predicts: each has a quarter of the window on either side."""

@@ -53,7 +53,7 @@ def chromatin_set(
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import check_has_bedtools
     from dna_bigbird.labelled.chromatin.bins import background_notes
-    from dna_bigbird.labelled.chromatin.chromatin_rows import (
+    from dna_bigbird.labelled.chromatin.chromatin_set_run import (
         build_rows,
         held_out_notes,
         recorded_settings,

@@ -46,7 +46,7 @@ def deepsea_set(
         find_coordinates,
         unpacked_coordinates,
     )
-    from dna_bigbird.labelled.deepsea.deepsea import FILES, build_deepsea
+    from dna_bigbird.labelled.deepsea.deepsea_set_run import FILES, build_deepsea
     from dna_bigbird.labelled.deepsea.labels import read_labels
 
     config = DeepseaConfig(**settings)

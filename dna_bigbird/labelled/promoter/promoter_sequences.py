@@ -6,8 +6,8 @@ from pathlib import Path
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.errors import note
 from dna_bigbird.core.paths import BedOutput, FastaOutput, InputPath
+from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.settings import Count
-from dna_bigbird.core.short_repr import html_repr, short_repr
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def promoter_set(
     """
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.sites.reading import read_sites
-    from dna_bigbird.labelled.promoter.promoters import build_promoters, set_notes
+    from dna_bigbird.labelled.promoter.promoter_set_run import build_promoters, set_notes
     from dna_bigbird.labelled.shared_rows import without_leaks
 
     config = PromoterConfig(**settings)

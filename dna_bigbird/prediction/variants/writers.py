@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.choices import check_fields, checked
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.suffixes import Form, check_known
+from dna_bigbird.core.file_formats import Form, check_known
 from dna_bigbird.core.writing import atomic_path, check_can_write
 from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.prediction.variants.effects import Effects

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.choices import check_fields, checked
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.file_formats import check_known
 from dna_bigbird.core.files import check_utf8_name
 from dna_bigbird.core.paths import STANDARD_STREAM
 from dna_bigbird.core.result_folders import FILE_PER_LABEL
 from dna_bigbird.core.scratch import real_path
-from dna_bigbird.core.suffixes import check_known
 from dna_bigbird.core.writing import atomic_path, check_can_write
 from dna_bigbird.prediction.partial_results_file import Spool
 from dna_bigbird.prediction.windows.tiling import Window

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from dna_bigbird.evaluation.pages.rendering import Script, read_script, render
+from dna_bigbird.evaluation.rendering import Script, read_script, render
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.browser.extents import Extents
 from dna_bigbird.report.browser.tracks import Track

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.evaluation.model_results import ModelResult
-from dna_bigbird.evaluation.pages.rendering import Gallery, Picture
+from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.metrics.names import direction, ngram_name, ngram_title
 from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores, Score, is_number
 from dna_bigbird.metrics.verdicts import MASKED_BITS, best_masked
-from dna_bigbird.report.figures.history_figure import history_figure
+from dna_bigbird.report.history_figure import history_figure
 from dna_bigbird.report.run_results import Results
 
 ALL_MASKED_BITS = "bits_per_base_all_masked"

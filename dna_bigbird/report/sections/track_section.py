@@ -20,7 +20,7 @@ from dna_bigbird.core.figures.style import (
     new_figure,
     style,
 )
-from dna_bigbird.evaluation.pages.rendering import Gallery, Picture
+from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.run_results import HEADS, Results
 from dna_bigbird.report.tracks import (

@@ -10,7 +10,7 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Count, Range
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data import classification_csv, patent_files
+from dna_bigbird.text.data import classification_files, patent_files
 from dna_bigbird.text.data.classification_text import HashedSplits, LabelledText, read_one_file
 from dna_bigbird.text.data.reading import check_ids
 
@@ -59,11 +59,13 @@ class ClassificationSet:
 
 
 READERS: dict[str, ClassificationSet] = {
-    "imdb": ClassificationSet(classification_csv.read_rated_reviews, classification_csv.RATED),
-    "yelp5": ClassificationSet(classification_csv.read_stars, classification_csv.LABELS),
-    "arxiv-topics": ClassificationSet(classification_csv.read_class_folders),
+    "imdb": ClassificationSet(classification_files.read_rated_reviews, classification_files.RATED),
+    "yelp5": ClassificationSet(classification_files.read_stars, classification_files.LABELS),
+    "arxiv-topics": ClassificationSet(classification_files.read_class_folders),
     "patents": ClassificationSet(patent_files.read_class_patents),
-    "hyperpartisan": ClassificationSet(classification_csv.read_xml_pair, classification_csv.LABELS),
+    "hyperpartisan": ClassificationSet(
+        classification_files.read_xml_pair, classification_files.LABELS
+    ),
     "json-lines": ClassificationSet(read_one_file),
 }
 """'json-lines' is any set of one's own."""

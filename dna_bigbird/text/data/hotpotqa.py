@@ -164,7 +164,7 @@ TASK = TaskDescription(
     about="HotpotQA (distractor): answer and supporting facts",
     options=HotpotQaOptions,
     head="dna_bigbird.models.text_config:FactsHead",
-    model="dna_bigbird.text.models.question_models:FactsModel",
+    model="dna_bigbird.text.question_models:FactsModel",
     sets=(
         SetDescription(
             "hotpotqa",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.models.etc_config import FIRST, QUESTION, SENTENCE
-from dna_bigbird.models.etc_config import PARAGRAPH as PARAGRAPH_TYPE
+from dna_bigbird.models.attention_config import FIRST, QUESTION, SENTENCE
+from dna_bigbird.models.attention_config import PARAGRAPH as PARAGRAPH_TYPE
 from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, Paragraph
 from dna_bigbird.text.data.rows import TextRow
 from dna_bigbird.text.data.two_streams import (

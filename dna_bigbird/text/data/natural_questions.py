@@ -261,7 +261,7 @@ TASK = TaskDescription(
     about="Natural Questions: long and short answers, yes and no",
     options=NaturalQuestionsOptions,
     head="dna_bigbird.models.text_config:LongAnswerHead",
-    model="dna_bigbird.text.models.question_models:LongAnswerModel",
+    model="dna_bigbird.text.question_models:LongAnswerModel",
     sets=(
         SetDescription(
             "natural-questions",

@@ -194,7 +194,7 @@ TASK = TaskDescription(
     about="SQuAD 1.1 and 2.0: answers in a paragraph",
     options=SquadOptions,
     head="dna_bigbird.models.text_config:SpanHead",
-    model="dna_bigbird.text.models.question_models:SpanModel",
+    model="dna_bigbird.text.question_models:SpanModel",
     sets=(
         SetDescription("squad", ("squad/train-v1.1.json", "squad/dev-v1.1.json")),
         SetDescription("squad2", ("squad/train-v2.0.json", "squad/dev-v2.0.json")),

@@ -10,7 +10,7 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Count, Range, ShareBelowOne
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data import patent_files, summarization_news
+from dna_bigbird.text.data import patent_files, summarization_files
 from dna_bigbird.text.data.record_bytes import recorded
 from dna_bigbird.text.data.summary_pairs import Pair
 
@@ -98,11 +98,11 @@ def _rouge(title: str, run: str) -> Column:
 
 
 READERS: dict[str, Callable[..., Iterator[Pair]]] = {
-    "arxiv": summarization_news.read_papers,
-    "pubmed": summarization_news.read_papers,
+    "arxiv": summarization_files.read_papers,
+    "pubmed": summarization_files.read_papers,
     "bigpatent": patent_files.read_patents,
-    "cnn-dailymail": summarization_news.read_stories,
-    "xsum": summarization_news.read_articles,
+    "cnn-dailymail": summarization_files.read_stories,
+    "xsum": summarization_files.read_articles,
 }
 """Set name to reader: (path, split, gold=…) gives pairs."""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.models.etc_config import FIRST, QUESTION, SENTENCE
+from dna_bigbird.models.attention_config import FIRST, QUESTION, SENTENCE
 
 # T long tokens, G global tokens
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.corpus.sentences import sentences
-from dna_bigbird.models.etc_config import CANDIDATE, PARAGRAPH, QUESTION, SENTENCE
+from dna_bigbird.models.attention_config import CANDIDATE, PARAGRAPH, QUESTION, SENTENCE
 from dna_bigbird.text.data.rows import find_text, tokens_of
 from dna_bigbird.text.data.two_streams import (
     CANDIDATE_SEGMENT,

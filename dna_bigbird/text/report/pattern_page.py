@@ -8,7 +8,7 @@ from pathlib import Path
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.evaluation.pages.rendering import render
+from dna_bigbird.evaluation.rendering import render
 from dna_bigbird.metrics.published_table import Column, PublishedTable
 from dna_bigbird.metrics.scores import Score, is_number
 from dna_bigbird.metrics.seed_scores import mean_and_sd

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from dna_bigbird.core.figures.style import KMER, MODEL, add_marks, new_figure, style
-from dna_bigbird.evaluation.pages.rendering import Gallery, render
+from dna_bigbird.evaluation.rendering import Gallery, render
 from dna_bigbird.metrics.published_table import Column, PublishedTable
 from dna_bigbird.metrics.scores import NO_SCORE, Score, is_number, score_text
 from dna_bigbird.metrics.verdicts import Verdict

@@ -16,7 +16,7 @@ from dna_bigbird.text.data.classification import READERS, TASK, iter_classificat
 from dna_bigbird.text.data.classification_text import LabelledText, classification_rows
 from dna_bigbird.text.data.rows import StreamedExamples, TextSet
 from dna_bigbird.text.tasks.classifying import ClassifyingTask, Predicted
-from dna_bigbird.text.text_counts import commonest, tfidf_logistic
+from dna_bigbird.text.text_baselines import commonest, tfidf_logistic
 
 UNSEEN = "label that no training document has"
 CHARACTERS_PER_TOKEN = 5

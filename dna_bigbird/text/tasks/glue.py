@@ -19,7 +19,7 @@ from dna_bigbird.text.data.glue import (
 )
 from dna_bigbird.text.data.rows import TextSet
 from dna_bigbird.text.tasks.classifying import ClassifyingTask, Predicted
-from dna_bigbird.text.text_counts import commonest, tfidf_cosine, tfidf_logistic
+from dna_bigbird.text.text_baselines import commonest, tfidf_cosine, tfidf_logistic
 
 PART_FILES = {"": "", "matched": "-m", "mismatched": "-mm"}
 

@@ -37,7 +37,7 @@ from dna_bigbird.text.tasks.hotpotqa_metric import (
     question_scores,
 )
 from dna_bigbird.text.tasks.task import Outputs, TextTask
-from dna_bigbird.text.text_counts import most_alike
+from dna_bigbird.text.text_baselines import most_alike
 
 # B batch, T tokens, U units: titles and sentences, with attention etc every global token
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do

@@ -18,7 +18,7 @@ from dna_bigbird.text.data.data import common_fields
 from dna_bigbird.text.data.natural_questions import TASK, UNKNOWN, natural_questions_rows
 from dna_bigbird.text.data.natural_questions_pages import NqExample, iter_natural_questions
 from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet
-from dna_bigbird.text.models.question_models import SPANS
+from dna_bigbird.text.question_models import SPANS
 from dna_bigbird.text.tasks.natural_questions_metric import (
     NO_SPAN,
     PagePrediction,

@@ -19,7 +19,7 @@ from dna_bigbird.text.data.squad import TASK, UNKNOWN, VERSIONS, squad_rows
 from dna_bigbird.text.data.squad_questions import SquadExample, read_squad
 from dna_bigbird.text.spans import best_span, normalise_answer, overlap
 from dna_bigbird.text.tasks.task import Outputs, TextTask
-from dna_bigbird.text.text_counts import most_alike, most_named
+from dna_bigbird.text.text_baselines import most_alike, most_named
 
 # The official metrics of SQuAD: evaluate-v1.1.py and evaluate-v2.0.py of Rajpurkar et al.
 

@@ -24,7 +24,7 @@ from dna_bigbird.text.data.summarization import TASK, SummaryExample, iter_summa
 from dna_bigbird.text.data.summarization_rows import NEWLINE_PIECE, SummaryText, summary_rows
 from dna_bigbird.text.data.summary_pairs import partner_of
 from dna_bigbird.text.tasks.task import Outputs, TextTask
-from dna_bigbird.text.text_counts import lead, sum_basic, words
+from dna_bigbird.text.text_baselines import lead, sum_basic, words
 from dna_bigbird.training.objective import Sums, pair
 
 # ROUGE of summaries, as the paper's Tables 4 and 20 report it.

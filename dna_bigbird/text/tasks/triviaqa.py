@@ -19,7 +19,7 @@ from dna_bigbird.text.data.triviaqa import TASK, iter_triviaqa, triviaqa_rows
 from dna_bigbird.text.data.triviaqa_pages import TriviaQaExample, evidence_of
 from dna_bigbird.text.spans import Span, best_span, overlap
 from dna_bigbird.text.tasks.task import Outputs, TextTask
-from dna_bigbird.text.text_counts import most_named
+from dna_bigbird.text.text_baselines import most_named
 
 # B batch, T tokens, S places of answers, Q questions
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do

@@ -22,9 +22,9 @@ from dna_bigbird.text.data.wikihop import (
     read_wikihop,
     wikihop_rows,
 )
-from dna_bigbird.text.models.question_models import ABSENT
+from dna_bigbird.text.question_models import ABSENT
 from dna_bigbird.text.tasks.task import Outputs, TextTask
-from dna_bigbird.text.text_counts import most_mentioned
+from dna_bigbird.text.text_baselines import most_mentioned
 
 # B batch, T tokens, N candidates
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do

@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird.cli.main import build_parser
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.models.etc_config import EtcConfig
+from dna_bigbird.models.attention_config import EtcConfig
 
 CONFIGS = Path(__file__).parents[3] / "config" / "text" / "etc"
 WINDOWS = 1_500_000

@@ -12,7 +12,7 @@ import torch
 from dna_bigbird import load_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.prediction.engine import Engine
-from dna_bigbird.text.training_run import TextModule
+from dna_bigbird.text.text_train_run import TextModule
 from tests.text_bundle import write_text_bundle
 from tests.text_vocabulary import WORDS, tiny_text_tokenizer
 from tests.tiny_bundle import write_tiny_bundle

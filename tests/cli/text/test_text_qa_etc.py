@@ -6,7 +6,7 @@ import pytest
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.cli.main import main
-from dna_bigbird.models.etc_config import EtcConfig
+from dna_bigbird.models.attention_config import EtcConfig
 from dna_bigbird.text.made.writing import hotpotqa
 from tests.text_bundle import write_text_bundle
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.text import training_run
+from dna_bigbird.text import text_train_run
 from dna_bigbird.text.data.row_store import StoredSet
 from dna_bigbird.text.made.pages import natural_questions
 from dna_bigbird.text.made.writing import arxiv
@@ -51,7 +51,7 @@ def test_the_same_weights_as_from_rows_in_memory(tmp_path, monkeypatch, name):
     )
     main(train.format("stored").split())
     assert Path("runs/stored/rows-train.h5").is_file()
-    monkeypatch.setattr(training_run, "stored_sets", in_memory)
+    monkeypatch.setattr(text_train_run, "stored_sets", in_memory)
     main(train.format("memory").split())
     files = sorted(path.name for path in Path("models/memory").iterdir())
     assert {"model.safetensors", "config.json", "metrics.json"} <= set(files)

@@ -12,7 +12,7 @@ from dna_bigbird import embed, load_bundle, predict
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.labelled.chromatin.bin_groups import BinGroups
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.prediction import predictor
 from dna_bigbird.prediction.predictor import Predictor

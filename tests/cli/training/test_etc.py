@@ -10,12 +10,12 @@ import pytest
 from dna_bigbird import load_bundle
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.models.attention_config import EtcConfig
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.etc_encoder import EtcEncoder
-from dna_bigbird.training import dna_pretraining as steps
-from dna_bigbird.training.dna_pretraining import PretrainingReading
+from dna_bigbird.training import pretrain_run as steps
 from dna_bigbird.training.objective_config import CpcConfig, ObjectiveConfig, objective_of
+from dna_bigbird.training.pretrain_run import PretrainingReading
 from tests.toy_project import FINETUNE, PRETRAIN, refused, run
 
 ETC = "--model.attention etc --model.etc.radius 6 --model.etc.tokens_per_global 8 --cpc.fewest_sentences 4"

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dna_bigbird import load_bundle
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.training.encoder_source import open_source

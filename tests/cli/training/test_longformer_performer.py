@@ -10,7 +10,7 @@ import torch
 
 from dna_bigbird import load_bundle
 from dna_bigbird.attention.cores.performer import draw_projection
-from dna_bigbird.models.etc_config import LongformerConfig, PerformerConfig
+from dna_bigbird.models.attention_config import LongformerConfig, PerformerConfig
 from tests.toy_project import FINETUNE, PRETRAIN, bytes_of, refused, run
 
 LONGFORMER = (

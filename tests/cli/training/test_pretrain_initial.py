@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from dna_bigbird import load_bundle
-from dna_bigbird.bundles.descriptions import describe_bundle
-from dna_bigbird.models.moved_weights import lifted
+from dna_bigbird.bundles.info_run import describe_bundle
+from dna_bigbird.models.weight_transfer import lifted
 from tests.text_bundle import write_text_bundle
 from tests.toy_project import MODEL, PRETRAIN, refused, run
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird import load_bundle
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.metrics.binary import auroc
 from tests.toy_project import FINETUNE, refused, run
@@ -32,9 +32,9 @@ def best_of(rows) -> dict:
 
 
 def test_finetune_keeps_the_best_recipe_and_records_all(project, monkeypatch, capsys):
-    from dna_bigbird.training import finetune_search
+    from dna_bigbird.training import finetune_run
 
-    steps, training = [], finetune_search.train_on_labels
+    steps, training = [], finetune_run.train_on_labels
     read, sequence = set(), LabelledSet.sequence
 
     def counted(*args, **settings):
@@ -45,7 +45,7 @@ def test_finetune_keeps_the_best_recipe_and_records_all(project, monkeypatch, ca
         read.add(int(self.split[row]))
         return sequence(self, row)
 
-    monkeypatch.setattr(finetune_search, "train_on_labels", counted)
+    monkeypatch.setattr(finetune_run, "train_on_labels", counted)
     monkeypatch.setattr(LabelledSet, "sequence", watched)
     line = f"{FEW} --search 3 --output found --checkpoints ck/found"
     run(line)

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from dna_bigbird.models.etc_config import CANDIDATE, FIRST, PARAGRAPH, QUESTION, SENTENCE
+from dna_bigbird.models.attention_config import CANDIDATE, FIRST, PARAGRAPH, QUESTION, SENTENCE
 from dna_bigbird.text.data.hotpotqa import HotpotQaOptions, hotpotqa_rows
 from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, Paragraph
 from dna_bigbird.text.data.natural_questions import (

@@ -4,7 +4,7 @@ import numpy as np
 
 from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
-from dna_bigbird.evaluation.language_tables import AllMasked
+from dna_bigbird.evaluation.evaluate_lm_run import AllMasked
 
 MASK = 4
 

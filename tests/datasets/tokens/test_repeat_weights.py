@@ -9,7 +9,7 @@ from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.repeats import RepeatClasses
-from dna_bigbird.training.dna_pretraining import RepeatWeighted
+from dna_bigbird.training.pretrain_run import RepeatWeighted
 
 
 @pytest.fixture(scope="module")

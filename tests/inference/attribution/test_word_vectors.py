@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from dna_bigbird.attention.cores import Performer
+from dna_bigbird.models.attention_config import EtcConfig
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.prediction.attribution.embedding_gradients import VectorGradients, constant_weights
 
 SMALL = {

@@ -14,7 +14,7 @@ from dna_bigbird.bench import trainings
 from dna_bigbird.bench.trainings import TaskTraining
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.locks import kernel_lock
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.metrics.task_results import SUBSETS, TaskResult
 from dna_bigbird.training.label_config import LabelTrainConfig
 from tests.pipeline.bench.label_runs import (

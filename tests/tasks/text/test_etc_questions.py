@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird.models.attention_config import EtcConfig
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.etc_config import EtcConfig
 from dna_bigbird.models.text_config import CandidateHead, FactsHead, LongAnswerHead, SpanHead
 from dna_bigbird.text.data.hotpotqa import HotpotQaOptions
 from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, Paragraph

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird.models.attention_config import LongformerConfig
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.etc_config import LongformerConfig
 from dna_bigbird.text.data.rows import TextRow
 from dna_bigbird.text.tasks.lookup import task_for_set
 from tests.models.test_encoder import batch

@@ -14,7 +14,7 @@ from dna_bigbird.text.data.natural_questions import NaturalQuestionsOptions
 from dna_bigbird.text.data.natural_questions_pages import Annotation, PageSpan
 from dna_bigbird.text.data.rows import TextSet
 from dna_bigbird.text.made.pages import nq_item
-from dna_bigbird.text.models.question_models import SPANS
+from dna_bigbird.text.question_models import SPANS
 from dna_bigbird.text.tasks.natural_questions import NaturalQuestionsTask
 from dna_bigbird.text.tasks.natural_questions_metric import PagePrediction
 from dna_bigbird.text.text_scores import evaluation

@@ -13,7 +13,7 @@ from dna_bigbird.models.text_config import SummaryHead
 from dna_bigbird.prediction.partial_results import as_arrays, in_order, split_rows
 from dna_bigbird.text.data.summarization import SummarizationOptions, SummaryExample
 from dna_bigbird.text.tasks.summarization import SummarizationTask
-from dna_bigbird.text.text_counts import words
+from dna_bigbird.text.text_baselines import words
 from dna_bigbird.training.objective import ratios
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer

@@ -7,7 +7,7 @@ import torch
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.prediction.partial_results import as_arrays, in_order, split_rows
-from dna_bigbird.text.training_run import TextModule
+from dna_bigbird.text.text_train_run import TextModule
 from dna_bigbird.training.fit import fit
 from tests.text_vocabulary import tiny_text_tokenizer
 

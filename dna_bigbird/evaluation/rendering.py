@@ -60,7 +60,7 @@ class Gallery:
                 path.write_bytes(save(figure, "png", dpi=200))
 
 
-FOLDER = Path(__file__).parents[2] / "report" / "templates"
+FOLDER = Path(__file__).parents[1] / "report" / "templates"
 
 
 class Script(str):

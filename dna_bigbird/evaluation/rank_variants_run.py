@@ -11,7 +11,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.core.plain_numbers import decimal_number
-from dna_bigbird.evaluation.variant_baselines import (
+from dna_bigbird.evaluation.rank_variants_baselines import (
     are_substitutions,
     count_changes,
     gc_changes,
@@ -20,7 +20,7 @@ from dna_bigbird.evaluation.variant_baselines import (
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.genome.variants import Variant, read_vcf
-from dna_bigbird.labelled.labelled import open_labelled_set
+from dna_bigbird.labelled.labelled_set import open_labelled_set
 from dna_bigbird.metrics.variant_scores import DIRECTIONS, REFERENCE, KnownVariants
 
 # The tables of `rank-variants`: every variant with its scores, and the AUROC of every source.

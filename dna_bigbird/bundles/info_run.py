@@ -10,7 +10,7 @@ from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.bundles.config_file import read_bundle_json
 from dna_bigbird.core.tables_and_pictures import as_columns, in_words, without_markdown
 from dna_bigbird.corpus.token_store import TokenStore
-from dna_bigbird.labelled.labelled import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.splits import SPLITS
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.label_types import RECORDED, REGRESSION

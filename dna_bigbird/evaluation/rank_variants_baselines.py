@@ -7,12 +7,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
+from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer_baseline import fitted_words
-from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.variants import Variant
-from dna_bigbird.labelled.labelled import open_labelled_set
+from dna_bigbird.labelled.labelled_set import open_labelled_set
 from dna_bigbird.prediction.variants.effects import WindowCutter
 from dna_bigbird.prediction.variants.sites import Site
 

@@ -24,7 +24,7 @@ from dna_bigbird.corpus.token_store import (
     verify_stores,
 )
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
-from dna_bigbird.evaluation.language_baselines import (
+from dna_bigbird.evaluation.evaluate_lm_baselines import (
     DESCRIPTIONS,
     BaselineDocuments,
     ByChromosome,

@@ -8,8 +8,8 @@ from dna_bigbird.attention.patterns.etc_layout import GLOBAL, EtcLayout, Example
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout, draw_longformer
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.report.attention_panels import DrawnPanel
-from dna_bigbird.report.etc_drawing import EtcDrawing, LongformerDrawing
+from dna_bigbird.report.plot_attention_blocks import DrawnPanel
+from dna_bigbird.report.plot_attention_options import EtcDrawing, LongformerDrawing
 
 # Why a token of BigBird-ETC reads another: for drawings.
 

@@ -23,8 +23,8 @@ from dna_bigbird.text.data.hidden_sentences import (
 )
 from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.store import TextStore, text_store
-from dna_bigbird.text.pretraining_start import PretrainingStart
 from dna_bigbird.text.tasks.mlm import MaskedTextTask, evaluate_masked
+from dna_bigbird.text.text_pretrain_start import PretrainingStart
 from dna_bigbird.text.whole_words import TextMaskingConfig
 from dna_bigbird.training.fit import training_device
 from dna_bigbird.training.objective import Sums, pair

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer_baseline import fit_word_baseline
-from dna_bigbird.baselines.kmer_config import KmerConfig
 from dna_bigbird.baselines.recipe_search import TABLE, draw_recipes, search, trial_folder
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.lazy_names import load
