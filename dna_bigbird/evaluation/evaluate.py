@@ -1,7 +1,5 @@
 """`dna-bigbird evaluate`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,17 +23,18 @@ from dna_bigbird.core.shared_options import (
 )
 from dna_bigbird.models.label_types import gain_key, headlines_in
 
-# What `evaluate` prints: the model and its baselines on the test rows, and what was read before.
-
 if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Estimate, Metrics
+
+
+# What `evaluate` prints: the model and its baselines on the test rows, and what was read before.
 
 READ_IN = ("pretraining", "an earlier fine-tuning")
 """What the keys of `READ_COUNTS` count, in their order."""
 
 
 def evaluation_summary(
-    output: Path, metrics: Metrics, label_aurocs: Sequence[tuple[str, dict[str, float]]]
+    output: Path, metrics: "Metrics", label_aurocs: Sequence[tuple[str, dict[str, float]]]
 ) -> str:
     """Return the lines that the command prints.
 
@@ -65,11 +64,11 @@ def _value(value: float) -> str:
     return "not defined" if math.isnan(value) else f"{value:.3f}"
 
 
-def _of_sources(name: str, sources: Mapping[str, Metrics]) -> str:
+def _of_sources(name: str, sources: Mapping[str, "Metrics"]) -> str:
     return ", ".join(f"{who} {_shown(each.score(name))}" for who, each in sources.items())
 
 
-def _shown(score: Estimate, sign: str = "") -> str:
+def _shown(score: "Estimate", sign: str = "") -> str:
     if score.value is None:
         return "not defined"
     value = f"{score.value:{sign}.3f}"
@@ -78,13 +77,13 @@ def _shown(score: Estimate, sign: str = "") -> str:
     return f"{value} [{score.low:{sign}.3f}, {score.high:{sign}.3f}]"
 
 
-def _verdict(gain: Estimate, baseline: str) -> str:
+def _verdict(gain: "Estimate", baseline: str) -> str:
     if not gain.sign:
         return "no clear difference"
     return "the model is better" if gain.sign > 0 else f"{baseline} is better"
 
 
-def _read_before(metrics: Metrics) -> list[str]:
+def _read_before(metrics: "Metrics") -> list[str]:
     counts = {what: metrics.scores.get(key) for what, key in zip(READ_IN, READ_COUNTS, strict=True)}
     if metrics.scores.get("block_bp") == 0:
         return []
@@ -96,9 +95,6 @@ def _read_before(metrics: Metrics) -> list[str]:
     )
     return [f"  test windows that share bases with what the encoder read before: {told}"]
 
-
-if TYPE_CHECKING:
-    from dna_bigbird.bundles.metrics import Metrics
 
 Table = Literal["scores", "per_label", "calibration", "curves", "probabilities"]
 SHOWN_LABELS = 12
@@ -112,7 +108,7 @@ class Evaluation:
     """The bundle with these scores."""
     report: Path
     """Folder with scores.h5 and the tables."""
-    metrics: Metrics
+    metrics: "Metrics"
     """metrics.json of the bundle."""
     num_labels: int
     label_aurocs: list[tuple[str, dict[str, float]]] = field(default_factory=list)
