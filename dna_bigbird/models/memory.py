@@ -31,10 +31,10 @@ from dna_bigbird.models.attention_config import NUM_TYPES
 from dna_bigbird.models.attention_cores import block_core, etc_pattern
 from dna_bigbird.models.config import EncoderConfig
 
-# What the layers of BigBird-ETC take of memory, for `models.memory`.
-
-FLOAT32_BYTES = 4
+FLOAT32, BFLOAT16 = 4, 2
 """Bytes."""
+
+# What the layers of BigBird-ETC take of memory.
 
 
 def layer_matrices(config: EncoderConfig) -> int:
@@ -71,9 +71,9 @@ def kept_in_addition(config: EncoderConfig, num_tokens: int, value: int) -> floa
         value: Bytes of a number that a matrix product reads or gives.
     """
     h = config.hidden_size
-    wide = FLOAT32_BYTES * h * (2 if value < FLOAT32_BYTES else 1)
-    labels = FLOAT32_BYTES * config.num_heads * etc_pattern(config.etc).num_labels
-    square = FLOAT32_BYTES * config.num_heads * num_tokens / config.etc.tokens_per_global**2
+    wide = FLOAT32 * h * (2 if value < FLOAT32 else 1)
+    labels = FLOAT32 * config.num_heads * etc_pattern(config.etc).num_labels
+    square = FLOAT32 * config.num_heads * num_tokens / config.etc.tokens_per_global**2
     return (
         wide
         + labels
@@ -100,18 +100,18 @@ def longformer_kept(config: EncoderConfig, num_tokens: int, value: int) -> float
     Args:
         value: Bytes of a number that a matrix product reads or gives.
     """
-    h, is_narrow = config.hidden_size, value < FLOAT32_BYTES
+    h, is_narrow = config.hidden_size, value < FLOAT32
     kept = value * h
     if not config.longformer.separate_global:
         return kept
     if is_narrow:
-        kept += (FLOAT32_BYTES + value) * h
+        kept += (FLOAT32 + value) * h
     has_plain_keys = config.positions != "rotary" and not config.qk_norm
     if has_plain_keys:
         return kept + 2 * value * h * h / num_tokens
     kept += 3 * value * h  # the product, and the keys after it
     if config.qk_norm:
-        kept += FLOAT32_BYTES * h * (1 + is_narrow)
+        kept += FLOAT32 * h * (1 + is_narrow)
     return kept
 
 
@@ -127,15 +127,13 @@ def performer_kept(config: EncoderConfig, num_tokens: int, value: int) -> float:
     h, D = config.hidden_size, config.hidden_size // config.num_heads
     own = config.performer
     num_features = D if own.rows == "identity" else own.num_features or default_features(D)
-    sums = FLOAT32_BYTES * num_features * (h + config.num_heads) / num_tokens
-    if config.qk_norm and value == FLOAT32_BYTES:  # the norms keep the product
+    sums = FLOAT32 * num_features * (h + config.num_heads) / num_tokens
+    if config.qk_norm and value == FLOAT32:  # the norms keep the product
         return sums + h * value
     is_changed = config.positions == "rotary" or config.qk_norm
     return sums - 2 * h * value * is_changed
 
 
-FLOAT32, BFLOAT16 = 4, 2
-"""Bytes."""
 IN_ADDITION = {
     "etc": kept_in_addition,
     "longformer": longformer_kept,

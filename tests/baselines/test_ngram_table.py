@@ -9,6 +9,7 @@ import pytest
 from dna_bigbird.baselines import ngram_table
 from dna_bigbird.baselines.ngram import TokenNgramCausal
 from dna_bigbird.baselines.ngram_table import GramTable, gram_keys
+from dna_bigbird.corpus.counted_documents import TOKEN_TYPE
 
 VOCAB = 11
 
@@ -16,7 +17,7 @@ VOCAB = 11
 def documents(seed: int) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     lengths = (40, 0, 1, 2, 3, 25, 60)
-    return [rng.integers(0, VOCAB, n).astype(ngram_table.TOKEN_TYPE) for n in lengths]
+    return [rng.integers(0, VOCAB, n).astype(TOKEN_TYPE) for n in lengths]
 
 
 @pytest.mark.parametrize("part_grams", [1, 7, 10**6])

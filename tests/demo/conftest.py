@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird import demo
+from dna_bigbird import genome
 from dna_bigbird.demo.build import DemoConfig, build_demo
 from dna_bigbird.demo.demo_files import write_demo
 
-DATA = Path(demo.__file__).parent / "data"
+DATA = Path(genome.__file__).parent / "data"
 PARTNER = str.maketrans("ACGT", "TGCA")
 
 

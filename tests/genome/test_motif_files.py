@@ -98,7 +98,7 @@ def test_both_formats_give_the_same_matrices(text, tmp_path):
 
 
 def test_the_matrices_of_the_package(tmp_path):
-    text = (resources.files("dna_bigbird.demo") / "data/jaspar_selection.jaspar").read_text()
+    text = (resources.files("dna_bigbird.genome") / "data/jaspar_selection.jaspar").read_text()
     by_id = {motif.identifier: motif for motif in read_motifs(written(tmp_path, text))}
     for motif in load_motifs().values():
         np.testing.assert_allclose(by_id[motif.matrix_id].shares, motif.probabilities)

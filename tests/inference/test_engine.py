@@ -135,7 +135,7 @@ def test_there_is_one_engine():
     package = Path(dna_bigbird.__file__).parent
     files = [
         path.name
-        for folder in ("inference", "pipeline")
+        for folder in ("prediction", "evaluation", "report", "bench", "workflow")
         for path in (package / folder).rglob("*.py")
         if "torch.autocast" in (text := path.read_text()) or "OutOfMemoryError" in text
     ]

@@ -11,6 +11,7 @@ from dna_bigbird.core.files import sha256_of
 from dna_bigbird.genome.fetch import write_samples
 from dna_bigbird.genome.sources.assemblies import expected_lengths, guess_assembly, usual_assembly
 from dna_bigbird.genome.sources.specs import read_spec
+from dna_bigbird.labelled.deepsea.coordinates import ADDRESS, ARCHIVE
 
 SPECS = Path(__file__).parents[2] / "data_specs"
 GOOD = {
@@ -47,15 +48,15 @@ def test_sources_of_the_paper_are_described():
 
 def test_the_deepsea_coordinates_are_an_archive_next_to_the_bundle():
     """Public loaders download both; no copy was opened here, so nothing is said of size or checksum."""
-    bundle, coordinates = (
+    bundle, archive_spec = (
         read_spec(SPECS / f"deepsea_train_{name}.yaml") for name in ("bundle", "coordinates")
     )
-    folder, _, archive = coordinates.files[0].url.rpartition("/")
+    folder, _, archive = archive_spec.files[0].url.rpartition("/")
     assert (folder, archive) == (bundle.files[0].url.rpartition("/")[0], "allTFs.pos.bed.tar.gz")
-    assert coordinates.files[0].url == coordinates.ADDRESS
-    assert coordinates.output_name == coordinates.ARCHIVE
-    assert (coordinates.files[0].sha256, coordinates.files[0].size_bytes) == (None, None)
-    assert not coordinates.verified
+    assert archive_spec.files[0].url == ADDRESS
+    assert archive_spec.output_name == ARCHIVE
+    assert (archive_spec.files[0].sha256, archive_spec.files[0].size_bytes) == (None, None)
+    assert not archive_spec.verified
     assert "allTFs.pos.bed" not in bundle.format
 
 

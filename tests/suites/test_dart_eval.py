@@ -12,7 +12,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval, reverse_complement
 
 LENGTH = 20_000
-JASPAR = (resources.files("dna_bigbird.demo") / "data/jaspar_selection.jaspar").read_text()
+JASPAR = (resources.files("dna_bigbird.genome") / "data/jaspar_selection.jaspar").read_text()
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ READERS: dict[str, ClassificationSet] = {
     "arxiv-topics": ClassificationSet(classification_files.read_class_folders),
     "patents": ClassificationSet(patent_files.read_class_patents),
     "hyperpartisan": ClassificationSet(
-        classification_files.read_xml_pair, classification_files.LABELS
+        classification_files.read_xml_pair, classification_files.XML_LABELS
     ),
     "json-lines": ClassificationSet(read_one_file),
 }

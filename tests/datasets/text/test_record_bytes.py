@@ -114,7 +114,7 @@ OF_MODULES = json.loads((Path(__file__).parents[2] / "formats/records.json").rea
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_record_that_names_modules_is_read(name):
     packed = base64.b64decode(OF_MODULES[name])
-    assert name_in(packed)[0].startswith("dna_bigbird.text.data.")
+    assert name_in(packed)[0].startswith("dna_bigbird.datasets.text.")
     value = unpack(packed)
     assert type(value) is type(RECORDED[name])
     assert repr(value) == repr(RECORDED[name])
