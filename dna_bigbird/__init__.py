@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "InputError": "dna_bigbird.core.errors",
         "attribute": "dna_bigbird.prediction.attribute",
         "baseline": "dna_bigbird.baselines.baseline",
         "chromatin_set": "dna_bigbird.labelled.chromatin.chromatin_set",

@@ -3,6 +3,7 @@
 from dna_bigbird import text as text
 from dna_bigbird.baselines.baseline import baseline as baseline
 from dna_bigbird.bundles.bundle import load_bundle as load_bundle
+from dna_bigbird.core.errors import InputError as InputError
 from dna_bigbird.demo.demo_data import demo_data as demo_data
 from dna_bigbird.evaluation.evaluate import evaluate as evaluate
 from dna_bigbird.labelled.chromatin.chromatin_set import chromatin_set as chromatin_set

@@ -29,7 +29,7 @@ def test_importing_the_package_loads_nothing_slow():
 
 
 def test_the_public_names():
-    assert {*FUNCTIONS, "text", "__version__"} == set(dna_bigbird.__all__)
+    assert {*FUNCTIONS, "InputError", "text", "__version__"} == set(dna_bigbird.__all__)
     assert set(dna_bigbird.__all__) <= set(dir(dna_bigbird))
     with pytest.raises(AttributeError, match="has no attribute 'predikt'"):
         _ = dna_bigbird.predikt
