@@ -26,8 +26,8 @@ from dna_bigbird.corpus.batches import pad_right, padding_of
 from dna_bigbird.corpus.hidden_sentence_examples import ends_of_sentences, sentences_of_text
 from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
 from dna_bigbird.models.pretraining_model import HiddenSentences, PretrainingModel
-from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.store import text_store
+from dna_bigbird.text.tasks.mlm import MaskedTextExamples
 from dna_bigbird.text.whole_words import TextMaskingConfig
 
 # n gaps, N of a group, E hidden size

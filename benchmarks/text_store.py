@@ -29,13 +29,13 @@ from timing import header
 
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.models.text_config import LongAnswerHead
-from dna_bigbird.text.data.data import text_data
 from dna_bigbird.text.data.natural_questions import NaturalQuestionsOptions
 from dna_bigbird.text.data.rows import TextSet
 from dna_bigbird.text.made.pages import nq_item
 from dna_bigbird.text.set_source import SetSource
 from dna_bigbird.text.stored_sets import stored_set
 from dna_bigbird.text.tasks.natural_questions import NaturalQuestionsTask
+from dna_bigbird.text.tasks.task import text_data
 
 PARAGRAPHS, SENTENCES, MAX_TOKENS = 80, 6, 4096
 BATCHES, BATCH_SIZE = 16, 8

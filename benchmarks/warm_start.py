@@ -24,9 +24,8 @@ from dna_bigbird.corpus.batches import collate_masked
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.store import text_store
-from dna_bigbird.text.tasks.mlm import MaskedTextTask, evaluate_masked
+from dna_bigbird.text.tasks.mlm import MaskedTextExamples, MaskedTextTask, evaluate_masked
 from dna_bigbird.text.text_pretrain_run import characters_of
 from dna_bigbird.text.text_warm_start_weights import warm_start
 from dna_bigbird.text.whole_words import TextMaskingConfig

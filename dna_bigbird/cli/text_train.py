@@ -38,7 +38,7 @@ def train_function(argv: list[str]) -> Callable:
         InputError: If there is no such task, none is named, or a --config file cannot be read.
     """
     from dna_bigbird.text.set_options import check_task
-    from dna_bigbird.text.task_signature import typed_train
+    from dna_bigbird.text.text_train import typed_train
 
     help_only = not argv or not {"-h", "--help"}.isdisjoint(argv)
     name = task_of(argv)

@@ -24,7 +24,7 @@ def new_task(name: str, set_name: str | None, options: object, head: object):
     Raises:
         InputError: If there is no such task, set or setting.
     """
-    from dna_bigbird.text.tasks.lookup import task_class
+    from dna_bigbird.text.tasks.task import task_class
 
     check_task(name)
     task = describe(name)

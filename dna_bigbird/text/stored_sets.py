@@ -23,8 +23,7 @@ from dna_bigbird.text.data.row_store import (
     read_row_store,
     write_row_store,
 )
-from dna_bigbird.text.set_counts import left_out
-from dna_bigbird.text.set_source import SetSource, no_example
+from dna_bigbird.text.set_source import SetSource, left_out, no_example
 from dna_bigbird.text.tasks.task import TextTask
 
 # Rows of a set, part by part: made by several processes, or by this one if there are few examples.

@@ -8,7 +8,6 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import InputPath, JsonLinesOutput, check_paths
 from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.shared_options import MaxUnpackedGib, SetPart
-from dna_bigbird.text.set_counts import left_out
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,8 @@ class PlainDocuments:
 
     def summary(self) -> str:
         """Return how many documents there are, and what was left out."""
+        from dna_bigbird.text.set_source import left_out
+
         size = f"{self.documents:,} documents, {self.characters:,} characters"
         return f"{self.output}: {size}{left_out(self.left_out)}"
 
@@ -54,9 +55,9 @@ def documents(
     from dna_bigbird.bundles import text_tasks
     from dna_bigbird.core.errors import InputError
     from dna_bigbird.core.unpacking import unpacked_limit
-    from dna_bigbird.text.data.summary_pairs import partner_of
+    from dna_bigbird.text.data.reading import partner_of
     from dna_bigbird.text.set_source import read_examples
-    from dna_bigbird.text.tasks.lookup import task_for_set
+    from dna_bigbird.text.tasks.task import task_for_set
 
     if set not in text_tasks.sets():
         raise InputError(f"--set {set}: not one of {', '.join(text_tasks.sets())}")

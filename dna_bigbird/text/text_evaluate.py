@@ -69,9 +69,8 @@ def evaluate(
     settings = SetOptions(precision=precision, **options)
     from dna_bigbird.core.unpacking import unpacked_limit
     from dna_bigbird.core.writing import json_text
-    from dna_bigbird.text.set_outputs import open_model, run_set, write_files
+    from dna_bigbird.text.set_outputs import evaluation, open_model, run_set, write_files
     from dna_bigbird.text.set_source import read_examples
-    from dna_bigbird.text.text_scores import evaluation
 
     output = Path(output)
     bundle, task = open_model(Path(model), settings.change)

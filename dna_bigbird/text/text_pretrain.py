@@ -64,7 +64,7 @@ def pretrain(
     """
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.text import text_pretrain_run as steps
-    from dna_bigbird.text.text_pretrain_start import choose_start
+    from dna_bigbird.text.text_pretrain_run import choose_start
     from dna_bigbird.training.pretraining_start import run_pretraining
     from dna_bigbird.training.trained_bundle import save_trained, unwritten, validation_metrics
 

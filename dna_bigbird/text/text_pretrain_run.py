@@ -2,36 +2,93 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from torch import Tensor, nn
 
 from dna_bigbird.bundles.config import PRETRAINING
-from dna_bigbird.core.errors import checked_settings
+from dna_bigbird.core.errors import InputError, checked_settings
 from dna_bigbird.core.unpacking import unpacked_limit
 from dna_bigbird.corpus.batches import collate_masked
 from dna_bigbird.corpus.hidden_sentence_examples import ends_of_sentences
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-from dna_bigbird.models.config import EncoderConfig, stored_encoder
+from dna_bigbird.corpus.tokenizer_files import read_text_tokenizer
+from dna_bigbird.models.config import CPC, EncoderConfig, stored_encoder
+from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.text.data.hidden_sentences import (
+from dna_bigbird.text.data.store import TextStore, text_store
+from dna_bigbird.text.tasks.mlm import (
     HiddenTextBatch,
     HiddenTextExamples,
+    MaskedTextExamples,
+    MaskedTextTask,
     collate_hidden_text,
+    evaluate_masked,
 )
-from dna_bigbird.text.data.masked import MaskedTextExamples
-from dna_bigbird.text.data.store import TextStore, text_store
-from dna_bigbird.text.tasks.mlm import MaskedTextTask, evaluate_masked
-from dna_bigbird.text.text_pretrain_start import PretrainingStart
 from dna_bigbird.text.whole_words import TextMaskingConfig
 from dna_bigbird.training.fit import training_device
+from dna_bigbird.training.initial_model import load_initial, settings_of, take_weights
 from dna_bigbird.training.objective import Sums, pair
 from dna_bigbird.training.objective_config import CpcConfig
 from dna_bigbird.training.pretraining_task import contrast, figures_of, hidden_of, loss_of
 from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.training_checks import module_sha256
+
+# What `text pretrain` starts from: a vocabulary and fresh weights, or another model.
+
+
+@dataclass(frozen=True)
+class PretrainingStart:
+    """A model before pretraining."""
+
+    vocabulary: TextTokenizer
+    model: PretrainingModel
+    initial_weights: str
+    """Where the weights come from, for the bundle."""
+
+
+def choose_start(
+    tokenizer: Path | None,
+    initial: Path | None,
+    model: EncoderConfig,
+    seed: int,
+    cpc: CpcConfig = CpcConfig(),  # noqa: B008
+) -> PretrainingStart:
+    """Return a fresh model for a vocabulary, or the model of a bundle.
+
+    With attention etc it has the head for hidden sentences, unless `cpc` has no weight.
+
+    Raises:
+        InputError: If not exactly one of `tokenizer` and `initial` is given, or one is unusable.
+    """
+    if (tokenizer is None) == (initial is None):
+        raise InputError("text pretrain: give either --tokenizer or --initial")
+    if tokenizer is not None:
+        vocabulary = read_text_tokenizer(tokenizer)
+        encoder = replace(model, vocab_size=vocabulary.vocab_size)
+        fresh = PretrainingModel(encoder, seed=seed, heads=heads_of(encoder, cpc))
+        return PretrainingStart(vocabulary, fresh, "random")
+    bundle = load_initial(initial)
+    bundle.check_reads_text()
+    encoder = settings_of(bundle.model.encoder.config, model, initial)
+    network = PretrainingModel(encoder, seed=seed, heads=heads_of(encoder, cpc))
+    take_weights(network, bundle.model, seed)
+    return PretrainingStart(bundle.tokenizer, network, bundle.config.initial_weights or "a bundle")
+
+
+def heads_of(encoder: EncoderConfig, cpc: CpcConfig) -> tuple[str, ...]:
+    """Return the heads of a model of text.
+
+    Raises:
+        InputError: If hidden sentences are set for another attention than etc.
+    """
+    is_etc = encoder.attention == "etc"
+    if not is_etc and cpc != CpcConfig():
+        raise InputError("--cpc is read with --model.attention etc only: add that, or leave it out")
+    return ("mlm", CPC) if is_etc and cpc.weight else ("mlm",)
+
 
 # How many characters of text each entry of a vocabulary stands for.
 

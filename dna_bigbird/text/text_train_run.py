@@ -16,13 +16,11 @@ from dna_bigbird.models.config import BIN, EncoderConfig, stored_encoder
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.prediction.partial_results import Outputs, as_arrays, in_order, split_rows
-from dna_bigbird.text.data.data import text_data
 from dna_bigbird.text.data.row_store import StoredSet
 from dna_bigbird.text.data.rows import TextSet
-from dna_bigbird.text.set_counts import count_metrics
-from dna_bigbird.text.set_source import SetSource, check_length, report_size
+from dna_bigbird.text.set_source import SetSource, check_length, count_metrics, report_size
 from dna_bigbird.text.stored_sets import stored_set
-from dna_bigbird.text.tasks.task import TextTask
+from dna_bigbird.text.tasks.task import TextTask, text_data
 from dna_bigbird.training.fit import fit
 from dna_bigbird.training.objective import Objective, Sums, pair
 from dna_bigbird.training.trained_bundle import save_trained, validation_metrics

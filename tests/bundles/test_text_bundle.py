@@ -14,7 +14,7 @@ from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import settings_from
-from dna_bigbird.text.tasks.lookup import task_class, task_for_set
+from dna_bigbird.text.tasks.task import task_class, task_for_set
 from tests.text_vocabulary import tiny_text_tokenizer
 
 ENCODER = EncoderConfig(

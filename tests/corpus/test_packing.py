@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.text.data.masked import pack
+from dna_bigbird.text.tasks.mlm import pack
 
 
 def offsets(lengths):

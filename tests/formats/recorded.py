@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from dna_bigbird.text.data.classification_text import LabelledText
+from dna_bigbird.text.data.classification_files import LabelledText
 from dna_bigbird.text.data.glue import GlueExample
-from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, Paragraph
-from dna_bigbird.text.data.natural_questions_pages import Annotation, NqExample, PageSpan
+from dna_bigbird.text.data.hotpotqa import HotpotQaExample, Paragraph
+from dna_bigbird.text.data.natural_questions import Annotation, NqExample, PageSpan
 from dna_bigbird.text.data.rows import TextRow
-from dna_bigbird.text.data.squad_questions import SquadAnswer, SquadExample
+from dna_bigbird.text.data.squad import SquadAnswer, SquadExample
 from dna_bigbird.text.data.summarization import SummaryExample
-from dna_bigbird.text.data.triviaqa_pages import EvidenceDocument, TriviaQaExample
+from dna_bigbird.text.data.triviaqa import EvidenceDocument, TriviaQaExample
 from dna_bigbird.text.data.wikihop import WikiHopExample
 
 RECORDED = {

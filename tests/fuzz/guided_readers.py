@@ -38,10 +38,10 @@ from dna_bigbird.labelled.chromatin.peak_sheet import read_sheet
 from dna_bigbird.labelled.sequences.files import SequenceColumns, SequenceFile
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
-from dna_bigbird.text.data.hotpotqa_questions import read_hotpotqa
-from dna_bigbird.text.data.natural_questions_pages import read_natural_questions
+from dna_bigbird.text.data.hotpotqa import read_hotpotqa
+from dna_bigbird.text.data.natural_questions import read_natural_questions
 from dna_bigbird.text.data.reading import read_documents
-from dna_bigbird.text.data.squad_questions import read_squad
+from dna_bigbird.text.data.squad import read_squad
 from dna_bigbird.text.data.summarization import read_summaries
 from dna_bigbird.text.data.triviaqa import TriviaQaOptions, read_triviaqa
 from dna_bigbird.text.data.wikihop import read_wikihop

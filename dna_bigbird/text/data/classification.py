@@ -10,8 +10,8 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Count, Range
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data import classification_files, patent_files
-from dna_bigbird.text.data.classification_text import HashedSplits, LabelledText, read_one_file
+from dna_bigbird.text.data import classification_files
+from dna_bigbird.text.data.classification_files import HashedSplits, LabelledText, read_one_file
 from dna_bigbird.text.data.reading import check_ids
 
 SetName = Literal["imdb", "yelp5", "arxiv-topics", "patents", "hyperpartisan", "json-lines"]
@@ -62,7 +62,7 @@ READERS: dict[str, ClassificationSet] = {
     "imdb": ClassificationSet(classification_files.read_rated_reviews, classification_files.RATED),
     "yelp5": ClassificationSet(classification_files.read_stars, classification_files.LABELS),
     "arxiv-topics": ClassificationSet(classification_files.read_class_folders),
-    "patents": ClassificationSet(patent_files.read_class_patents),
+    "patents": ClassificationSet(classification_files.read_class_patents),
     "hyperpartisan": ClassificationSet(
         classification_files.read_xml_pair, classification_files.XML_LABELS
     ),
@@ -173,7 +173,7 @@ TASK = TaskDescription(
     synthetic=tuple(
         SyntheticText(
             name,
-            f"dna_bigbird.text.made.classes:{name.replace('-', '_')}",
+            f"dna_bigbird.text.made.glue:{name.replace('-', '_')}",
             "words of the class among filler, anywhere",
         )
         for name in ("imdb", "yelp5", "arxiv-topics", "patents", "hyperpartisan")

@@ -1,23 +1,176 @@
 """Yelp reviews with 1 to 5 stars: the official CSV files of the full review set, or JSON lines."""
 
 import csv
+import hashlib
 import io
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import open_text
-from dna_bigbird.text.data.classification_text import (
-    HashedSplits,
-    LabelledText,
-    class_folders,
-    named_split,
-    one_split,
-    read_one_file,
-)
-from dna_bigbird.text.data.folders import open_folder
-from dna_bigbird.text.data.summary_pairs import texts_of
+from dna_bigbird.text.data.reading import Folder, need, open_folder, read_json_lines, texts_of
+from dna_bigbird.text.data.rows import recorded
+from dna_bigbird.text.data.summarization_files import patent_items
+
+# Documents with a class, and splits drawn by the hash of a document's name.
+
+# What a classifier of text reads: [CLS] text [SEP], or [CLS] first [SEP] second [SEP].
+
+
+SPLITS = ("train", "validation", "test")
+FILE_NAMES = {
+    "train": "train",
+    "validation": "validation",
+    "val": "validation",
+    "dev": "validation",
+    "test": "test",
+}
+"""Names (before the first dot) of files with one split."""
+
+
+@recorded("labelled-text", "dna_bigbird.datasets.text.classification_text:LabelledText")
+@dataclass(frozen=True)
+class LabelledText:
+    """One document."""
+
+    id: str
+    text: str
+    label: str | None
+    """None if the file does not tell."""
+
+    @property
+    def texts(self) -> tuple[str]:
+        """The text alone, as pairs have two."""
+        return (self.text,)
+
+
+@dataclass(frozen=True)
+class HashedSplits:
+    """Splits of a set that comes without them: a document's name decides, not its place.
+
+    The first 8 bytes of SHA-256 of "<seed>:<name>", as a fraction of 2^64, fall below the first
+    share (train), between the two (validation) or above (test).
+    """
+
+    shares: tuple[float, float, float]
+    """Of train, validation and test; they sum to 1."""
+    seed: int = 0
+
+    @classmethod
+    def parse(cls, text: str, seed: int) -> "HashedSplits":
+        """Read shares in percent.
+
+        Raises:
+            ValueError: If they are not three numbers that sum to 100.
+
+        Example:
+            >>> HashedSplits.parse("80/10/10", seed=0).shares
+            (0.8, 0.1, 0.1)
+        """
+        try:
+            shares = tuple(float(part) for part in text.split("/"))
+        except ValueError:
+            shares = ()
+        if len(shares) != 3 or min(shares) < 0 or abs(sum(shares) - 100) > 1e-9 or not shares[0]:
+            raise ValueError(
+                f"--options.split_shares {text!r}: expected the percentages of train, validation and "
+                "test, such as 80/10/10"
+            )
+        return cls((shares[0] / 100, shares[1] / 100, shares[2] / 100), seed)
+
+    def within_train(self) -> "HashedSplits":
+        """Return the splits of a training set that has an official test set: only two."""
+        both = self.shares[0] + self.shares[1]
+        return HashedSplits((self.shares[0] / both, self.shares[1] / both, 0.0), self.seed)
+
+    def split_of(self, name: str) -> str:
+        """Return the split of a document; equal names always go together."""
+        digest = hashlib.sha256(f"{self.seed}:{name}".encode()).digest()
+        fraction = int.from_bytes(digest[:8], "big") / 2**64
+        if fraction < self.shares[0]:
+            return "train"
+        # Without a share for test, rounding must not leave a document there.
+        is_test = self.shares[2] > 0 and fraction >= self.shares[0] + self.shares[1]
+        return "test" if is_test else "validation"
+
+
+def named_split(file: Path | str) -> str | None:
+    """Return the split that a file's name says, or None.
+
+    Example:
+        >>> named_split("arxiv/dev.jsonl.gz"), named_split("train.csv"), named_split("all.jsonl")
+        ('validation', 'train', None)
+    """
+    return FILE_NAMES.get(Path(file).name.split(".")[0])
+
+
+def is_json_lines(path: Path | str) -> bool:
+    """Return True if a file's name is that of JSON lines."""
+    return str(path).removesuffix(".gz").endswith((".jsonl", ".json", ".ndjson"))
+
+
+def split_file(folder: Path, split: str) -> Path | None:
+    """Return the JSON-lines file of a split in a folder, such as `dev.jsonl.gz`."""
+    if not folder.is_dir():
+        return None
+    files = sorted(file for file in folder.iterdir() if file.is_file() and is_json_lines(file))
+    return next((file for file in files if named_split(file) == split), None)
+
+
+def read_labelled_lines(path: Path, *, gold: bool) -> Iterator[tuple[str, LabelledText]]:
+    """Yield documents of a JSON-lines file, each after the name that decides its split.
+
+    A line is an object with a text, a label (text or whole number; may be absent without `gold`)
+    and perhaps an `id`. Without one the id is the line's number, and the text decides the split, so
+    that equal texts stay together.
+
+    Raises:
+        InputError: If a line has another shape.
+    """
+    for number, item in read_json_lines(path):
+        where = f"{path}:{number}"
+        text = need(item, "text", str, where)
+        label = None
+        if gold or item.get("label") is not None:
+            label = str(need(item, "label", (str, int), where))
+        id_ = str(need(item, "id", (str, int), where)) if "id" in item else None
+        yield id_ or text, LabelledText(id_ or f"line-{number}", text, label)
+
+
+def one_split(
+    documents: Iterable[tuple[str, LabelledText]], splits: HashedSplits | None, split: str
+) -> Iterator[LabelledText]:
+    """Yield the documents of a split; all of them if there are no splits to draw.
+
+    A document without a label is for prediction and belongs to every split.
+    """
+    for name, each in documents:
+        if splits is None or each.label is None or splits.split_of(name) == split:
+            yield each
+
+
+def class_folders(folder: Folder) -> dict[str, tuple[str, ...]]:
+    """Return the .txt files, each with the folders above it, the innermost last."""
+    return {name: tuple(name.split("/")[:-1]) for name in folder.names() if name.endswith(".txt")}
+
+
+def read_one_file(
+    path: Path, split: str, splits: HashedSplits | None, gold: bool
+) -> Iterator[LabelledText] | None:
+    """Return the documents of a split of JSON lines; None if the path is no such file or folder.
+
+    A file named like a split (train, validation, val, dev, test), by itself or in the folder that
+    was given, is taken whole. Of any other file the split is drawn by `splits`; with None it is
+    taken whole too.
+    """
+    file = path if is_json_lines(path) else split_file(path, split)
+    if file is None:
+        return None
+    drawn = None if named_split(file) else splits
+    return one_split(read_labelled_lines(file, gold=gold), drawn, split)
+
 
 # Documents with a class from folders of .txt files: reviews with a rating, papers in a folder per class.
 
@@ -66,7 +219,7 @@ def read_class_folders(
     """Return the papers of one split, drawn by a paper's file name (or id): a paper in two classes is in one split.
 
     A folder or archive contains `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`. JSON lines
-    have `text`, `label`, perhaps `id`; `text.data.classification_text.read_one_file` says when they are split already.
+    have `text`, `label`, perhaps `id`; `read_one_file` says when they are split already.
 
     Raises:
         InputError: If there are no such files.
@@ -254,3 +407,27 @@ def _rows(stream: io.TextIOBase, where: str, part: str) -> Iterator[tuple[str, L
         raise InputError(f"{where}:{start}: not valid CSV: {error}") from error
     finally:
         csv.field_size_limit(before)
+
+
+def read_class_patents(
+    path: Path, split: str, splits: HashedSplits | None, gold: bool
+) -> Iterator[LabelledText]:
+    """Return the patents of one split.
+
+    JSON lines have `text`, `label` (any class name), perhaps `id`; `read_one_file` says when they are split already. Of BigPatent's folder or archive the text is `description`, the
+    label the class letter, and the splits are its own.
+
+    Raises:
+        InputError: If there are no such files.
+    """
+    documents = read_one_file(path, split, splits, gold)
+    if documents is not None:
+        return documents
+    return (
+        LabelledText(
+            need(item, "publication_number", str, where),
+            need(item, "description", str, where),
+            letter,
+        )
+        for letter, item, where in patent_items(path, split)
+    )

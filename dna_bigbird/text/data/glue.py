@@ -12,8 +12,8 @@ from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.plain_numbers import decimal_number
 from dna_bigbird.core.settings import Range
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data.folders import Folder, open_folder
-from dna_bigbird.text.data.record_bytes import recorded
+from dna_bigbird.text.data.reading import Folder, open_folder
+from dna_bigbird.text.data.rows import recorded
 
 GlueSet = Literal["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"]
 FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}

@@ -1,27 +1,314 @@
 """HotpotQA, distractor setting: the task, its settings and rows (specification §3.1)."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.core.choices import check_fields
+from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.settings import Positive, Range, Share
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data.hotpotqa_drafts import (
-    PARAGRAPH,
-    TITLE,
-    Draft,
-    Limits,
-    draft_blocks,
-    draft_streams,
+from dna_bigbird.models.attention_config import FIRST, QUESTION, SENTENCE
+from dna_bigbird.models.attention_config import PARAGRAPH as PARAGRAPH_TYPE
+from dna_bigbird.text.data.reading import check_ids, need, read_json_list, type_in_words
+from dna_bigbird.text.data.rows import (
+    QUESTION_SEGMENT,
+    SENTENCE_SEGMENT,
+    TITLE_SEGMENT,
+    TextRow,
+    TextSet,
+    TwoStreams,
+    find_text,
+    recorded,
+    tokens_of,
 )
-from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample
-from dna_bigbird.text.data.rows import TextSet, find_text, tokens_of
+
+# Rows of HotpotQA while they grow: with marks between the parts, or with global tokens for them.
+
+# Questions of HotpotQA with their paragraphs, and the native files.
+
+Fact = tuple[str, int]
+"""Title of a paragraph and number of one of its sentences, from 0."""
+
+
+@recorded("hotpotqa-paragraph", "dna_bigbird.datasets.text.hotpotqa_questions:Paragraph")
+@dataclass(frozen=True)
+class Paragraph:
+    """A titled paragraph as the file has it."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+@recorded("hotpotqa", "dna_bigbird.datasets.text.hotpotqa_questions:HotpotQaExample")
+@dataclass(frozen=True)
+class HotpotQaExample:
+    """One question; `answer` and `facts` are None in official test files."""
+
+    id: str
+    question: str
+    paragraphs: tuple[Paragraph, ...]
+    answer: str | None
+    """Text of the paragraphs, or 'yes' or 'no'."""
+    facts: tuple[Fact, ...] | None
+    """The supporting sentences, as the file has them."""
+
+    def sentences(self) -> set[Fact]:
+        """Return the names of all sentences."""
+        return {
+            (paragraph.title, i)
+            for paragraph in self.paragraphs
+            for i in range(len(paragraph.sentences))
+        }
+
+
+def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExample], dict[str, int]]:
+    """Read a JSON list, plain or gzip.
+
+    Args:
+        gold: Whether every item must have its answer and supporting facts.
+
+    Returns:
+        The examples and counts of irregular items: supporting facts that name no sentence
+        of their item, as the official files have a few (they stay: the official metric counts
+        them, no model can find them), and paragraphs without sentences.
+
+    Raises:
+        InputError: If a key is missing, a value has the wrong type, there is no paragraph, or an
+            id occurs twice.
+    """
+    examples = [
+        _example(item, f"{path}: item {i}", gold) for i, item in enumerate(read_json_list(path))
+    ]
+    check_ids((example.id for example in examples), path)
+    counts: Counter[str] = Counter()
+    for example in examples:
+        known = example.sentences()
+        counts["supporting facts that name no sentence"] += sum(
+            fact not in known for fact in example.facts or ()
+        )
+        counts["paragraphs without sentences"] += sum(not x.sentences for x in example.paragraphs)
+    return examples, {reason: n for reason, n in counts.items() if n}
+
+
+def _example(item: dict, where: str, gold: bool) -> HotpotQaExample:
+    name = need(item, "_id", str, where)
+    where = f"{where} ({shortened(name)})"
+    context = need(item, "context", list, where)
+    if not context:
+        raise InputError(f"{where}: 'context' is empty; expected at least one paragraph")
+    facts = answer = None
+    if gold or "answer" in item:
+        answer = need(item, "answer", str, where)
+    if gold or "supporting_facts" in item:
+        facts = tuple(_fact(fact, where) for fact in need(item, "supporting_facts", list, where))
+    return HotpotQaExample(
+        id=name,
+        question=need(item, "question", str, where),
+        paragraphs=tuple(_paragraph(paragraph, where) for paragraph in context),
+        answer=answer,
+        facts=facts,
+    )
+
+
+def _paragraph(value: object, where: str) -> Paragraph:
+    match value:
+        case [str() as title, [*sentences]] if all(
+            isinstance(sentence, str) for sentence in sentences
+        ):
+            return Paragraph(title, tuple(sentences))
+    raise InputError(f"{where}: 'context' holds {_shown(value)}, expected [title, [sentence, …]]")
+
+
+def _fact(value: object, where: str) -> Fact:
+    match value:
+        case [str() as title, int() as sentence] if not isinstance(sentence, bool):
+            return title, sentence
+    raise InputError(
+        f"{where}: 'supporting_facts' holds {_shown(value)}, expected [title, sentence number]"
+    )
+
+
+def _shown(value: object) -> str:
+    return shortened(repr(value)) if isinstance(value, list) else type_in_words(value)
+
+
+if TYPE_CHECKING:
+    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+
+TITLE, PARAGRAPH, OTHER = -1, -2, -3
+"""Number, among the sentences of its paragraph, of a title, of a paragraph, and of what is in none."""
+NOWHERE = -1
+"""Paragraph of a unit that is in none."""
+
+
+class Limits(NamedTuple):
+    """Most tokens of a row, most global tokens, most tokens of a question."""
+
+    tokens: int
+    global_tokens: int
+    question: int
+
+
+class Draft:
+    """A row that grows.
+
+    Attributes:
+        streams: Both streams of BigBird-ETC; None for a row with marks.
+        unit_of_token: Number of the unit of each token, -1 for none.
+        offsets: Half-open characters of each token in the text of its unit.
+        units: Paragraph, number there and position of each unit: position of its mark, or its global token.
+    """
+
+    def __init__(self, streams: TwoStreams | None = None) -> None:
+        self.streams = streams
+        self.ids: list[int] = streams.ids if streams else []
+        self.unit_of_token: list[int] = []
+        self.offsets: list[tuple[int, int]] = []
+        self.units: list[tuple[int, int, int]] = []
+
+    def pad(self) -> None:
+        """Note that the tokens added since are in no unit."""
+        missing = len(self.ids) - len(self.unit_of_token)
+        self.unit_of_token += [-1] * missing
+        self.offsets += [(0, 0)] * missing
+
+    def add_text(self, encoded: tuple) -> None:
+        """Note tokens as those of the next unit; in a row with marks also add them."""
+        ids, starts, ends = (part.tolist() for part in encoded)
+        if self.streams is None:
+            self.ids += ids
+        self.unit_of_token += [len(self.units)] * len(ids)
+        self.offsets += zip(starts, ends, strict=True)
+
+    def row(self, number: int, arrays: dict[str, NDArray]) -> TextRow:
+        """Return the row of an example, with more arrays."""
+        ids = np.array(self.ids, np.int32)
+        if self.streams is None:
+            return TextRow(ids, number, arrays=arrays)
+        return TextRow(ids, number, self.streams.segment_ids, arrays | self.streams.arrays())
+
+
+def encoded(tokenizer: "TextTokenizer", text: str) -> tuple:
+    """Return ids, starts and ends; some vocabularies know no white space but the space."""
+    return tokenizer.encode_with_offsets(re.sub(r"\s", " ", text))
+
+
+def draft_blocks(
+    example: HotpotQaExample,
+    tokenizer: "TextTokenizer",
+    limits: Limits,
+    counts: Counter[str],
+) -> Draft:
+    """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each.
+
+    The position of a unit is the position of its `<t>` or `[s]`.
+    """
+    mark = tokenizer.marker_id
+    question = _question(example, tokenizer, limits, limits.tokens - 3, counts)
+    draft = Draft()
+    draft.ids += [tokenizer.cls_id, mark("[q]"), *question, mark("[/q]")]
+    draft.pad()
+    for p, paragraph in enumerate(example.paragraphs):
+        title = encoded(tokenizer, paragraph.title)
+        if len(draft.ids) + len(title[0]) + 2 > limits.tokens:
+            _count_lost(counts, paragraph)
+            continue
+        draft.ids.append(mark("<t>"))
+        draft.pad()
+        draft.add_text(title)
+        draft.units.append((p, TITLE, len(draft.ids) - len(title[0]) - 1))
+        draft.ids.append(mark("</t>"))
+        draft.pad()
+        for s, sentence in enumerate(paragraph.sentences):
+            text = encoded(tokenizer, sentence)
+            if len(draft.ids) + len(text[0]) + 1 > limits.tokens:
+                counts["sentences that do not fit"] += 1
+                continue
+            draft.add_text(text)
+            draft.units.append((p, s, len(draft.ids)))
+            draft.ids.append(mark("[s]"))
+            draft.pad()
+    return draft
+
+
+def draft_streams(
+    example: HotpotQaExample,
+    tokenizer: "TextTokenizer",
+    limits: Limits,
+    counts: Counter[str],
+) -> Draft:
+    """Return `[CLS] question`, then title and sentences of each paragraph, without marks.
+
+    Global tokens: one for [CLS], which reads everything, for each token of the question, for each
+    paragraph, title and sentence, in this order; each is a unit, whose position is its own. A token of a
+    paragraph belongs to its title or sentence and to its paragraph. [CLS], the question and each
+    paragraph are parts of their own (ETC, generate_tf_examples_lib.py).
+    """
+    streams = TwoStreams()
+    draft = Draft(streams)
+    room = min(limits.tokens, limits.global_tokens) - 1
+    question = _question(example, tokenizer, limits, room, counts)
+    streams.add_tokens([tokenizer.cls_id], SENTENCE_SEGMENT, [streams.add_global(FIRST, free=True)])
+    streams.cut()
+    streams.add_each(question, QUESTION_SEGMENT, QUESTION)
+    draft.units += [(NOWHERE, OTHER, position) for position in range(len(streams.types))]
+    draft.pad()
+    for p, paragraph in enumerate(example.paragraphs):
+        title = encoded(tokenizer, paragraph.title)
+        if not _fits(streams, title, limits, more=1):
+            _count_lost(counts, paragraph)
+            continue
+        streams.cut()
+        whole = streams.add_global(PARAGRAPH_TYPE)
+        draft.units.append((p, PARAGRAPH, whole))
+        parts = [(TITLE, TITLE_SEGMENT, title)]
+        parts += [
+            (s, SENTENCE_SEGMENT, encoded(tokenizer, sentence))
+            for s, sentence in enumerate(paragraph.sentences)
+        ]
+        for number, segment, text in parts:
+            if not _fits(streams, text, limits):
+                counts["sentences that do not fit"] += 1
+                continue
+            own = streams.add_global(SENTENCE)
+            streams.add_tokens(text[0], segment, [own, whole])
+            draft.add_text(text)
+            draft.units.append((p, number, own))
+    return draft
+
+
+def _question(
+    example: HotpotQaExample,
+    tokenizer: "TextTokenizer",
+    limits: Limits,
+    room: int,
+    counts: Counter[str],
+) -> list[int]:
+    question = encoded(tokenizer, example.question)[0].tolist()
+    room = min(limits.question, room)
+    counts["questions cut"] += len(question) > room
+    return question[:room]
+
+
+def _fits(streams: TwoStreams, text: tuple, limits: Limits, more: int = 0) -> bool:
+    """Return whether a text with its global token, and so many more, has room."""
+    num_tokens = len(streams.ids) + len(text[0])
+    num_global = len(streams.types) + 1 + more
+    return num_tokens <= limits.tokens and num_global <= limits.global_tokens
+
+
+def _count_lost(counts: Counter[str], paragraph: Paragraph) -> None:
+    counts["titles that do not fit"] += 1
+    counts["sentences that do not fit"] += len(paragraph.sentences)
+
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer

@@ -37,8 +37,7 @@ from dna_bigbird.core.hdf5 import (
     stored_checksums,
     write_checksums,
 )
-from dna_bigbird.text.data.record_bytes import pack, unpack
-from dna_bigbird.text.data.rows import TextSet, hashed_bytes
+from dna_bigbird.text.data.rows import TextSet, hashed_bytes, pack, unpack
 
 FORMAT_VERSION = 2
 READABLE = (1, 2)

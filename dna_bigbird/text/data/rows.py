@@ -1,14 +1,273 @@
 """What a reader of text gives, and what a model reads of it at once."""
 
+import base64
+import dataclasses
+import functools
+import json
+import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.text.data.record_bytes import recorded
+from dna_bigbird.models.attention_config import FIRST, QUESTION, SENTENCE
+
+# The long and the global stream of a text row for BigBird-ETC (specification §3).
+
+# T long tokens, G global tokens
+
+SENTENCE_SEGMENT, TITLE_SEGMENT, QUESTION_SEGMENT, CANDIDATE_SEGMENT = 1, 2, 3, 4
+"""Segments of long tokens where the public ETC code has them: HotpotQA and WikiHop."""
+NUM_SEGMENTS = 5
+
+
+class TwoStreams:
+    """A row that grows: its tokens, its global tokens, and which token belongs to which.
+
+    Attributes:
+        ids: Tokens of the long stream so far.
+        types: Types of the global tokens so far (`global_types`).
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.types: list[int] = []
+        self._segments: list[int] = []
+        self._free: list[bool] = []
+        self._links: set[tuple[int, int]] = set()
+        self._part = 0
+        self._parts: list[int] = []
+        self._global_parts: list[int] = []
+
+    def cut(self) -> None:
+        """Begin another part: the band of the long stream ends here."""
+        self._part += 1
+
+    def add_global(self, type_: int = SENTENCE, *, free: bool = False) -> int:
+        """Add a global token and return its position.
+
+        Args:
+            free: It reads everything in spite of `hard_g2l`.
+        """
+        self.types.append(type_)
+        self._free.append(free)
+        self._global_parts.append(self._part)
+        return len(self.types) - 1
+
+    def add_tokens(self, ids: Iterable[int], segment: int, owners: Iterable[int] = ()) -> int:
+        """Add tokens that belong to global tokens, and return the position of the first."""
+        first, owners = len(self.ids), tuple(owners)
+        for token in ids:
+            self.link(len(self.ids), *owners)
+            self.ids.append(int(token))
+            self._segments.append(segment)
+            self._parts.append(self._part)
+        return first
+
+    def add_each(self, ids: Iterable[int], segment: int, type_: int, *, free: bool = False) -> None:
+        """Add tokens with a global token of its own for each."""
+        for token in ids:
+            self.add_tokens([token], segment, [self.add_global(type_, free=free)])
+
+    def link(self, position: int, *owners: int) -> None:
+        """Let the token at a position belong to global tokens."""
+        self._links |= {(position, owner) for owner in owners}
+
+    @property
+    def segment_ids(self) -> NDArray[np.int8]:
+        """Segments of the long tokens (T,)."""
+        return np.array(self._segments, np.int8)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """Return what `TextRow.arrays` has of both streams.
+
+        `global_types` (G,), `free_global` (G,); `parts` (T,) and `global_parts` (G,), numbers of the
+        parts; `links` (n, 2), a long token and the global token that it belongs to.
+        """
+        return {
+            "global_types": np.array(self.types, np.int8),
+            "free_global": np.array(self._free, bool),
+            "global_parts": np.array(self._global_parts, np.int16),
+            "parts": np.array(self._parts, np.int16),
+            "links": np.array(sorted(self._links), np.int32).reshape(-1, 2),
+        }
+
+
+def question_and_parts(
+    num_front: int, part_T: NDArray[np.integer], max_global: int
+) -> dict[str, NDArray]:
+    """Return `TwoStreams.arrays` of a row `[CLS] question [SEP]`, then the parts of a text, uncut.
+
+    Global tokens: one for each of the first tokens, [CLS] to [SEP], then one for each part in the
+    order of the text (ETC, models/nq/preproc_nq_lib.py). Tokens of further parts than there is room for
+    belong to the last global token.
+
+    Args:
+        num_front: Tokens before the text.
+        part_T: Number of each token's part; -1 before the text, and for tokens of none.
+        max_global: Most global tokens.
+    """
+    streams = TwoStreams()
+    for position in range(num_front):
+        streams.add_tokens([0], 0, [streams.add_global(FIRST if position == 0 else QUESTION)])
+    before = -1
+    for part in part_T[num_front:].tolist():
+        if part not in (before, -1) and len(streams.types) < max_global:
+            streams.add_global(SENTENCE)
+        before = part
+        streams.add_tokens([0], 0, [] if part == -1 else [len(streams.types) - 1])
+    return streams.arrays()
+
+
+# Frozen dataclasses of plain values and arrays as bytes, and back; no code of a file is run.
+#
+# A record is compressed with zlib, which has a checksum. It is the length of a JSON text (8 bytes,
+# little-endian), the text, and then the bytes of its arrays in the order in which they are named there.
+
+T = TypeVar("T", bound=type)
+_classes: dict[str, type] = {}
+_names: dict[type, str] = {}
+"""The classes that a record can hold."""
+_LENGTH = struct.Struct("<Q")
+_PLAIN = (str, int, float, bool, type(None))
+
+
+def recorded(name: str, *old_names: str) -> Callable[[T], T]:
+    """Let records hold a class of a text task, a frozen dataclass or named tuple, under a name that stays.
+
+    Args:
+        old_names: Names that older records have for it: its module and class, as they were then.
+
+    Raises:
+        ValueError: If another class has the name.
+    """
+
+    def add(type_: T) -> T:
+        known = _classes.get(name, type_)
+        if known.__qualname__ != type_.__qualname__:
+            raise ValueError(f"{name} is the name of {known.__qualname__} in records")
+        _classes.update(dict.fromkeys((name, *old_names), type_))
+        _names[type_] = name
+        return type_
+
+    return add
+
+
+def pack(value: Any) -> bytes:
+    """Return the bytes of a value.
+
+    Args:
+        value: Of plain values, bytes, arrays without objects, tuples, lists, dicts, and classes that
+            are `recorded`, nested in any way.
+
+    Raises:
+        TypeError: If it has anything else.
+    """
+    classes: dict[str, int] = {}
+    arrays: list[bytes] = []
+    tree = _tree(value, classes, arrays)
+    text = json.dumps([list(classes), tree], separators=(",", ":")).encode()
+    return zlib.compress(b"".join([_LENGTH.pack(len(text)), text, *arrays]), 1)
+
+
+def unpack(record: bytes) -> Any:
+    """Return the value that `pack` was given; its arrays are copies of their own.
+
+    Raises:
+        Exception: Nearly any, if the bytes are damaged.
+    """
+    content = zlib.decompress(record)
+    (length,) = _LENGTH.unpack_from(content)
+    start = _LENGTH.size + length
+    names, tree = json.loads(content[_LENGTH.size : start])
+    return _Reader(content, start, list(map(_class, names))).value(tree)
+
+
+def _tree(value: Any, classes: dict[str, int], arrays: list[bytes]) -> Any:
+    """Return a value as JSON can have it: a tuple as a list, anything else as {type: contents}."""
+    type_ = type(value)
+    if type_ in _PLAIN:
+        return value
+    if type_ is tuple:
+        return [_tree(each, classes, arrays) for each in value]
+    if type_ is list:
+        return {"list": [_tree(each, classes, arrays) for each in value]}
+    if type_ is dict:
+        return {"dict": [_tree(pair, classes, arrays) for pair in value.items()]}
+    if type_ is bytes:
+        return {"bytes": base64.b64encode(value).decode()}
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        arrays.append(value.tobytes())
+        return {"array": [value.dtype.str, list(value.shape)]}
+    if (name := _names.get(type_)) is None:
+        raise TypeError(f"a value of type {type_.__name__} cannot be stored: it is not `recorded`")
+    number = classes.setdefault(name, len(classes))
+    values = (_tree(getattr(value, field), classes, arrays) for field in _fields(type_))
+    return {"class": [number, *values]}
+
+
+class _Reader:
+    """The values of a record's tree; arrays are read one after the other.
+
+    Args:
+        content: The record, uncompressed.
+        start: Where its arrays begin.
+    """
+
+    def __init__(self, content: bytes, start: int, classes: list[type]) -> None:
+        self.content, self.end, self.classes = content, start, classes
+        self.read = {
+            "list": lambda values: [self.value(each) for each in values],
+            "dict": lambda pairs: dict(map(self.value, pairs)),
+            "bytes": base64.b64decode,
+            "array": self._array,
+            "class": self._instance,
+        }
+
+    def value(self, tree: Any) -> Any:
+        """Return the value of a part of the tree."""
+        if isinstance(tree, list):
+            return tuple(map(self.value, tree))
+        if not isinstance(tree, dict):
+            return tree
+        ((name, content),) = tree.items()
+        return self.read[name](content)
+
+    def _array(self, content: list) -> np.ndarray:
+        dtype, shape = np.dtype(content[0]), content[1]
+        count = math.prod(shape)
+        values = np.frombuffer(self.content, dtype, count, self.end)
+        self.end += count * dtype.itemsize
+        return values.reshape(shape).copy()
+
+    def _instance(self, content: list) -> Any:
+        number, *values = content
+        return self.classes[number](*map(self.value, values))
+
+
+def _class(name: str) -> type:
+    """Return the class of a name in a record."""
+    if name not in _classes:
+        from dna_bigbird.bundles.text_tasks import tasks
+
+        tasks()  # imports the modules that have the classes
+    if name not in _classes:
+        raise ValueError(f"{name} is not the name of a class of a record")
+    return _classes[name]
+
+
+@functools.cache
+def _fields(type_: type) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass or named tuple."""
+    if dataclasses.is_dataclass(type_):
+        return tuple(field.name for field in dataclasses.fields(type_))
+    return type_._fields  # type: ignore[attr-defined]
+
 
 # Answers in a text: where they are written, and which tokens that is.
 

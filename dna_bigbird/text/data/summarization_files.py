@@ -2,23 +2,180 @@
 Narayan et al. 2018, arXiv 1808.08745)."""
 
 import hashlib
-from collections.abc import Iterator
+import io
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.files import parse_json
-from dna_bigbird.text.data.folders import Folder, open_folder
-from dna_bigbird.text.data.reading import check_items, need, read_json_lines
-from dna_bigbird.text.data.summary_pairs import (
+from dna_bigbird.core.files import LONGEST_LINE, numbered_lines, parse_json
+from dna_bigbird.text.data.reading import (
     OFFICIAL_SPLITS,
-    Pair,
+    SOURCE,
+    TARGET,
+    Folder,
+    check_items,
     holds_files,
-    line_pairs_of_files,
-    line_pairs_of_folder,
-    need_texts,
+    need,
+    open_folder,
+    parse_json_lines,
     partner_of,
+    read_json_lines,
     texts_of,
 )
+
+# What the readers of summaries have in common.
+
+
+class Pair(NamedTuple):
+    """A document and its summary as a file has them."""
+
+    where: str
+    """File and line, or archive and member, for messages."""
+    id: str
+    document: str
+    summary: str | None
+    """None if the file has none."""
+
+
+def need_texts(item: dict, key: str, where: str) -> list[str]:
+    """Return `item[key]`, a list of texts.
+
+    Raises:
+        InputError: If it is missing or anything else.
+    """
+    values = need(item, key, list, where)
+    for index, value in enumerate(values):
+        if not isinstance(value, str):
+            raise InputError(
+                f"{where}: {key!r} has {type(value).__name__} at position {index}, expected only texts"
+            )
+    return values
+
+
+def line_pairs_of_files(source: Path, *, gold: bool) -> Iterator[Pair]:
+    """Yield the pairs of `name.source` and of `name.target` next to it, one per line.
+
+    Raises:
+        InputError: If `source` is the file of summaries; if that file is missing (with `gold`) or
+            has another number of lines.
+    """
+    target = partner_of(source)
+    if source.suffix == TARGET:
+        raise InputError(
+            f"{source}: these are summaries; expected the documents: give {target}, and the "
+            "summaries are read too"
+        )
+    summaries = None
+    if gold or target.is_file():
+        if not target.is_file():
+            raise InputError(
+                f"{target}: no such file; expected the summaries of {source}, one per line"
+            )
+        summaries = [line for _, line in numbered_lines(target, LONGEST_LINE)]
+    documents = [line for _, line in numbered_lines(source, LONGEST_LINE)]
+    yield from _line_pairs(documents, summaries, str(source), str(target))
+
+
+def line_pairs_of_folder(folder: Folder, split: str, *, gold: bool) -> Iterator[Pair] | None:
+    """Return the pairs of a split of a folder or archive, or None if it has no such files.
+
+    Raises:
+        InputError: If there are several files of the split; as `line_pairs_of_files`.
+    """
+    known = [f"{name}{SOURCE}" for name in (split, OFFICIAL_SPLITS[split])]
+    sources = [name for name in folder.names() if name.rpartition("/")[2] in known]
+    if not sources:
+        return None
+    if len(sources) > 1:
+        raise InputError(
+            f"{folder.path}: {sources[0]} and {sources[1]}; expected one file of the {split} split. "
+            "Give the folder of one of them"
+        )
+    (source,) = sources
+    target = source.removesuffix(SOURCE) + TARGET
+    summaries = None
+    if gold or target in folder.names():
+        summaries = _lines(folder.text(target))
+    locations = (f"{folder.path}: {name}" for name in (source, target))
+    return _line_pairs(_lines(folder.text(source)), summaries, *locations)
+
+
+def _lines(text: str) -> list[str]:
+    return list(io.StringIO(text, newline=None))
+
+
+def _line_pairs(
+    documents: Sequence[str], summaries: Sequence[str] | None, source: str, target: str
+) -> Iterator[Pair]:
+    if summaries is not None and len(documents) != len(summaries):
+        raise InputError(
+            f"{target}: {len(summaries)} lines, {source} has {len(documents)}; expected one summary "
+            "per document. Copy both again"
+        )
+    for number, document in enumerate(documents, start=1):
+        summary = None if summaries is None else summaries[number - 1]
+        yield Pair(f"{source}:{number}", str(number), document, summary)
+
+
+# Patents (BigPatent, Sharma et al. 2019, arXiv 1906.03741): with abstracts as summaries, or with classes.
+
+CLASSES = "abcdefghy"
+"""Sections of the Cooperative Patent Classification; each has its folder."""
+
+
+def read_patents(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
+    """Yield the patents of all classes; the document is `description`, the summary `abstract`.
+
+    Args:
+        path: A folder or archive as in `patent_items`; or one file of JSON lines, with any name.
+
+    Raises:
+        InputError: If the split has no file, or a line lacks a key.
+    """
+    if not holds_files(path):
+        for number, item in read_json_lines(path):
+            yield _pair(item, f"{path}:{number}", gold=gold)
+        return
+    for _, item, where in patent_items(path, split):
+        yield _pair(item, where, gold=gold)
+
+
+def patent_items(path: Path, split: str) -> Iterator[tuple[str, dict, str]]:
+    """Yield the class letter, the JSON object and the location of every patent of a split.
+
+    Args:
+        path: A folder or tar archive whose files are …/train|val|test/<class letter>/<name>, each of
+            JSON lines, plain or gzip (the published bigPatentData and its train.tar.gz).
+
+    Raises:
+        InputError: If the split has no file.
+    """
+    pattern = re.compile(rf"(^|/){OFFICIAL_SPLITS[split]}/([{CLASSES}])/[^/]+$")
+    with open_folder(path) as folder:
+        names = [(name, match[2]) for name in folder.names() if (match := pattern.search(name))]
+        if not names:
+            raise InputError(
+                f"{path}: no file of the form {OFFICIAL_SPLITS[split]}/<class letter>/<name> in it"
+            )
+        for name, letter in names:
+            # Not splitlines: it also cuts at U+2028, which JSON strings may hold.
+            lines = enumerate(io.StringIO(folder.text(name), newline=None), start=1)
+            shown = f"{path}: {name}"
+            for number, item in parse_json_lines(lines, shown):
+                yield letter, item, f"{shown}:{number}"
+
+
+def _pair(item: dict, where: str, *, gold: bool) -> Pair:
+    summary = need(item, "abstract", str, where) if gold or "abstract" in item else None
+    return Pair(
+        where,
+        need(item, "publication_number", str, where),
+        need(item, "description", str, where),
+        summary,
+    )
+
 
 # arXiv and PubMed papers with their abstracts (Cohan et al. 2018, arXiv 1804.05685).
 

@@ -23,7 +23,7 @@ from dna_bigbird.corpus.made_words import (
     sizes,
     zipped,
 )
-from dna_bigbird.text.made import classes
+from dna_bigbird.text.made import glue
 
 # Made HotpotQA and WikiHop in their native formats.
 #
@@ -255,14 +255,14 @@ def xsum(seed: int, examples: int) -> dict[str, bytes]:
 
 def corpus(seed: int, examples: int) -> dict[str, bytes]:
     """Return plain documents as JSON lines, with the words of every set, for pretraining and a vocabulary."""
-    labels = list(classes.CLASS_WORDS)
+    labels = list(glue.CLASS_WORDS)
     topics = list(TOPICS)
     files = {}
     for split, count in (("train", examples), ("validation", max(1, examples // 4))):
         rng = drawing(seed, f"corpus/{split}")
         rows = []
         for i in range(count):
-            said = classes.document(rng, labels[i % len(labels)])
+            said = glue.document(rng, labels[i % len(labels)])
             told = prose(document(rng, topics[i % len(topics)]))
             rows.append({"text": " ".join([said, told, prose(facts(rng))])})
         files[f"corpus/{split}.jsonl"] = json_lines(rows)

@@ -3,20 +3,95 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.metrics.multi_class import micro_f1, outcome_counts
 from dna_bigbird.text.data.classification import READERS, TASK, iter_classification
-from dna_bigbird.text.data.classification_text import LabelledText, classification_rows
-from dna_bigbird.text.data.rows import StreamedExamples, TextSet
-from dna_bigbird.text.tasks.classifying import ClassifyingTask, Predicted
+from dna_bigbird.text.data.classification_files import LabelledText
+from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet
+from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import commonest, tfidf_logistic
+
+# What document classification and GLUE share: one vector per text, logits, a class or a score.
+
+# B batch, T tokens, L labels
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+
+class ClassBatch(NamedTuple):
+    """Rows of `classification_rows`."""
+
+    token_ids_BT: Tensor
+    is_padding_BT: Tensor
+    segment_ids_BT: Tensor
+    rows_B: Tensor
+    targets_B: Tensor
+    """float32, class number or score; NaN where unknown."""
+
+
+class Predicted(NamedTuple):
+    """The prediction for an example."""
+
+    value: str | float
+    """A class name, or a score."""
+    probability: float | None = None
+    """Of that class; None for a score and where a baseline has none."""
+
+
+class ClassifyingTask(TextTask):
+    """Cross-entropy over classes; where `is_regression`, squared error of one score."""
+
+    is_regression = False
+
+    def texts(self, examples: Sequence[Any]) -> Iterator[str]:
+        """Yield every text, both of a pair."""
+        for example in examples:
+            yield from example.texts
+
+    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> ClassBatch:
+        """Join rows."""
+        targets = np.array([row.arrays["target"] for _, row in rows], dtype=np.float32)
+        return ClassBatch(**common_fields(rows), targets_B=torch.from_numpy(targets))
+
+    def outputs(self, model: nn.Module, batch: ClassBatch) -> dict[str, Tensor]:
+        """Return `logits` (B, L); an encoder with one segment only reads a pair as one text."""
+        highest = max(0, model.encoder.config.num_segments - 1)
+        segments_BT = batch.segment_ids_BT.clamp(max=highest)
+        return {"logits": model(batch.token_ids_BT, batch.is_padding_BT, segments_BT)}
+
+    def loss(self, outputs: dict[str, Tensor], batch: ClassBatch) -> Tensor:
+        """Return the mean over the rows whose target is known."""
+        logits_BL = outputs["logits"].float()
+        known_B = ~batch.targets_B.isnan()
+        targets_B = batch.targets_B.nan_to_num()
+        if self.is_regression:
+            losses_B = (logits_BL[:, 0] - targets_B) ** 2
+        else:
+            losses_B = F.cross_entropy(logits_BL, targets_B.long(), reduction="none")
+        return (losses_B * known_B).sum() / known_B.sum().clamp(min=1)
+
+    def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[Predicted]:
+        """Return the class of the highest logit (of equal ones the first), or the score."""
+        if self.is_regression:
+            return [Predicted(float(each["logits"][0])) for each in outputs]
+        logits_NL = np.stack([each["logits"] for each in outputs]).astype(np.float64)
+        shares_NL = np.exp(logits_NL - logits_NL.max(axis=1, keepdims=True))
+        shares_NL /= shares_NL.sum(axis=1, keepdims=True)
+        return [
+            Predicted(self.labels[index], float(shares_L[index]))
+            for shares_L, index in zip(shares_NL, shares_NL.argmax(axis=1), strict=True)
+        ]
+
 
 UNSEEN = "label that no training document has"
 CHARACTERS_PER_TOKEN = 5
@@ -115,3 +190,68 @@ class ClassificationTask(ClassifyingTask):
                 Predicted(*pair) for pair in zip(labels, sure.tolist(), strict=True)
             ]
         return predictions
+
+
+CUT = "text longer than max_tokens, cut"
+
+
+def kept_lengths(first: int, second: int, budget: int) -> tuple[int, int]:
+    """Return how many pieces of a pair stay: the longer text loses its last pieces first.
+
+    As taking one piece at a time from the longer text (of equal ones from the second) until both
+    fit.
+
+    Example:
+        >>> kept_lengths(10, 3, 8), kept_lengths(10, 9, 9), kept_lengths(2, 3, 9)
+        ((5, 3), (5, 4), (2, 3))
+    """
+    if first + second <= budget:
+        return first, second
+    small = min(first, second)
+    if small <= budget // 2:
+        return (budget - small, small) if first > second else (small, budget - small)
+    return budget - budget // 2, budget // 2
+
+
+def classification_rows(
+    examples: Sequence[Any],
+    texts: Sequence[tuple[str, ...]],
+    targets: Sequence[float | None],
+    tokenizer: Any,
+    max_tokens: int,
+) -> TextSet:
+    """Return one row per example; `arrays["target"]` is a float64 number, NaN where unknown.
+
+    White space is joined to single spaces first: to the published vocabulary a line break is an
+    unknown letter. The second text of a pair, with its [SEP], is segment 1.
+
+    Args:
+        texts: One text or a pair for every example.
+        targets: Class number or score; None where there is none.
+        tokenizer: With `encode`, `cls_id` and `sep_id`.
+    """
+    rows, cut = [], 0
+    for i, (parts, target) in enumerate(zip(texts, targets, strict=True)):
+        pieces = [tokenizer.encode(" ".join(text.split())) for text in parts]
+        lengths = _kept([len(ids) for ids in pieces], max_tokens)
+        cut += lengths != [len(ids) for ids in pieces]
+        ids, segments = _joined(pieces, lengths, tokenizer)
+        value = np.array(np.nan if target is None else target, dtype=np.float64)
+        rows.append(TextRow(ids, i, segments if len(parts) > 1 else None, {"target": value}))
+    return TextSet(list(examples), rows, {CUT: cut} if cut else {})
+
+
+def _kept(lengths: list[int], max_tokens: int) -> list[int]:
+    if len(lengths) == 1:
+        return [min(lengths[0], max_tokens - 2)]
+    return list(kept_lengths(lengths[0], lengths[1], max_tokens - 3))
+
+
+def _joined(
+    pieces: list[NDArray], lengths: list[int], tokenizer: Any
+) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+    ids, segments = [[tokenizer.cls_id]], [[0]]
+    for number, (text, length) in enumerate(zip(pieces, lengths, strict=True)):
+        ids += [text[:length], [tokenizer.sep_id]]
+        segments.append([number] * (length + 1))
+    return np.concatenate(ids).astype(np.int32), np.concatenate(segments).astype(np.int8)

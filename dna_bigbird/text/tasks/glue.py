@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from dna_bigbird.metrics.multi_class import accuracy, f1, matthews, pearson, spearman
 from dna_bigbird.models.config import HeadConfig
-from dna_bigbird.text.data.classification_text import classification_rows
 from dna_bigbird.text.data.glue import (
     FORMATS,
     HIGHEST_SCORE,
@@ -18,7 +17,7 @@ from dna_bigbird.text.data.glue import (
     read_glue,
 )
 from dna_bigbird.text.data.rows import TextSet
-from dna_bigbird.text.tasks.classifying import ClassifyingTask, Predicted
+from dna_bigbird.text.tasks.classification import ClassifyingTask, Predicted, classification_rows
 from dna_bigbird.text.text_baselines import commonest, tfidf_cosine, tfidf_logistic
 
 PART_FILES = {"": "", "matched": "-m", "mismatched": "-mm"}

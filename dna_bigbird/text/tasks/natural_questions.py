@@ -14,9 +14,13 @@ from torch import Tensor, nn
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.batches import pad_right
 from dna_bigbird.models.etc_encoder import GlobalTokens
-from dna_bigbird.text.data.data import common_fields
-from dna_bigbird.text.data.natural_questions import TASK, UNKNOWN, natural_questions_rows
-from dna_bigbird.text.data.natural_questions_pages import NqExample, iter_natural_questions
+from dna_bigbird.text.data.natural_questions import (
+    TASK,
+    UNKNOWN,
+    NqExample,
+    iter_natural_questions,
+    natural_questions_rows,
+)
 from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet
 from dna_bigbird.text.question_models import SPANS
 from dna_bigbird.text.tasks.natural_questions_metric import (
@@ -30,7 +34,7 @@ from dna_bigbird.text.tasks.natural_questions_metric import (
     short_row,
     summarise,
 )
-from dna_bigbird.text.tasks.task import Outputs, TextTask
+from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
 
 # B batch, T tokens, K best places of a window
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do

@@ -13,12 +13,17 @@ from torch import Tensor, nn
 
 from dna_bigbird.corpus.sentences import sentences
 from dna_bigbird.models.etc_encoder import GlobalTokens
-from dna_bigbird.text.data.data import common_fields
 from dna_bigbird.text.data.rows import TextRow, TextSet
-from dna_bigbird.text.data.squad import TASK, UNKNOWN, VERSIONS, squad_rows
-from dna_bigbird.text.data.squad_questions import SquadExample, read_squad
+from dna_bigbird.text.data.squad import (
+    TASK,
+    UNKNOWN,
+    VERSIONS,
+    SquadExample,
+    read_squad,
+    squad_rows,
+)
 from dna_bigbird.text.spans import best_span, normalise_answer, overlap
-from dna_bigbird.text.tasks.task import Outputs, TextTask
+from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import most_alike, most_named
 
 # The official metrics of SQuAD: evaluate-v1.1.py and evaluate-v2.0.py of Rajpurkar et al.

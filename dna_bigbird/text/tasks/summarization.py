@@ -18,12 +18,17 @@ from dna_bigbird.core.errors import InputError, checked_settings
 from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.models.beam_search import beam_search
 from dna_bigbird.models.summarizer import start_from
-from dna_bigbird.text.data.data import common_fields
+from dna_bigbird.text.data.reading import partner_of
 from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet
-from dna_bigbird.text.data.summarization import TASK, SummaryExample, iter_summaries
-from dna_bigbird.text.data.summarization_rows import NEWLINE_PIECE, SummaryText, summary_rows
-from dna_bigbird.text.data.summary_pairs import partner_of
-from dna_bigbird.text.tasks.task import Outputs, TextTask
+from dna_bigbird.text.data.summarization import (
+    NEWLINE_PIECE,
+    TASK,
+    SummaryExample,
+    SummaryText,
+    iter_summaries,
+    summary_rows,
+)
+from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import lead, sum_basic, words
 from dna_bigbird.training.objective import Sums, pair
 

@@ -1,6 +1,8 @@
 """The interface of a text task; the commands and `TextModule` use nothing else of it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -8,15 +10,112 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.utils.data import Dataset
 
+from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.text_tasks import TaskDescription
-from dna_bigbird.corpus.batches import pad_right, padding_of
+from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.models.weight_transfer import move_weights, with_tables
 from dna_bigbird.prediction.partial_results import Outputs
-from dna_bigbird.text.data.rows import TextRow, TextSet
+from dna_bigbird.text.data.rows import TextRow, TextSet, row_lengths
+from dna_bigbird.training.data_modules import LabelledOrder, StreamData, chunks
 from dna_bigbird.training.objective import Sums
+
+# Batches of text rows; the training stream is that of labelled sets (datasets.streams).
+
+# B batch, T tokens
+
+
+def common_fields(rows: Sequence[tuple[int, TextRow]]) -> dict[str, Tensor]:
+    """Return what every batch of text has; padding is on the right.
+
+    Args:
+        rows: Row numbers and rows.
+
+    Returns:
+        `token_ids_BT` (int64), `is_padding_BT` (bool), `segment_ids_BT` (int64), `rows_B` (int64).
+    """
+    ids = [row.token_ids for _, row in rows]
+    segments = [
+        np.zeros(len(row.token_ids), np.int8) if row.segment_ids is None else row.segment_ids
+        for _, row in rows
+    ]
+    return {
+        "token_ids_BT": pad_right(ids, PAD_ID),
+        "is_padding_BT": padding_of(ids),
+        "segment_ids_BT": pad_right(segments, 0),
+        "rows_B": torch.tensor([number for number, _ in rows]),
+    }
+
+
+class _NumberedRows(Dataset):
+    def __init__(self, rows: Sequence[TextRow]) -> None:
+        self.rows = rows
+
+    def __getitem__(self, number: int) -> tuple[int, TextRow]:
+        return number, self.rows[number]
+
+
+class _UnitOrder:
+    """Rows that belong together stay together; a micro-batch has `batch_size` such units."""
+
+    def __init__(self, units: Sequence[Sequence[int]], *, seed: int, batch_size: int) -> None:
+        self.units = units
+        self.order = LabelledOrder(len(units), seed=seed, batch_size=batch_size, both_strands=False)
+
+    def micro_batch(self, number: int) -> list[int]:
+        return [row for unit in self.order.micro_batch(number) for row in self.units[unit]]
+
+
+class _SingleRows(Sequence):
+    """Each row alone is a unit."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, number: int) -> tuple[int]:
+        return (number,)
+
+
+def batches_by_length(rows: Sequence[TextRow], batch_size: int) -> list[list[int]]:
+    """Return row numbers, `batch_size` of about equal length together."""
+    return chunks(sorted(range(len(rows)), key=row_lengths(rows).__getitem__), batch_size)
+
+
+def text_data(
+    train: TextSet,
+    validation: TextSet,
+    collate: Callable[[Sequence[tuple[int, TextRow]]], NamedTuple],
+    *,
+    seed: int,
+    batch_size: int,
+    accumulate: int = 1,
+    workers: int = 0,
+    units: Sequence[Sequence[int]] | None = None,
+) -> StreamData:
+    """Return the training stream over the rows and a validation over all rows.
+
+    Args:
+        collate: Gives a NamedTuple of tensors only, so that data workers can send it.
+        batch_size: Rows (or units) of a micro-batch.
+        units: Row numbers that one micro-batch must hold together; by default each row alone.
+    """
+    order = _UnitOrder(units or _SingleRows(len(train.rows)), seed=seed, batch_size=batch_size)
+    return StreamData(
+        train=_NumberedRows(train.rows),
+        train_numbers=order.micro_batch,
+        validation=_NumberedRows(validation.rows),
+        validation_batches=batches_by_length(validation.rows, batch_size),
+        collate=collate,
+        accumulate=accumulate,
+        workers=workers,
+    )
+
 
 # The global tokens of a batch of text rows.
 
@@ -25,7 +124,7 @@ def global_tokens_of(rows: Sequence[tuple[int, TextRow]]) -> GlobalTokens | None
     """Return the global tokens of numbered rows, None for rows without; padding is on the right.
 
     Args:
-        rows: With the arrays of `text.data.two_streams.TwoStreams`, or without.
+        rows: With the arrays of `text.data.rows.TwoStreams`, or without.
     """
     arrays = [row.arrays for _, row in rows]
     if "global_types" not in arrays[0]:
@@ -232,3 +331,42 @@ class TextTask:
             train_examples: For baselines that learn; None leaves them out.
         """
         return {}
+
+
+# The class of a text task: the module of `text.tasks` named like its data file defines it.
+
+
+def task_class(name: str) -> type[TextTask]:
+    """Return the class of a task.
+
+    Raises:
+        InputError: If there is no task of that name.
+    """
+    description = text_tasks.describe(name)
+    module = importlib.import_module(f"dna_bigbird.text.tasks.{text_tasks.module_of(name)}")
+    return next(
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and getattr(value, "description", None) is description
+    )
+
+
+def task_from_config(config: Any) -> TextTask:
+    """Return the task of a bundle's config, with its options and labels.
+
+    Args:
+        config: bundles.config.BundleConfig, which this folder does not import.
+    """
+    task = task_class(config.task)(config.options, config.head)
+    task.labels = config.label_names
+    task.read_by(config.encoder)
+    return task
+
+
+def task_for_set(name: str) -> TextTask:
+    """Return the task of a set with default options."""
+    description, _ = text_tasks.sets()[name]
+    options = description.options()
+    if hasattr(options, "set"):
+        options = replace(options, set=name)
+    return task_class(description.name)(options, description.head_type()())

@@ -13,12 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from dna_bigbird.models.etc_encoder import GlobalTokens
-from dna_bigbird.text.data.data import common_fields
 from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet, example_numbers
-from dna_bigbird.text.data.triviaqa import TASK, iter_triviaqa, triviaqa_rows
-from dna_bigbird.text.data.triviaqa_pages import TriviaQaExample, evidence_of
+from dna_bigbird.text.data.triviaqa import (
+    TASK,
+    TriviaQaExample,
+    evidence_of,
+    iter_triviaqa,
+    triviaqa_rows,
+)
 from dna_bigbird.text.spans import Span, best_span, overlap
-from dna_bigbird.text.tasks.task import Outputs, TextTask
+from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import most_named
 
 # B batch, T tokens, S places of answers, Q questions

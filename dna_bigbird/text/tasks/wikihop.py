@@ -12,9 +12,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.corpus.batches import pad_right
 from dna_bigbird.models.etc_encoder import GlobalTokens
-from dna_bigbird.text.data.data import common_fields
-from dna_bigbird.text.data.rows import TextRow, TextSet
-from dna_bigbird.text.data.two_streams import NUM_SEGMENTS
+from dna_bigbird.text.data.rows import NUM_SEGMENTS, TextRow, TextSet
 from dna_bigbird.text.data.wikihop import (
     NO_TARGET,
     TASK,
@@ -23,7 +21,7 @@ from dna_bigbird.text.data.wikihop import (
     wikihop_rows,
 )
 from dna_bigbird.text.question_models import ABSENT
-from dna_bigbird.text.tasks.task import Outputs, TextTask
+from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import most_mentioned
 
 # B batch, T tokens, N candidates

@@ -25,7 +25,7 @@ from random import Random
 from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDescription
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.text.data.reading import read_json_lines
-from dna_bigbird.text.data.record_bytes import recorded
+from dna_bigbird.text.data.rows import recorded
 
 FILLER = "the old tower and a quiet river near every stone".split()
 
@@ -89,9 +89,9 @@ TASK_FILE = '''
 
 import numpy as np
 
-from dna_bigbird.text.data.classification_text import classification_rows
+from dna_bigbird.text.tasks.classification import classification_rows
 from dna_bigbird.text.data.praise import TASK, read_praise
-from dna_bigbird.text.tasks.classifying import ClassifyingTask, Predicted
+from dna_bigbird.text.tasks.classification import ClassifyingTask, Predicted
 
 
 class PraiseTask(ClassifyingTask):

@@ -8,8 +8,7 @@ import pytest
 
 from dna_bigbird.cli.main import build_parser, main
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.text.made.pages import natural_questions, triviaqa
-from dna_bigbird.text.made.squad import squad
+from dna_bigbird.text.made.pages import natural_questions, squad, triviaqa
 from tests.text_bundle import write_text_bundle
 
 CONFIGS = Path(__file__).parents[3] / "config" / "text"

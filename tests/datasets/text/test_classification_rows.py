@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.text.data.classification_text import classification_rows, kept_lengths
+from dna_bigbird.text.tasks.classification import classification_rows, kept_lengths
 from tests.text_vocabulary import tiny_text_tokenizer
 
 

@@ -14,7 +14,7 @@ from dna_bigbird.text.data.classification import (
     ClassificationOptions,
     read_classification,
 )
-from dna_bigbird.text.data.classification_text import SPLITS, HashedSplits
+from dna_bigbird.text.data.classification_files import SPLITS, HashedSplits
 
 SHARES = HashedSplits.parse("80/10/10", seed=0)
 

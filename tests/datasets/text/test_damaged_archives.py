@@ -11,7 +11,7 @@ import pytest
 
 from dna_bigbird.core.archive_checks import MOST_RECORDS
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.text.data.folders import open_folder
+from dna_bigbird.text.data.reading import open_folder
 from tests.datasets.text.test_unpacking import archives, tar_of
 
 FILES = {"train/pos/0_9.txt": b"good " * 300, "train/neg/1_2.txt": bytes(range(32, 127)) * 20}

@@ -8,9 +8,13 @@ import pytest
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_tokenizer import MARKERS, TextTokenizer
-from dna_bigbird.text.data.hotpotqa import HotpotQaOptions, hotpotqa_rows, unit_text
-from dna_bigbird.text.data.hotpotqa_drafts import TITLE
-from dna_bigbird.text.data.hotpotqa_questions import read_hotpotqa
+from dna_bigbird.text.data.hotpotqa import (
+    TITLE,
+    HotpotQaOptions,
+    hotpotqa_rows,
+    read_hotpotqa,
+    unit_text,
+)
 from tests.text_vocabulary import tiny_text_tokenizer
 
 ITEM = {

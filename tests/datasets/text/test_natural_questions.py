@@ -16,16 +16,14 @@ from dna_bigbird.text.data.natural_questions import (
     SHORT,
     UNKNOWN,
     YES,
-    NaturalQuestionsOptions,
-    natural_questions_rows,
-    page_pieces,
-    window_targets,
-)
-from dna_bigbird.text.data.natural_questions_pages import (
     Annotation,
+    NaturalQuestionsOptions,
     PageSpan,
     is_tag,
+    natural_questions_rows,
+    page_pieces,
     read_natural_questions,
+    window_targets,
 )
 from dna_bigbird.text.made.pages import nq_item, simplified
 from tests.text_vocabulary import tiny_text_tokenizer

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.text.data.hotpotqa import HotpotQaOptions, hotpotqa_rows
-from dna_bigbird.text.data.hotpotqa_questions import read_hotpotqa
+from dna_bigbird.text.data.hotpotqa import HotpotQaOptions, hotpotqa_rows, read_hotpotqa
 from dna_bigbird.text.data.wikihop import WikiHopOptions, read_wikihop, wikihop_rows
 from tests.text_vocabulary import tiny_text_tokenizer
 

@@ -9,8 +9,7 @@ import zipfile
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.text.data.folders import open_folder
-from dna_bigbird.text.data.reading import need, read_json_lines, read_json_list
+from dna_bigbird.text.data.reading import need, open_folder, read_json_lines, read_json_list
 
 ITEMS = [{"id": 1, "text": "naïve 😀"}, {"id": 2, "text": "a\u2028b"}]
 

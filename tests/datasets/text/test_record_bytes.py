@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from dna_bigbird.bundles.text_tasks import tasks
-from dna_bigbird.text.data.natural_questions_pages import Annotation, NqExample, PageSpan
-from dna_bigbird.text.data.record_bytes import pack, recorded, unpack
-from dna_bigbird.text.data.rows import TextRow
+from dna_bigbird.text.data.natural_questions import Annotation, NqExample, PageSpan
+from dna_bigbird.text.data.rows import TextRow, pack, recorded, unpack
 from tests.formats.recorded import RECORDED
 
 PAGE = NqExample(
@@ -98,7 +97,7 @@ def test_a_record_has_no_path_of_a_module():
 def test_a_class_is_found_in_a_new_process():
     """The program that reads a store has perhaps not imported the module of its task."""
     code = (
-        "import base64, sys; from dna_bigbird.text.data.record_bytes import unpack; "
+        "import base64, sys; from dna_bigbird.text.data.rows import unpack; "
         "print(unpack(base64.b64decode(sys.argv[1])))"
     )
     for name in ("squad", "natural questions"):

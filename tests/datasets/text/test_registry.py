@@ -11,7 +11,7 @@ from dna_bigbird.bundles import text_tasks
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.lazy_names import load
 from dna_bigbird.metrics.published_table import NONE, Column, PublishedTable, joined
-from dna_bigbird.text.tasks.lookup import task_class
+from dna_bigbird.text.tasks.task import task_class
 
 ROOT = Path(__file__).parents[3]
 HEAVY = ("torch", "scipy", "pytorch_lightning", "sklearn", "h5py", "pandas", "matplotlib")

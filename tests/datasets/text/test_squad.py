@@ -9,13 +9,15 @@ import pytest
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.text.data.squad import (
     UNKNOWN,
+    SquadAnswer,
+    SquadExample,
     SquadOptions,
     best_contexts,
+    read_squad,
     squad_rows,
     window_starts,
 )
-from dna_bigbird.text.data.squad_questions import SquadAnswer, SquadExample, read_squad
-from dna_bigbird.text.made.squad import squad
+from dna_bigbird.text.made.pages import squad
 from tests.datasets.text.test_question_mutations import mutated
 from tests.text_vocabulary import tiny_text_tokenizer
 

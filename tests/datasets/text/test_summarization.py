@@ -9,13 +9,14 @@ import tarfile
 import pytest
 
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.text.data.reading import holds_files
 from dna_bigbird.text.data.summarization import (
     SummarizationOptions,
     SummaryExample,
+    SummaryText,
     read_summaries,
+    summary_rows,
 )
-from dna_bigbird.text.data.summarization_rows import SummaryText, summary_rows
-from dna_bigbird.text.data.summary_pairs import holds_files
 from tests.datasets.text.test_unpacking import archives
 from tests.text_vocabulary import tiny_text_tokenizer
 

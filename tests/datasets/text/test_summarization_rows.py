@@ -11,9 +11,10 @@ from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.text.data.summarization import (
     SummarizationOptions,
     SummaryExample,
+    SummaryText,
     read_summaries,
+    summary_rows,
 )
-from dna_bigbird.text.data.summarization_rows import SummaryText, summary_rows
 from tests.text_vocabulary import tiny_text_tokenizer
 
 

@@ -11,9 +11,9 @@ import pytest
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabulary
 from dna_bigbird.corpus.tokenizer_files import read_text_tokenizer
-from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.reading import read_documents
 from dna_bigbird.text.data.store import TextStore, text_store
+from dna_bigbird.text.tasks.mlm import MaskedTextExamples
 from dna_bigbird.text.whole_words import TextMaskingConfig
 
 WORDS = [

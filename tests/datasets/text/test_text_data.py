@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from dna_bigbird.text.data.data import batches_by_length, common_fields, text_data
 from dna_bigbird.text.data.rows import TextRow, TextSet
+from dna_bigbird.text.tasks.task import batches_by_length, common_fields, text_data
 
 LENGTHS = [3, 9, 4, 1, 7, 7, 2]
 

@@ -10,10 +10,10 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.text.data.triviaqa import (
     TriviaQaOptions,
     alias_spans,
+    first_words,
     read_triviaqa,
     triviaqa_rows,
 )
-from dna_bigbird.text.data.triviaqa_pages import first_words
 from dna_bigbird.text.tasks.triviaqa import normalise_trivia
 from tests.text_vocabulary import tiny_text_tokenizer
 

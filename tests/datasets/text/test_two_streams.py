@@ -7,16 +7,24 @@ import numpy as np
 import pytest
 
 from dna_bigbird.models.attention_config import CANDIDATE, FIRST, PARAGRAPH, QUESTION, SENTENCE
-from dna_bigbird.text.data.hotpotqa import HotpotQaOptions, hotpotqa_rows
-from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, Paragraph
+from dna_bigbird.text.data.hotpotqa import (
+    HotpotQaExample,
+    HotpotQaOptions,
+    Paragraph,
+    hotpotqa_rows,
+)
 from dna_bigbird.text.data.natural_questions import (
     NaturalQuestionsOptions,
     natural_questions_rows,
+    read_natural_questions,
 )
-from dna_bigbird.text.data.natural_questions_pages import read_natural_questions
-from dna_bigbird.text.data.triviaqa import TriviaQaOptions, triviaqa_rows
-from dna_bigbird.text.data.triviaqa_pages import EvidenceDocument, TriviaQaExample
-from dna_bigbird.text.data.two_streams import question_and_parts
+from dna_bigbird.text.data.rows import question_and_parts
+from dna_bigbird.text.data.triviaqa import (
+    EvidenceDocument,
+    TriviaQaExample,
+    TriviaQaOptions,
+    triviaqa_rows,
+)
 from dna_bigbird.text.data.wikihop import WikiHopExample, WikiHopOptions, wikihop_rows
 from dna_bigbird.text.made.pages import nq_item
 from tests.text_vocabulary import tiny_text_tokenizer

@@ -15,8 +15,12 @@ import pytest
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.unpacking import LEAST_BYTES, RATIO, Allowance, unpacked_limit
-from dna_bigbird.text.data.folders import open_folder
-from dna_bigbird.text.data.reading import read_documents, read_json_lines, read_json_list
+from dna_bigbird.text.data.reading import (
+    open_folder,
+    read_documents,
+    read_json_lines,
+    read_json_list,
+)
 from dna_bigbird.text.set_options import SetOptions
 from tests.limited_memory import error_line, run_limited
 

@@ -21,7 +21,7 @@ from dna_bigbird.text.data.rows import TextSet
 from dna_bigbird.text.made.writing import write_made_text
 from dna_bigbird.text.set_source import SetSource
 from dna_bigbird.text.stored_sets import parts_path, stored_set
-from dna_bigbird.text.tasks.lookup import task_for_set
+from dna_bigbird.text.tasks.task import task_for_set
 from tests.text_vocabulary import tiny_text_tokenizer
 
 SETS = [name for name, (_, each) in text_tasks.sets().items() if each.synthetic_files]

@@ -19,8 +19,7 @@ from dna_bigbird.text.data.classification import (
     SetName,
 )
 from dna_bigbird.text.data.glue import FORMATS, GlueOptions, GlueSet
-from dna_bigbird.text.tasks.classification import UNSEEN, ClassificationTask
-from dna_bigbird.text.tasks.classifying import Predicted
+from dna_bigbird.text.tasks.classification import UNSEEN, ClassificationTask, Predicted
 from dna_bigbird.text.tasks.glue import METRICS, GlueTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer

@@ -11,8 +11,7 @@ import torch
 from dna_bigbird.models.attention_config import EtcConfig
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import CandidateHead, FactsHead, LongAnswerHead, SpanHead
-from dna_bigbird.text.data.hotpotqa import HotpotQaOptions
-from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, Paragraph
+from dna_bigbird.text.data.hotpotqa import HotpotQaExample, HotpotQaOptions, Paragraph
 from dna_bigbird.text.data.natural_questions import NaturalQuestionsOptions
 from dna_bigbird.text.data.triviaqa import TriviaQaOptions
 from dna_bigbird.text.data.wikihop import WikiHopOptions

@@ -13,9 +13,8 @@ from dna_bigbird.models.attention_config import EtcConfig
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.text.data.hidden_sentences import HiddenTextExamples, collate_hidden_text
-from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.store import text_store
+from dna_bigbird.text.tasks.mlm import HiddenTextExamples, MaskedTextExamples, collate_hidden_text
 from dna_bigbird.text.text_pretrain_run import HiddenTextTask, characters_of
 from dna_bigbird.text.whole_words import TextMaskingConfig
 from dna_bigbird.training.objective_config import CpcConfig

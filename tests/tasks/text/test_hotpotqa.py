@@ -12,8 +12,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.text_config import FactsHead
-from dna_bigbird.text.data.hotpotqa import HotpotQaOptions
-from dna_bigbird.text.data.hotpotqa_questions import HotpotQaExample, Paragraph
+from dna_bigbird.text.data.hotpotqa import HotpotQaExample, HotpotQaOptions, Paragraph
 from dna_bigbird.text.tasks.hotpotqa import HotpotQaTask, word_numbers
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer

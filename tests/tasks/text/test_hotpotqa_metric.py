@@ -8,7 +8,7 @@ import string
 import numpy as np
 import pytest
 
-from dna_bigbird.text.tasks.hotpotqa_metric import (
+from dna_bigbird.text.tasks.hotpotqa import (
     METRICS,
     HotpotQaPrediction,
     answer_span,
@@ -122,7 +122,7 @@ def official(gold, predicted):
 
 
 def test_equals_the_definition_on_real_questions_with_noise(real_data):
-    from dna_bigbird.text.tasks.lookup import task_class
+    from dna_bigbird.text.tasks.task import task_class
 
     path = real_data / "nlp" / "hotpotqa" / "hotpot_distractor_60.json.gz"
     with gzip.open(path, "rt") as stream:

@@ -10,7 +10,7 @@ from dna_bigbird.models.attention_config import LongformerConfig
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.text.data.rows import TextRow
-from dna_bigbird.text.tasks.lookup import task_for_set
+from dna_bigbird.text.tasks.task import task_for_set
 from tests.models.test_encoder import batch
 from tests.tasks.text.test_etc_questions import CONFIG as ETC_CONFIG
 from tests.tasks.text.test_etc_questions import SETS

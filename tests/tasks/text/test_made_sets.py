@@ -4,7 +4,7 @@ import pytest
 
 from dna_bigbird.bundles import text_tasks
 from dna_bigbird.text.made.writing import write_made_text
-from dna_bigbird.text.tasks.lookup import task_for_set
+from dna_bigbird.text.tasks.task import task_for_set
 from tests.text_vocabulary import tiny_text_tokenizer
 
 EXAMPLES = 48

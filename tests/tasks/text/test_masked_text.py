@@ -14,9 +14,8 @@ from dna_bigbird.corpus.text_vocabulary import VocabularyConfig, learn_vocabular
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.text.data.masked import MaskedTextExamples
 from dna_bigbird.text.data.store import text_store
-from dna_bigbird.text.tasks.mlm import MaskedTextTask, evaluate_masked
+from dna_bigbird.text.tasks.mlm import MaskedTextExamples, MaskedTextTask, evaluate_masked
 from dna_bigbird.text.text_pretrain_run import characters_of, piece_characters
 from dna_bigbird.text.whole_words import TextMaskingConfig
 from dna_bigbird.training.objective import add_sums, ratios

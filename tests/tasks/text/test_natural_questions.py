@@ -10,14 +10,13 @@ import torch
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.text_config import LongAnswerHead
-from dna_bigbird.text.data.natural_questions import NaturalQuestionsOptions
-from dna_bigbird.text.data.natural_questions_pages import Annotation, PageSpan
+from dna_bigbird.text.data.natural_questions import Annotation, NaturalQuestionsOptions, PageSpan
 from dna_bigbird.text.data.rows import TextSet
 from dna_bigbird.text.made.pages import nq_item
 from dna_bigbird.text.question_models import SPANS
+from dna_bigbird.text.set_outputs import evaluation
 from dna_bigbird.text.tasks.natural_questions import NaturalQuestionsTask
 from dna_bigbird.text.tasks.natural_questions_metric import PagePrediction
-from dna_bigbird.text.text_scores import evaluation
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 

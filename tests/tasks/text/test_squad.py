@@ -9,9 +9,8 @@ import torch
 
 from dna_bigbird.models.text_config import SpanHead
 from dna_bigbird.text.data.rows import TextRow, TextSet
-from dna_bigbird.text.data.squad import UNKNOWN, SquadOptions
-from dna_bigbird.text.data.squad_questions import SquadExample, read_squad
-from dna_bigbird.text.made.squad import squad
+from dna_bigbird.text.data.squad import UNKNOWN, SquadExample, SquadOptions, read_squad
+from dna_bigbird.text.made.pages import squad
 from dna_bigbird.text.tasks.squad import SquadTask
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.models.text_config import SpanHead
-from dna_bigbird.text.data.squad import SquadOptions
-from dna_bigbird.text.data.squad_questions import SquadAnswer, SquadExample
+from dna_bigbird.text.data.squad import SquadAnswer, SquadExample, SquadOptions
 from dna_bigbird.text.tasks.squad import SquadPrediction, SquadTask
 
 WORDS = [

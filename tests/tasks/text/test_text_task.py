@@ -37,8 +37,8 @@ def test_a_loss_that_is_no_number_names_the_rows(tmp_path):
     from dna_bigbird.models.classifier import SequenceClassifier
     from dna_bigbird.models.config import EncoderConfig, HeadConfig
     from dna_bigbird.text.data.classification import ClassificationOptions
-    from dna_bigbird.text.data.data import text_data
     from dna_bigbird.text.tasks.classification import ClassificationTask
+    from dna_bigbird.text.tasks.task import text_data
 
     path = tmp_path / "train.jsonl"
     path.write_text('{"text": "good", "label": "a"}\n{"text": "bad", "label": "b"}\n')
