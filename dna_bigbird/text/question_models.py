@@ -85,9 +85,6 @@ class QuestionModel(nn.Module):
         """Return hidden states of the tokens, and those that a head reads for units.
 
         The latter are with attention etc those of the global tokens, else the same ones.
-
-        Args:
-            global_tokens: As `forward`; None: none are named.
         """
         inputs = (token_ids_BT, is_padding_BT, segment_ids_BT)
         if self.two_streams:
@@ -137,8 +134,6 @@ class FactsModel(QuestionModel):
         """Return the logits of every token, unit and row.
 
         Args:
-            places_BU: Position of each unit's mark, or its global token.
-            is_title_BU: True for titles.
             global_tokens: With attention etc; with longformer True for global tokens (B, T).
         """
         both = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
@@ -192,7 +187,6 @@ class LongAnswerModel(QuestionModel):
         """Return the logits of every token and of every row.
 
         Args:
-            is_document_BT: True where a span may begin and end; the first token always may.
             global_tokens: With attention etc; with longformer True for global tokens (B, T).
         """
         hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
@@ -239,7 +233,6 @@ class SpanModel(QuestionModel):
         """Return the logits of every token; -inf at padding.
 
         Args:
-            segment_ids_BT: 0 for the question and its separators, 1 for the document.
             global_tokens: With attention etc; with longformer True for global tokens (B, T).
         """
         hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
@@ -277,7 +270,6 @@ class CandidateModel(QuestionModel):
         """Return scores (batch, candidates) in float32; those of absent candidates are -inf.
 
         Args:
-            candidates_BN: Position of each candidate's token, or its global token, or `ABSENT`.
             global_tokens: With attention etc; with longformer True for global tokens (B, T).
         """
         _, states = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)

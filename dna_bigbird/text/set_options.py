@@ -15,15 +15,7 @@ from dna_bigbird.prediction.compute import Compute
 
 
 def new_task(name: str, set_name: str | None, options: object, head: object):
-    """Return a task, a tasks.text.task.TextTask, with its settings.
-
-    Args:
-        set_name: The set, if the task has several.
-        options, head: As `task_settings`.
-
-    Raises:
-        InputError: If there is no such task, set or setting.
-    """
+    """Return a task, a tasks.text.task.TextTask, with its settings."""
     from dna_bigbird.text.tasks.task import task_class
 
     check_task(name)
@@ -35,15 +27,7 @@ def new_task(name: str, set_name: str | None, options: object, head: object):
 
 
 def task_settings(settings: object, settings_type: type, name: str) -> object:
-    """Return settings as the dataclass of the task.
-
-    Args:
-        settings: An instance of it, values by name, or None for the defaults.
-        name: The argument, for messages.
-
-    Raises:
-        InputError: If a name is unknown, or values are wrong or contradict each other.
-    """
+    """Return settings as the dataclass of the task."""
     if isinstance(settings, settings_type):
         return settings
     if settings is not None and not isinstance(settings, Mapping):
@@ -63,11 +47,7 @@ def task_settings(settings: object, settings_type: type, name: str) -> object:
 
 
 def with_set(options: object, set_name: str | None, task: str) -> object:
-    """Return the options of a task with the set that was named on its own.
-
-    Raises:
-        InputError: If the task has only one set, or no such set.
-    """
+    """Return the options of a task with the set that was named on its own."""
     if set_name is None:
         return options
     if not hasattr(options, "set"):

@@ -49,11 +49,7 @@ class TextScores:
     def gains(
         self, other: "TextScores", name: str, no_scores: Collection[str] = ()
     ) -> dict[str, float]:
-        """Return by how much every metric exceeds that of another source, on the same draws.
-
-        Args:
-            no_scores: Metrics without a gain, see `TextTask`.
-        """
+        """Return by how much every metric exceeds that of another source, on the same draws."""
         shared = [key for key in self.values if key in other.values and key not in no_scores]
         return _with_intervals(
             {f"{key}_gain_over_{name}": self.values[key] - other.values[key] for key in shared},
@@ -96,13 +92,7 @@ def evaluation(
     replicates: int,
     described: dict,
 ) -> dict:
-    """Return the contents of metrics.json: scores, counts, gains over baselines, their scores.
-
-    Args:
-        train_examples: For baselines that are fitted and for `n_in_training`.
-        seed, replicates: Of the bootstrap.
-        described: More entries.
-    """
+    """Return the contents of metrics.json: scores, counts, gains over baselines, their scores."""
     scorer = TextScorer(task, rows.examples, seed=seed, replicates=replicates)
     own = scorer.score(predictions)
     baselines = {
@@ -134,14 +124,7 @@ def _with_intervals(
 
 
 def open_model(model: Path, changes: str) -> tuple[Bundle, TextTask]:
-    """Load a fine-tuned text model and its task.
-
-    Args:
-        changes: As `changed_options`.
-
-    Raises:
-        InputError: If it is no such bundle, or an option is unknown or wrong.
-    """
+    """Load a fine-tuned text model and its task."""
     bundle = load_bundle(model)
     bundle.check_text_task()
     task = task_from_config(bundle.config)
@@ -152,12 +135,6 @@ def open_model(model: Path, changes: str) -> tuple[Bundle, TextTask]:
 
 def changed_options(options, changes: str):
     """Return settings with some of them replaced.
-
-    Args:
-        changes: 'name=value', several with commas between.
-
-    Raises:
-        InputError: If there is none of a name, or a value is wrong.
 
     Example:
         >>> from dna_bigbird.models.config import HeadConfig
@@ -200,10 +177,6 @@ def run_set(
 
     The rows are in a hidden file next to the output, which is removed at the end of the block; an interrupted
     run leaves it for the next one.
-
-    Args:
-        gold: Whether labels must be there.
-        output: Folder of the results.
     """
     use_threads(settings.threads)
     source = SetSource(
@@ -234,11 +207,7 @@ def run_set(
 def outputs_of(
     task: TextTask, bundle: Bundle, rows: StoredSet, compute: Compute, *, output: Path, resume: bool
 ) -> list[Outputs]:
-    """Return what `task.decode` needs of every row; finished rows survive an interruption.
-
-    Args:
-        output, resume: As `resumable_outputs`.
-    """
+    """Return what `task.decode` needs of every row; finished rows survive an interruption."""
     setup = set_up([bundle], compute)
     for reason in setup.slow:
         note(reason)
@@ -261,11 +230,7 @@ def outputs_of(
 
 
 def write_files(folder: Path, files: dict[str, bytes]) -> None:
-    """Write files into a folder, each whole or not at all; what else is in it stays.
-
-    Raises:
-        OutputError: If one cannot be written.
-    """
+    """Write files into a folder, each whole or not at all; what else is in it stays."""
     for name, content in files.items():
         with atomic_path(folder / name) as partial:
             partial.write_bytes(content)

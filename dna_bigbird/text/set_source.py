@@ -87,14 +87,7 @@ def report_size(split: str, text_set: TextSet) -> None:
 def read_examples(
     task: TextTask, path: Path, split: str, *, gold: bool = True
 ) -> tuple[Iterable[Any], dict[str, int]]:
-    """Return examples of a set, and counts of what was left out: see `TextTask.read`.
-
-    Args:
-        gold: Whether labels must be there.
-
-    Raises:
-        InputError: If the set cannot be read, or has no example.
-    """
+    """Return examples of a set, and counts of what was left out: see `TextTask.read`."""
     examples, counts = task.read(path, split, gold=gold)
     if next(iter(examples), None) is None:
         raise no_example(path, split, counts)

@@ -125,9 +125,6 @@ def best_places(
     """Return the places of the `top` highest scores in ascending order of place.
 
     Among equal scores the earlier place is taken.
-
-    Args:
-        is_allowed_T: Places that may be taken; all by default.
     """
     scores_T = np.asarray(scores_T, np.float64)
     positions = (

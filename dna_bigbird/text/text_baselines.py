@@ -195,9 +195,6 @@ def tfidf_logistic(
 
     The two texts of a pair have columns of their own.
 
-    Args:
-        train_texts, texts: One text or a pair each, all of the same kind.
-
     Returns:
         The predicted labels and their probabilities, (N,).
     """
@@ -218,11 +215,7 @@ def tfidf_logistic(
 def tfidf_cosine(
     train_pairs: Sequence[tuple[str, str]], pairs: Sequence[tuple[str, str]]
 ) -> NDArray[np.float64]:
-    """Return the similarity of the texts of each pair, 0 to 1: the cosine of their TF-IDF, (N,).
-
-    Args:
-        train_pairs: Texts from which words and their weights are learnt; no scores are needed.
-    """
+    """Return the similarity of the texts of each pair, 0 to 1: the cosine of their TF-IDF, (N,)."""
     counter = _counter().fit([text for pair in train_pairs for text in pair])
     first, second = (counter.transform([pair[i] for pair in pairs]) for i in (0, 1))
     return np.asarray(first.multiply(second).sum(axis=1)).ravel()

@@ -72,11 +72,7 @@ def documents(
 
 
 def _write(output: Path, texts: Iterable[str], counts: dict[str, int]) -> PlainDocuments:
-    """Write texts as JSON lines, each once.
-
-    Args:
-        counts: What was left out before.
-    """
+    """Write texts as JSON lines, each once."""
     import gzip
     import hashlib
     import json

@@ -59,9 +59,6 @@ def choose_start(
     """Return a fresh model for a vocabulary, or the model of a bundle.
 
     With attention etc it has the head for hidden sentences, unless `cpc` has no weight.
-
-    Raises:
-        InputError: If not exactly one of `tokenizer` and `initial` is given, or one is unusable.
     """
     if (tokenizer is None) == (initial is None):
         raise InputError("text pretrain: give either --tokenizer or --initial")
@@ -79,11 +76,7 @@ def choose_start(
 
 
 def heads_of(encoder: EncoderConfig, cpc: CpcConfig) -> tuple[str, ...]:
-    """Return the heads of a model of text.
-
-    Raises:
-        InputError: If hidden sentences are set for another attention than etc.
-    """
+    """Return the heads of a model of text."""
     is_etc = encoder.attention == "etc"
     if not is_etc and cpc != CpcConfig():
         raise InputError("--cpc is read with --model.attention etc only: add that, or leave it out")
@@ -191,13 +184,7 @@ class TextCorpus:
 def tokenize_corpora(
     paths: dict[str, Path], vocabulary: TextTokenizer, folder: Path, max_unpacked_gib: float
 ) -> TextCorpus:
-    """Return the tokens of both corpora, and report their size on standard error.
-
-    Args:
-        paths: Corpus of 'train' and of 'validation'.
-        folder: Folder of the run, in which the tokens are kept.
-        max_unpacked_gib: See unpacking.
-    """
+    """Return the tokens of both corpora, and report their size on standard error."""
     first = is_first_on_node()
     with unpacked_limit(max_unpacked_gib):
         corpus = TextCorpus(
@@ -223,11 +210,7 @@ def masked_examples(
     masking: TextMaskingConfig,
     seed: int,
 ) -> dict[str, MaskedTextExamples]:
-    """Return the examples of both splits; those of validation are in the order of the corpus.
-
-    Raises:
-        InputError: If the settings of masking contradict each other or the vocabulary.
-    """
+    """Return the examples of both splits; those of validation are in the order of the corpus."""
     with checked_settings():
         return {
             name: MaskedTextExamples(

@@ -138,9 +138,6 @@ def typed_train(name: str | None) -> Callable:
 
     `options` and `head` have the task's dataclasses as types, `set` the names of its sets; `set` is
     left out where the task has only one.
-
-    Args:
-        name: The task. None: without the options of a task; the help lists the tasks.
     """
     task = None if name is None else describe(name)
     signature = inspect.signature(train)

@@ -99,11 +99,7 @@ class TextModule(Objective):
 
 
 def check_run(output: Path, training: TrainConfig, threads: int) -> None:
-    """Check what can be checked before the data are read, and set the threads.
-
-    Raises:
-        InputError: If the output cannot be written, or a training setting does not work here.
-    """
+    """Check what can be checked before the data are read, and set the threads."""
     use_threads(threads)
     check_compiles(training)
     check_no_dropout(training)
@@ -121,9 +117,6 @@ def encoder_settings(
     """Return the settings of the encoder to fine-tune: with markers, as the options want it.
 
     Sets the form of the task's rows.
-
-    Raises:
-        InputError: If an option is wrong or contradicts the pretrained settings.
     """
     pretrained = bundle.config.encoder
     attention = changes.attention or pretrained.attention
@@ -156,15 +149,7 @@ def stored_sets(
     max_unpacked_gib: float = 0,
     threads: int = 0,
 ) -> dict[str, StoredSet]:
-    """Return the training rows and the rows of (a sample of) the validation examples; report both.
-
-    Args:
-        paths: Data of 'train' and of 'validation'.
-        folder: Folder of the run, in which the rows are kept.
-        limit: Validation examples, drawn at random once; 0: all.
-        max_unpacked_gib: See unpacking.
-        threads: As `stored_set`.
-    """
+    """Return the training rows and the rows of (a sample of) the validation examples; report both."""
     check_length(task, bundle.config.encoder.max_tokens, bundle.folder)
     sets = {}
     for split, path in paths.items():
@@ -191,11 +176,7 @@ def stored_sets(
 def start_model(
     task: TextTask, bundle: Bundle, encoder: EncoderConfig, seed: int, from_scratch: bool
 ) -> nn.Module:
-    """Return the model of a task with the weights of the pretrained one, or with fresh ones.
-
-    Raises:
-        InputError: If the head reads bins of DNA.
-    """
+    """Return the model of a task with the weights of the pretrained one, or with fresh ones."""
     if getattr(task.head, "pooling", None) == BIN:
         raise InputError(
             f"--head.pooling {BIN} is for DNA, and text has no bins; choose another pooling"
@@ -219,13 +200,7 @@ def fit_and_save(
     seed: int,
     initial_weights: str,
 ) -> TrainedModel:
-    """Train a model, and write the bundle of the best validation.
-
-    Args:
-        sets: As of `stored_sets`.
-        tokenizer: Vocabulary of the bundle.
-        initial_weights: Where the weights of the model are from, for the bundle.
-    """
+    """Train a model, and write the bundle of the best validation."""
     set_training_backend(model.encoder, training.attention_backend)
     module = TextModule(model, task, training, sets["validation"])
     stream = text_data(

@@ -107,11 +107,6 @@ def warm_start(
     say). A second segment, which RoBERTa lacks, gets the row of the first: segments mean nothing
     until training separates them. Rows of pieces that the short model does not know are drawn
     fresh, with the mean of the known biases in the MLM head.
-
-    Args:
-        encoder: `max_tokens` and the attention pattern; everything else is the short model's.
-        vocabulary: Of the new model; by default the short model's own.
-        seed: Of the fresh rows.
     """
     old = short.model.encoder.config
     tokenizer = vocabulary or short.tokenizer
@@ -144,9 +139,6 @@ def warm_summarizer(short: Summarizer, encoder: EncoderConfig) -> Summarizer:
 
     As LED starts from BART: the encoder's positions are repeated, global projections of Longformer are
     copies of the ordinary ones, and the decoder keeps its positions.
-
-    Args:
-        encoder: `max_tokens` and the attention pattern; everything else is the short model's.
     """
     old = short.encoder.config
     own_positions = short.head.decoder_positions or old.max_tokens

@@ -46,7 +46,6 @@ def words(ids: np.ndarray, maskable: np.ndarray, is_word_start: np.ndarray | Non
     maskable token has a mark, each is a word of its own, as in the published code.
 
     Args:
-        ids, maskable: As `mask_words`.
         is_word_start: (V,) bool; None: each token is a word.
 
     Returns:
@@ -79,14 +78,10 @@ def mask_words(
     Args:
         ids: Token ids, shape (T,).
         maskable: Which positions may be chosen, shape (T,), bool; False at special tokens.
-        budget: Most pieces to predict, at least 1.
 
     Returns:
         What the model sees, shape (T,), int64; the chosen positions in ascending order, shape
         (M,), int64; their true ids, shape (M,), int64.
-
-    Raises:
-        ValueError: If nothing is maskable.
     """
     positions = np.flatnonzero(maskable)
     if not len(positions):

@@ -99,20 +99,7 @@ def iter_classification(
     gold: bool = True,
     skip_empty: bool = False,
 ) -> Iterator[LabelledText]:
-    """Yield the documents of one split of a set.
-
-    Args:
-        name: One of `READERS`.
-        split: "train", "validation" or "test".
-        counts: Gets how many are left out, by reason.
-        splits: How splits are drawn where the files have none; None takes everything as any split.
-        gold: Labels are needed.
-        skip_empty: Leave out, and count, documents without text; else the first is an error.
-
-    Raises:
-        InputError: If a file is not as its reader expects, a label is unknown, an id occurs
-            twice, or nothing is left.
-    """
+    """Yield the documents of one split of a set."""
     path = Path(path)
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")

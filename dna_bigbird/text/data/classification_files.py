@@ -62,9 +62,6 @@ class HashedSplits:
     def parse(cls, text: str, seed: int) -> "HashedSplits":
         """Read shares in percent.
 
-        Raises:
-            ValueError: If they are not three numbers that sum to 100.
-
         Example:
             >>> HashedSplits.parse("80/10/10", seed=0).shares
             (0.8, 0.1, 0.1)
@@ -125,9 +122,6 @@ def read_labelled_lines(path: Path, *, gold: bool) -> Iterator[tuple[str, Labell
     A line is an object with a text, a label (text or whole number; may be absent without `gold`)
     and perhaps an `id`. Without one the id is the line's number, and the text decides the split, so
     that equal texts stay together.
-
-    Raises:
-        InputError: If a line has another shape.
     """
     for number, item in read_json_lines(path):
         where = f"{path}:{number}"
@@ -185,12 +179,6 @@ def read_rated_reviews(
     A folder or archive contains `<train|test>/<pos|neg>/<number>_<rating>.txt`; the validation split
     is drawn from `train` by a review's path. `train/unsup` is left alone. A JSON-lines file, or
     `<split>.jsonl` in a folder, is taken whole: `text`, `label` (pos or neg), perhaps `id`.
-
-    Args:
-        splits: Shares of training and validation; None takes all of `train` for either.
-
-    Raises:
-        InputError: If there are no such files.
     """
     documents = read_one_file(path, split, None, gold)
     if documents is not None:
@@ -220,9 +208,6 @@ def read_class_folders(
 
     A folder or archive contains `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`. JSON lines
     have `text`, `label`, perhaps `id`; `read_one_file` says when they are split already.
-
-    Raises:
-        InputError: If there are no such files.
     """
     documents = read_one_file(path, split, splits, gold)
     return _papers(path, split, splits) if documents is None else documents
@@ -264,9 +249,6 @@ def read_xml_pair(
         path: A folder or tar archive with articles-*.xml and ground-truth-*.xml, or a folder with the
             published zip files of these names, or one zip file with both. JSON lines with `text`
             and `label` (true or false) do too.
-
-    Raises:
-        InputError: If a file is missing or no such XML, or (with `gold`) an article has no truth.
     """
     documents = read_one_file(path, split, splits, gold)
     if documents is not None:
@@ -362,12 +344,6 @@ def read_stars(
     by a review's line), rows `"stars","text"` without a header, quotes doubled and line ends
     written as `\n`. A CSV or JSON-lines file (`text`, `label` 1 to 5, perhaps `id`), or
     `<split>.jsonl` in a folder, is taken whole.
-
-    Args:
-        splits: Shares of training and validation; None takes all of `train.csv` for either.
-
-    Raises:
-        InputError: If there are no such files, or a row has another shape.
     """
     documents = read_one_file(path, split, None, gold)
     if documents is not None:
@@ -416,9 +392,6 @@ def read_class_patents(
 
     JSON lines have `text`, `label` (any class name), perhaps `id`; `read_one_file` says when they are split already. Of BigPatent's folder or archive the text is `description`, the
     label the class letter, and the splits are its own.
-
-    Raises:
-        InputError: If there are no such files.
     """
     documents = read_one_file(path, split, splits, gold)
     if documents is not None:

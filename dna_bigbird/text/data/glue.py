@@ -104,13 +104,7 @@ def read_glue(
     (the published file has a few) is left out and counted.
 
     Args:
-        task: One of `FORMATS`.
         path: The task's folder, the folder of all tasks, or a tar archive of either.
-        split: "train", "validation" or "test"; the official test files have no labels.
-        gold: Labels are needed.
-
-    Raises:
-        InputError: If a file is missing, or a row has other columns, an unknown label or no text.
     """
     path = Path(path)
     counts: dict[str, int] = {}

@@ -72,17 +72,10 @@ class HotpotQaExample:
 def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExample], dict[str, int]]:
     """Read a JSON list, plain or gzip.
 
-    Args:
-        gold: Whether every item must have its answer and supporting facts.
-
     Returns:
         The examples and counts of irregular items: supporting facts that name no sentence
         of their item, as the official files have a few (they stay: the official metric counts
         them, no model can find them), and paragraphs without sentences.
-
-    Raises:
-        InputError: If a key is missing, a value has the wrong type, there is no paragraph, or an
-            id occurs twice.
     """
     examples = [
         _example(item, f"{path}: item {i}", gold) for i, item in enumerate(read_json_list(path))
@@ -372,7 +365,6 @@ def hotpotqa_rows(
     Args:
         training: Leave out examples none of whose supporting facts is in the row, or whose answer
             is not in them, nor in the titles above them.
-        two_streams: With both streams of BigBird-ETC (`TwoStreams.arrays`).
     """
     draft_of = draft_streams if two_streams else draft_blocks
     limits = Limits(options.max_tokens, options.max_global_tokens, options.max_question_tokens)

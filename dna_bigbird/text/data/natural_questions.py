@@ -92,11 +92,6 @@ def iter_natural_questions(path: Path, split: str, *, gold: bool = True) -> Iter
     Args:
         path: JSON lines, plain or gzip; or a folder with files named nq-train-*, nq-dev-* or
             nq-test-*.jsonl[.gz] at any depth (where there is none, the simplified ones).
-        gold: Whether every page must have an annotation.
-
-    Raises:
-        InputError: Naming file and line, if a key is missing or a span lies outside its page; if an
-            id occurs twice, at the end.
     """
     ids = []
     for file in _files(Path(path), split):
@@ -344,9 +339,6 @@ def natural_questions_rows(
     Args:
         training: Leave out pages without a top-level candidate, and the share of null windows that
             the options want left out.
-        two_streams: With both streams of BigBird-ETC: see `question_and_parts`; the parts of the page
-            are its candidates.
-        first_example: Number in its set of the first one of the examples.
     """
     counts: Counter[str] = Counter()
     rows = []

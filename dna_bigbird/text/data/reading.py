@@ -118,11 +118,7 @@ class Folder:
         return not isinstance(self._archive, tarfile.TarFile)
 
     def text(self, name: str) -> str:
-        """Return a file's text, unpacked if it is gzip; line ends are as stored.
-
-        Raises:
-            InputError: If there is no such file, it is damaged or not UTF-8, or too much is unpacked.
-        """
+        """Return a file's text, unpacked if it is gzip; line ends are as stored."""
         if name not in self._known:
             raise InputError(f"{self.path}: no file {shortened(ascii(name))} in it")
         try:
@@ -207,30 +203,18 @@ _WORDS = {
 
 
 def read_json_value(path: Path | str) -> Any:
-    """Read a whole JSON file, plain or gzip.
-
-    Raises:
-        InputError: If it is missing, no text, not JSON, or far larger than text of its size.
-    """
+    """Read a whole JSON file, plain or gzip."""
     with open_text(path) as stream:
         return parse_json(stream.read(), path)
 
 
 def read_json_list(path: Path | str) -> list[dict]:
-    """Read a JSON list of objects, plain or gzip.
-
-    Raises:
-        InputError: As `read_json_value`; if it is not a list, or an item is not an object.
-    """
+    """Read a JSON list of objects, plain or gzip."""
     return check_items(read_json_value(path), path)
 
 
 def check_items(value: Any, source: Path | str) -> list[dict]:
-    """Return a value of JSON that must be a list of objects.
-
-    Raises:
-        InputError: If it is not a list, or an item is not an object.
-    """
+    """Return a value of JSON that must be a list of objects."""
     if not isinstance(value, list):
         raise InputError(f"{source}: expected a JSON list, found {type_in_words(value)}")
     for number, item in enumerate(value):
@@ -245,10 +229,6 @@ def read_json_lines(path: Path | str) -> Iterator[tuple[int, dict]]:
     """Yield the objects of a JSON-lines file, plain or gzip, with their line numbers from 1.
 
     Empty lines are skipped.
-
-    Raises:
-        InputError: If the file is missing, not text or far larger than text of its size, or a line is not a
-            JSON object.
     """
     yield from parse_json_lines(numbered_lines(path, LONGEST_LINE), str(path))
 
@@ -265,11 +245,7 @@ def parse_json_lines(lines: Iterable[tuple[int, str]], shown: str) -> Iterator[t
 
 
 def check_ids(ids: Iterable[str], source: Path | str) -> None:
-    """Check that ids are unique, as predictions are stored by id.
-
-    Raises:
-        InputError: Naming the first one.
-    """
+    """Check that ids are unique, as predictions are stored by id."""
     for name, count in Counter(ids).items():
         if count > 1:
             raise InputError(
@@ -282,10 +258,6 @@ def need(item: dict, key: str, expected: type | tuple[type, ...], where: str) ->
 
     Args:
         expected: dict, list, str, int, float (whole numbers too) or bool, or several of them.
-        where: Place for the message, such as "dev.json: item 5ab3".
-
-    Raises:
-        InputError: If the key is missing or its value has another type.
 
     Example:
         >>> need({"question": "Who?"}, "question", str, "dev.json: item 0")
@@ -328,10 +300,6 @@ def read_documents(path: Path) -> Iterator[str]:
     A name that ends in .jsonl or .json (.gz may follow) is JSON lines with a `text` each. Anything
     else is plain text with blank lines between documents. White space is joined to single
     spaces: to the published vocabulary a line break is an unknown letter.
-
-    Raises:
-        InputError: If the file is missing, no text or damaged, a line has no `text`, or there is no
-            document.
     """
     path = Path(path)
     name = path.name.removesuffix(".gz")

@@ -108,9 +108,7 @@ def question_and_parts(
     belong to the last global token.
 
     Args:
-        num_front: Tokens before the text.
         part_T: Number of each token's part; -1 before the text, and for tokens of none.
-        max_global: Most global tokens.
     """
     streams = TwoStreams()
     for position in range(num_front):
@@ -138,14 +136,7 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 def recorded(name: str, *old_names: str) -> Callable[[T], T]:
-    """Let records hold a class of a text task, a frozen dataclass or named tuple, under a name that stays.
-
-    Args:
-        old_names: Names that older records have for it: its module and class, as they were then.
-
-    Raises:
-        ValueError: If another class has the name.
-    """
+    """Let records hold a class of a text task, a frozen dataclass or named tuple, under a name that stays."""
 
     def add(type_: T) -> T:
         known = _classes.get(name, type_)
@@ -159,15 +150,7 @@ def recorded(name: str, *old_names: str) -> Callable[[T], T]:
 
 
 def pack(value: Any) -> bytes:
-    """Return the bytes of a value.
-
-    Args:
-        value: Of plain values, bytes, arrays without objects, tuples, lists, dicts, and classes that
-            are `recorded`, nested in any way.
-
-    Raises:
-        TypeError: If it has anything else.
-    """
+    """Return the bytes of a value."""
     classes: dict[str, int] = {}
     arrays: list[bytes] = []
     tree = _tree(value, classes, arrays)
@@ -176,11 +159,7 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(record: bytes) -> Any:
-    """Return the value that `pack` was given; its arrays are copies of their own.
-
-    Raises:
-        Exception: Nearly any, if the bytes are damaged.
-    """
+    """Return the value that `pack` was given; its arrays are copies of their own."""
     content = zlib.decompress(record)
     (length,) = _LENGTH.unpack_from(content)
     start = _LENGTH.size + length
@@ -280,8 +259,6 @@ def find_text(
     """Return every occurrence of `part` in `text`, overlapping ones too, from left to right.
 
     Args:
-        part: White space at its ends is ignored; an empty part does not occur.
-        ignore_case: Let upper and lower case be equal; offsets are those of `text` as it is.
         whole_words: Leave out occurrences next to a letter or digit that continues the word.
 
     Returns:
@@ -313,9 +290,6 @@ def tokens_of(
     Args:
         starts_T, ends_T: Half-open character offsets of the tokens, both ascending
             (TextTokenizer.encode_with_offsets); an empty piece has no characters.
-
-    Returns:
-        Both of them tokens of the span, or None if no token has any of it.
 
     Example:
         >>> import numpy as np

@@ -44,16 +44,7 @@ class SquadExample:
 
 
 def read_squad(path: Path, split: str, *, version: str, gold: bool = True) -> list[SquadExample]:
-    """Read a file, plain or gzip, or a folder with train-v1.1.json, dev-v1.1.json or those of v2.0.
-
-    Args:
-        version: '1.1' or '2.0', which alone has questions without an answer.
-        gold: Whether every question must have its answers.
-
-    Raises:
-        InputError: Naming the question, if a key is missing, a value has the wrong type, 'is_impossible'
-            contradicts the answers, or an id occurs twice.
-    """
+    """Read a file, plain or gzip, or a folder with train-v1.1.json, dev-v1.1.json or those of v2.0."""
     if path.is_dir():
         path = _file_in(path, f"{FILES[split]}-v{version}.json")
     content = read_json_value(path)

@@ -143,17 +143,6 @@ def iter_summaries(
     """Yield the examples of one split of a set.
 
     White space at the ends of lines, and lines of nothing else, are dropped.
-
-    Args:
-        name: One of `READERS`.
-        split: "train", "validation" or "test".
-        counts: Gets how many are left out, by reason.
-        gold: Summaries are needed; else an example without one is read too.
-        skip_empty: Leave out, and count, examples whose document or (if needed) summary is empty.
-
-    Raises:
-        InputError: If a file is not as its reader expects; if a document or summary is empty and
-            `skip_empty` is false; if nothing is left.
     """
     is_empty = True
     for pair in READERS[name](Path(path), split, gold=gold):
@@ -309,11 +298,7 @@ class SummaryText:
         return np.concatenate(whole).astype(np.int32), len(ids) > room
 
     def target_ids(self, summary: str) -> tuple[np.ndarray, bool]:
-        """Return the ids of a summary and its end, int32 (U,), and whether the end was cut off.
-
-        Raises:
-            InputError: If it has line ends that the vocabulary cannot write.
-        """
+        """Return the ids of a summary and its end, int32 (U,), and whether the end was cut off."""
         if "\n" in summary and not self.keeps_lines:
             raise InputError(
                 f"the vocabulary cannot write {NEWLINE_PIECE!r}, which parts the sentences of "

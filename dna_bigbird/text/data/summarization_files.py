@@ -40,11 +40,7 @@ class Pair(NamedTuple):
 
 
 def need_texts(item: dict, key: str, where: str) -> list[str]:
-    """Return `item[key]`, a list of texts.
-
-    Raises:
-        InputError: If it is missing or anything else.
-    """
+    """Return `item[key]`, a list of texts."""
     values = need(item, key, list, where)
     for index, value in enumerate(values):
         if not isinstance(value, str):
@@ -55,12 +51,7 @@ def need_texts(item: dict, key: str, where: str) -> list[str]:
 
 
 def line_pairs_of_files(source: Path, *, gold: bool) -> Iterator[Pair]:
-    """Yield the pairs of `name.source` and of `name.target` next to it, one per line.
-
-    Raises:
-        InputError: If `source` is the file of summaries; if that file is missing (with `gold`) or
-            has another number of lines.
-    """
+    """Yield the pairs of `name.source` and of `name.target` next to it, one per line."""
     target = partner_of(source)
     if source.suffix == TARGET:
         raise InputError(
@@ -79,11 +70,7 @@ def line_pairs_of_files(source: Path, *, gold: bool) -> Iterator[Pair]:
 
 
 def line_pairs_of_folder(folder: Folder, split: str, *, gold: bool) -> Iterator[Pair] | None:
-    """Return the pairs of a split of a folder or archive, or None if it has no such files.
-
-    Raises:
-        InputError: If there are several files of the split; as `line_pairs_of_files`.
-    """
+    """Return the pairs of a split of a folder or archive, or None if it has no such files."""
     known = [f"{name}{SOURCE}" for name in (split, OFFICIAL_SPLITS[split])]
     sources = [name for name in folder.names() if name.rpartition("/")[2] in known]
     if not sources:
@@ -130,9 +117,6 @@ def read_patents(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]
 
     Args:
         path: A folder or archive as in `patent_items`; or one file of JSON lines, with any name.
-
-    Raises:
-        InputError: If the split has no file, or a line lacks a key.
     """
     if not holds_files(path):
         for number, item in read_json_lines(path):
@@ -148,9 +132,6 @@ def patent_items(path: Path, split: str) -> Iterator[tuple[str, dict, str]]:
     Args:
         path: A folder or tar archive whose files are …/train|val|test/<class letter>/<name>, each of
             JSON lines, plain or gzip (the published bigPatentData and its train.tar.gz).
-
-    Raises:
-        InputError: If the split has no file.
     """
     pattern = re.compile(rf"(^|/){OFFICIAL_SPLITS[split]}/([{CLASSES}])/[^/]+$")
     with open_folder(path) as folder:
@@ -193,9 +174,6 @@ def read_papers(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
     Args:
         path: A file of JSON lines, plain or gzip, or a folder with train.txt, val.txt and
             test.txt (or each with .gz).
-
-    Raises:
-        InputError: If there is no such file, or a line lacks a key.
     """
     file = _split_file(path, split)
     for number, item in read_json_lines(file):
@@ -240,9 +218,6 @@ def read_stories(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]
             if there is a list of addresses all_train.txt, all_val.txt or all_test.txt (next to them, in
             url_lists/ or in the archive), those of the split's list in its order. The SHA-1 of an
             address is the name of its story.
-
-    Raises:
-        InputError: If there is no story, or a listed one is missing.
     """
     with open_folder(path) as folder:
         for name, text in texts_of(folder, _story_names(folder, split)):
@@ -319,9 +294,6 @@ def read_articles(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair
             train, val (or validation) and test of them; or a folder or tar archive of *.summary files (parts headed [SN]URL[SN], [SN]TITLE[SN], [SN]FIRST-SENTENCE[SN]
             and [SN]RESTBODY[SN]; the first sentence is the summary, the rest the document): all of them
             by name, or those of the split if the authors' `SPLIT_FILE` is there too.
-
-    Raises:
-        InputError: If there is no article, a listed one is missing, or a key or part is.
     """
     if path.is_file() and partner_of(path):
         yield from line_pairs_of_files(path, gold=gold)

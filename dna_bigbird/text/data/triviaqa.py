@@ -83,12 +83,6 @@ def iter_questions(
     Args:
         path: A file of questions; or the official folder or archive with `qa` and `evidence`, where
             domain and split name the file.
-        counts: Gets how much is left out, by reason.
-        domain, evidence, max_words: See TriviaQaOptions.
-        gold: Whether every question must have an answer.
-
-    Raises:
-        InputError: If a file or key is missing, naming the question and the file expected.
     """
     path = Path(path)
     if path.name.endswith((".json", ".json.gz")):
@@ -120,11 +114,7 @@ def iter_questions(
 
 
 def evidence_of(path: Path, evidence: str) -> Path:
-    """Return the folder or archive with the documents of a file of questions, or of their folder.
-
-    Args:
-        evidence: See TriviaQaOptions.
-    """
+    """Return the folder or archive with the documents of a file of questions, or of their folder."""
     if evidence or not path.name.endswith((".json", ".json.gz")):
         return Path(evidence or path)
     return path.parent.parent / "evidence"
@@ -308,9 +298,6 @@ def alias_spans(
     Both sides are normalised, so punctuation or an article between the words does not
     matter, and the text of each match is an exact match. A part of a word does not match.
 
-    Args:
-        normalise: tasks.text.triviaqa.normalise_trivia; it works word by word.
-
     Returns:
         Half-open character offsets, longer places first among those that start together.
 
@@ -355,11 +342,8 @@ def triviaqa_rows(
     first and last token of every occurrence of the answer.
 
     Args:
-        normalise: As for `alias_spans`.
         training: Leave out documents without the answer; with `norm` per_question leave
             out questions without any, but no document of the others, which share their sum.
-        two_streams: With both streams of BigBird-ETC: see `question_and_parts`; the parts of the
-            document are its sentences.
     """
     counts: Counter[str] = Counter()
     rows = []

@@ -48,14 +48,6 @@ def shorten(
 
     Of documents with equally many sentences the last one gives.
 
-    Args:
-        documents: Of each document its sentences, of each sentence its tokens.
-        separators: A document that has sentences left costs one token more than they, for the
-            separator after it.
-
-    Returns:
-        The number of sentences dropped.
-
     Example:
         >>> import numpy as np
         >>> documents = [[np.zeros(3), np.zeros(4)], [np.zeros(2), np.zeros(1)]]
@@ -144,7 +136,6 @@ def mentions(
 
     Args:
         starts_T, ends_T: Half-open character offsets of the tokens.
-        candidates: In lower case.
 
     Example:
         >>> import numpy as np
@@ -225,16 +216,9 @@ def read_wikihop(
     Args:
         path: A JSON list, plain or gzip; or the official archive (or its folder), which contains
             `wikihop/<train|dev>.json` and the same with masked candidates.
-        split: `train`, `validation` or `test`: which file of an archive.
-        masked: Take the masked file of an archive.
-        gold: Whether every item must have its answer.
 
     Returns:
         The examples and counts of irregular items: answers that are not a candidate.
-
-    Raises:
-        InputError: If the file, a key or the answer is missing, a value has the wrong type, or
-            an item has no candidate or no document, or an id occurs twice.
     """
     items, source = _items(Path(path), split, masked)
     examples = [_example(item, f"{source}: item {i}", gold) for i, item in enumerate(items)]
@@ -303,7 +287,6 @@ def wikihop_rows(
     Args:
         training: Leave out examples without a target. Examples whose candidates alone are too
             long have no row at all.
-        two_streams: With both streams of BigBird-ETC (`TwoStreams.arrays`).
     """
     make_row = _streams_row if two_streams else _row
     counts: Counter[str] = Counter()

@@ -86,10 +86,6 @@ def nq_item(
 
     Of the five annotators of a development page one finds nothing. Every eighth page has no answer,
     every fourth of the others is a question of yes or no.
-
-    Args:
-        paragraphs: Of the page.
-        sentences: Of filler in each paragraph.
     """
     category, person = rng.choice(list(THINGS)), rng.choice(PEOPLE)
     answer = rng.choice(THINGS[category])

@@ -279,14 +279,7 @@ def made_files(seed: int, examples: int) -> dict[str, bytes]:
 
 
 def write_made_text(folder: Path, *, seed: int, examples: int) -> dict[str, int]:
-    """Write all sets into a folder; one that another call wrote is replaced.
-
-    Returns:
-        How many files each set has.
-
-    Raises:
-        InputError: If the folder holds files that no call wrote.
-    """
+    """Write all sets into a folder; one that another call wrote is replaced."""
     counts: dict[str, int] = {}
     with atomic_directory(folder, MADE_TEXT) as out:
         for name, content in made_files(seed, examples).items():

@@ -115,11 +115,7 @@ class ClassificationTask(ClassifyingTask):
         return examples, examples.counts
 
     def label_names(self, examples: Iterable[LabelledText]) -> list[str]:
-        """Return the set's classes, or those of the examples, sorted.
-
-        Raises:
-            InputError: If there is one class alone.
-        """
+        """Return the set's classes, or those of the examples, sorted."""
         if labels := READERS[self.options.set].labels:
             return list(labels)
         counts = Counter(each.label for each in examples)
@@ -224,11 +220,6 @@ def classification_rows(
 
     White space is joined to single spaces first: to the published vocabulary a line break is an
     unknown letter. The second text of a pair, with its [SEP], is segment 1.
-
-    Args:
-        texts: One text or a pair for every example.
-        targets: Class number or score; None where there is none.
-        tokenizer: With `encode`, `cls_id` and `sep_id`.
     """
     rows, cut = [], 0
     for i, (parts, target) in enumerate(zip(texts, targets, strict=True)):

@@ -134,11 +134,7 @@ PARTS = ("matched", "mismatched")
 def glue_statistics(
     gold: Sequence[float], predicted: Sequence[float], parts: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return (N, 3): gold and predicted class number (or score), and the number of the part.
-
-    Args:
-        parts: "matched" or "mismatched" (MNLI), "" for any other task.
-    """
+    """Return (N, 3): gold and predicted class number (or score), and the number of the part."""
     numbers = [PARTS.index(part) if part else 0 for part in parts]
     return np.array([gold, predicted, numbers], dtype=np.float64).T.reshape(-1, 3)
 

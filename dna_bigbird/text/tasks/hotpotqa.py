@@ -80,9 +80,6 @@ def answer_span(
         unit_of_token_T: Number of the title or sentence of each token; -1 for tokens that can
             neither begin nor end an answer.
         places_T: Position of each token in the unit of `max_length`.
-
-    Returns:
-        None only if no span at all is short enough.
     """
     inside_T = unit_of_token_T >= 0
     supporting_T = np.zeros(len(inside_T), bool)
@@ -248,11 +245,7 @@ class HotpotQaTask(TextTask):
         return torch.stack(terms).mean()
 
     def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[HotpotQaPrediction]:
-        """Return answers and supporting facts; see `HotpotQaOptions` for the threshold.
-
-        Raises:
-            InputError: If a threshold is to be searched, and there are no gold answers.
-        """
+        """Return answers and supporting facts; see `HotpotQaOptions` for the threshold."""
         if not self.options.search_threshold:
             return self._decode(text_set, outputs, self.options.fact_threshold)
         if any(example.answer is None or example.facts is None for example in text_set.examples):
@@ -353,9 +346,7 @@ def predicted(
     """Return what the logits say.
 
     Args:
-        row: Not made for training.
         output: `facts` (U,), `kind` (3,), `start` and `end` (T,), with or without padding.
-        threshold: Probability from which a sentence supports the answer.
     """
     units = row.arrays["units"]
     is_supporting_U = expit(output["facts"][: len(units)]) >= threshold
@@ -406,9 +397,7 @@ def word_numbers(
     """Return the number of each token's word, by white space, over all titles and sentences.
 
     Args:
-        texts: Of every unit.
         unit_T: Unit of each token, -1 for none.
-        starts_T: First character of each token in the text of its unit.
     """
     joined = "".join(f" {text}" for text in texts)
     is_space = np.array([character.isspace() for character in joined])

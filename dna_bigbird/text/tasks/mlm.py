@@ -68,13 +68,6 @@ def pack(document_offsets: Sequence[int] | np.ndarray, max_tokens: int) -> Packs
     next document does not fit, an example that is at least half full is closed and the document
     begins the next one; else as much of it as fits is taken, and its rest is the next document.
 
-    Args:
-        document_offsets: (documents + 1,) token offsets; a document without tokens adds nothing.
-        max_tokens: Places of an example, special tokens included.
-
-    Raises:
-        ValueError: If `max_tokens` is below 4.
-
     Example:
         >>> packs = pack([0, 3, 5, 20], max_tokens=8)
         >>> [packs.parts(i) for i in range(len(packs))]
@@ -339,14 +332,9 @@ def evaluate_masked(
     """Score the examples 0 … count - 1 with dropout off, next to piece frequencies.
 
     Args:
-        examples: datasets.text.masked.MaskedTextExamples.
         counts: How often each piece occurs in the training text, shape (V,); gives `unigram`, which
             reads no context, and `unigram_informed`, which also uses the piece shown where a
             predicted position does not show [MASK] (Bayes' rule with the shares of masking).
-        seed: Of the bootstrap.
-
-    Returns:
-        Metrics with `baselines` by name, as metrics.json has them.
     """
     task.eval()
     characters = task.characters.cpu().numpy()

@@ -64,11 +64,7 @@ class NaturalQuestionsTask(TextTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[StreamedExamples, dict[str, int]]:
-        """Read pages in the native or the simplified form.
-
-        Raises:
-            InputError: As the reader; as `statistics` for pages that are not to be trained on.
-        """
+        """Read pages in the native or the simplified form."""
         examples = StreamedExamples(lambda counts: self._read(path, split, gold))
         return examples, examples.counts
 
@@ -204,11 +200,7 @@ class NaturalQuestionsTask(TextTask):
     def statistics(
         self, examples: Sequence[NqExample], predictions: Sequence[PagePrediction]
     ) -> NDArray[np.float64]:
-        """Return `natural_questions_metric.COLUMNS` of the long and of the short answer: (n, 8).
-
-        Raises:
-            InputError: If no page has as many annotations as an answer needs.
-        """
+        """Return `natural_questions_metric.COLUMNS` of the long and of the short answer: (n, 8)."""
         self._check_annotators([len(example.annotations or ()) for example in examples])
         needed = self.options.min_annotators
         rows = []

@@ -63,15 +63,7 @@ def has_short(answer: Answer) -> bool:
 def long_row(
     gold: Sequence[Answer], predicted: Answer, score: float, *, annotators: int = 2
 ) -> tuple[float, float, float, float]:
-    """Score a long answer, which must be that of any annotator who gave one.
-
-    Args:
-        gold: Of every annotator.
-        annotators: How many of them must have given an answer for there to be one.
-
-    Returns:
-        `COLUMNS`.
-    """
+    """Score a long answer, which must be that of any annotator who gave one."""
     has_gold = sum(map(has_long, gold)) >= annotators
     has_answer = has_long(predicted)
     is_correct = (
@@ -87,11 +79,7 @@ def long_row(
 def short_row(
     gold: Sequence[Answer], predicted: Answer, score: float, *, annotators: int = 2
 ) -> tuple[float, float, float, float]:
-    """Score short answers: yes or no like any annotator's, or else one annotator's very set of spans.
-
-    Returns:
-        `COLUMNS`.
-    """
+    """Score short answers: yes or no like any annotator's, or else one annotator's very set of spans."""
     has_gold = sum(map(has_short, gold)) >= annotators
     has_answer = has_short(predicted)
     _, spans, yes_no = predicted
@@ -107,9 +95,6 @@ def at_best_threshold(rows_N4: NDArray[np.float64]) -> dict[str, float]:
 
     Predictions of equal score count together or not at all. Of several thresholds with the same F1
     the highest is taken. Without any correct prediction all four are 0.
-
-    Args:
-        rows_N4: `COLUMNS` of every example.
 
     Example:
         >>> rows = np.array([[1, 1, 1, 9.0], [1, 1, 0, 5.0], [1, 1, 1, 5.0], [0, 1, 0, 2.0]])
@@ -136,11 +121,7 @@ def at_best_threshold(rows_N4: NDArray[np.float64]) -> dict[str, float]:
 
 
 def summarise(rows_N8: NDArray[np.float64]) -> dict[str, float]:
-    """Return `long_f1`, `short_f1`, … at the best thresholds, and the mean of both F1.
-
-    Args:
-        rows_N8: `long_row` and `short_row` of every example.
-    """
+    """Return `long_f1`, `short_f1`, … at the best thresholds, and the mean of both F1."""
     metrics = {
         f"{name}_{key}": value
         for name, rows in (("long", rows_N8[:, :4]), ("short", rows_N8[:, 4:]))
@@ -215,9 +196,6 @@ def joint_span(
     Args:
         max_length: The end is less than this after the start, counted in `unit`: 'token' or
             'piece'.
-
-    Returns:
-        None if there is no start or no end.
     """
     if not len(starts.score) or not len(ends.score):
         return None
@@ -236,10 +214,6 @@ def candidate_of(span: Found, spans_C2: NDArray[np.int64], is_top_C: NDArray[np.
 
     The metric needs exactly a candidate. A span outside all candidates goes to the top-level one
     with its first token; -1 if there is none.
-
-    Args:
-        spans_C2: First token and the one after the last, of every candidate.
-        is_top_C: Which of them are top-level.
     """
     starts, ends = spans_C2[:, 0], spans_C2[:, 1]
     same = np.flatnonzero((starts == span.start) & (ends == span.end))
@@ -264,8 +238,6 @@ def decode_page(
     """Return the answers of a page.
 
     Args:
-        windows: In the order of the page.
-        max_short, unit: See `joint_span`.
         yes_no: The window whose type of answer may replace the short answer by yes or no: that of
             the long span, whose score the answer gets ('window'), or the last one, with the score
             of the short span ('last').

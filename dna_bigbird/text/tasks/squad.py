@@ -52,11 +52,6 @@ def question_row(
 
     Answers that are empty after normalisation do not count; where none is left, only a prediction that is
     empty after normalisation is right.
-
-    Args:
-        predicted: Text, "" for no answer.
-        na_prob: Probability of no answer.
-        answers: Of all annotators; none for a question without an answer.
     """
     texts = [answer for answer in answers if normalise_answer(answer)]
     if texts:
@@ -73,9 +68,6 @@ def best_threshold(
 
     The official search adds one question after the other in the order of its probability, questions of
     equal probability too. It starts with every prediction empty, at the threshold 0.
-
-    Args:
-        scores_N: Exact match or F1 of `rows_N5`, `COLUMNS` of all questions.
     """
     _, _, has_answer_N, has_text_N, na_prob_N = rows_N5.T
     order = np.argsort(na_prob_N, kind="stable")
@@ -99,9 +91,6 @@ def summarise(rows_N5: NDArray[np.float64], threshold: float) -> dict[str, float
         `em` and `f1` at the threshold, of all questions, of those with an answer (`has_answer_`) and of
         those without (`no_answer_`), if there are any; `best_em` and `best_f1` at the best thresholds
         `best_em_threshold` and `best_f1_threshold`.
-
-    Args:
-        rows_N5: `COLUMNS` of every question.
     """
     has_answer_N = rows_N5[:, 2] == 1
     scores: dict[str, float] = {}

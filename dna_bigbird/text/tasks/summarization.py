@@ -51,9 +51,6 @@ def rouge_scores(references: Sequence[str], predictions: Sequence[str]) -> NDArr
     a sentence, so the sentences of both texts must be on separate lines. A text without
     words scores 0. The score of a set is the mean of its rows (spec §5; google-research/bigbird,
     summarization/run_summarization.py).
-
-    Raises:
-        ValueError: If there are not as many references as predictions.
     """
     rows = [
         [score[name].fmeasure for name in ROUGE_TYPES]
@@ -93,9 +90,6 @@ def label_smoothed_nll(
     that is taken off, so a perfect model has 0. A batch without a real token gives 0.
 
     Args:
-        target_ids_BU: Padding holds any id of the vocabulary.
-        is_padding_BU: True = padding.
-        smoothing: At least 0 and below 1.
         count_padding: Sum over padding too, and still divide by the number of real tokens, as the
             published script does [BB summarization/run_summarization.py].
     """
@@ -172,11 +166,7 @@ class SummarizationTask(TextTask):
         return summary_rows(examples, self.text)
 
     def prepare(self, tokenizer: Any) -> None:
-        """Keep the vocabulary for `decode`.
-
-        Raises:
-            InputError: If the decoder's end is not the vocabulary's.
-        """
+        """Keep the vocabulary for `decode`."""
         self.text = SummaryText(tokenizer, self.options)
         if self.text.end_id != self.head.end_id:
             raise InputError(
@@ -196,11 +186,7 @@ class SummarizationTask(TextTask):
         return self.head
 
     def start_from(self, model: nn.Module, pretrained: nn.Module, seed: int) -> None:
-        """Take encoder and decoder from a summarizer, else both from an encoder.
-
-        Raises:
-            InputError: If the sizes of the decoder contradict the pretrained model's.
-        """
+        """Take encoder and decoder from a summarizer, else both from an encoder."""
         with checked_settings():
             start_from(model, pretrained, seed)
 

@@ -29,14 +29,7 @@ from dna_bigbird.training.objective import Sums
 
 
 def common_fields(rows: Sequence[tuple[int, TextRow]]) -> dict[str, Tensor]:
-    """Return what every batch of text has; padding is on the right.
-
-    Args:
-        rows: Row numbers and rows.
-
-    Returns:
-        `token_ids_BT` (int64), `is_padding_BT` (bool), `segment_ids_BT` (int64), `rows_B` (int64).
-    """
+    """Return what every batch of text has; padding is on the right."""
     ids = [row.token_ids for _, row in rows]
     segments = [
         np.zeros(len(row.token_ids), np.int8) if row.segment_ids is None else row.segment_ids
@@ -102,7 +95,6 @@ def text_data(
 
     Args:
         collate: Gives a NamedTuple of tensors only, so that data workers can send it.
-        batch_size: Rows (or units) of a micro-batch.
         units: Row numbers that one micro-batch must hold together; by default each row alone.
     """
     order = _UnitOrder(units or _SingleRows(len(train.rows)), seed=seed, batch_size=batch_size)
@@ -121,11 +113,7 @@ def text_data(
 
 
 def global_tokens_of(rows: Sequence[tuple[int, TextRow]]) -> GlobalTokens | None:
-    """Return the global tokens of numbered rows, None for rows without; padding is on the right.
-
-    Args:
-        rows: With the arrays of `text.data.rows.TwoStreams`, or without.
-    """
+    """Return the global tokens of numbered rows, None for rows without; padding is on the right."""
     arrays = [row.arrays for _, row in rows]
     if "global_types" not in arrays[0]:
         return None
@@ -337,11 +325,7 @@ class TextTask:
 
 
 def task_class(name: str) -> type[TextTask]:
-    """Return the class of a task.
-
-    Raises:
-        InputError: If there is no task of that name.
-    """
+    """Return the class of a task."""
     description = text_tasks.describe(name)
     module = importlib.import_module(f"dna_bigbird.text.tasks.{text_tasks.module_of(name)}")
     return next(
@@ -352,11 +336,7 @@ def task_class(name: str) -> type[TextTask]:
 
 
 def task_from_config(config: Any) -> TextTask:
-    """Return the task of a bundle's config, with its options and labels.
-
-    Args:
-        config: bundles.config.BundleConfig, which this folder does not import.
-    """
+    """Return the task of a bundle's config, with its options and labels."""
     task = task_class(config.task)(config.options, config.head)
     task.labels = config.label_names
     task.read_by(config.encoder)

@@ -208,7 +208,6 @@ def noisy_span_loss(logits_BT: Tensor, places_BS: Tensor, groups_B: Tensor) -> T
 
     Args:
         logits_BT: -inf at padding.
-        places_BS: Correct tokens, `NO_SPAN` for none; a token named twice counts once.
         groups_B: Rows of equal number share one distribution. A group without a correct place counts
             for nothing; without any group the loss is 0.
     """
@@ -282,13 +281,9 @@ def best_document_span(
     Args:
         documents: Of each its start logits, end logits and the word of every token (T,): -1 where no
             answer may begin or end. Logits of -inf are not tokens.
-        max_words: Longest answer.
         top: Best starts and ends that are paired.
         norm: Probabilities over all tokens of all documents ('per_question'), by which the highest
             sum of two logits wins, or over those of each document ('per_document').
-
-    Returns:
-        None if no document allows an answer.
     """
     totals = [_log_total(document[:1]) + _log_total(document[1:2]) for document in documents]
     if norm == "per_question":
