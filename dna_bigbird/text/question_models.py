@@ -11,10 +11,6 @@ from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.etc_encoder import GlobalTokens, build_encoder
 from dna_bigbird.models.text_config import CandidateHead, FactsHead, LongAnswerHead, SpanHead
 
-# One more feed-forward block between the encoder and a head that reads tokens.
-
-# E hidden size
-
 
 class ResidualBlock(nn.Module):
     """x → LN(x + drop(FFN(drop(x)))), the FFN as wide as the encoder's.

@@ -11,8 +11,6 @@ from dna_bigbird.core.settings import Count
 from dna_bigbird.core.shared_options import Backend, Device, MaxUnpackedGib, Resume, Threads
 from dna_bigbird.prediction.compute import Compute
 
-# The task of `text.train` with its options: checked and typed.
-
 
 def new_task(name: str, set_name: str | None, options: object, head: object):
     """Return a task, a tasks.text.task.TextTask, with its settings."""

@@ -31,8 +31,6 @@ from dna_bigbird.text.set_source import (
 from dna_bigbird.text.stored_sets import stored_set
 from dna_bigbird.text.tasks.task import TextTask, task_from_config
 
-# Scores of predictions with bootstrap intervals, by the official metric of a task.
-
 
 @dataclass(frozen=True)
 class TextScores:
@@ -118,9 +116,6 @@ def _with_intervals(
         low, high = percentile_interval(drawn[name])
         metrics |= {name: value, f"{name}_low": low, f"{name}_high": high}
     return metrics
-
-
-# A fine-tuned text model, and its task with other options than in training.
 
 
 def open_model(model: Path, changes: str) -> tuple[Bundle, TextTask]:

@@ -17,8 +17,6 @@ from dna_bigbird.core.unpacking import unpacked_limit
 from dna_bigbird.text.data.rows import TextSet
 from dna_bigbird.text.tasks.task import TextTask
 
-# Counts of a set: what was left out, and which examples occur in another set.
-
 
 def left_out(counts: dict[str, int]) -> str:
     """Return what was left out or changed, for the end of a line.
@@ -54,9 +52,6 @@ def count_shared(examples: Iterable, others: Iterable) -> int:
 
 def _digest(example: object) -> bytes:
     return hashlib.sha256(repr(example).encode()).digest()
-
-
-# Rows of a set for a text task: checks, and what is reported of them.
 
 
 def check_length(task: TextTask, max_tokens: int, bundle: Path | str) -> None:

@@ -13,8 +13,6 @@ from sklearn.linear_model import LogisticRegression
 
 from dna_bigbird.corpus.sentences import sentences
 
-# Answers without a model: shared words and counted mentions.
-
 _WORD = re.compile(r"\w+")
 
 
@@ -58,8 +56,6 @@ def most_mentioned(candidates: Sequence[str], texts: Sequence[str]) -> int:
     mentions = [spaced.count(f" {key} ") if key else 0 for key in keys]
     return max(range(len(candidates)), key=lambda i: (mentions[i], len(keys[i].split()), -i))
 
-
-# An answer without a model: the name that occurs most often in the documents.
 
 _NAME = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
 

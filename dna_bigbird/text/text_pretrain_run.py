@@ -36,8 +36,6 @@ from dna_bigbird.training.pretraining_task import contrast, figures_of, hidden_o
 from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.training_checks import module_sha256
 
-# What `text pretrain` starts from: a vocabulary and fresh weights, or another model.
-
 
 @dataclass(frozen=True)
 class PretrainingStart:
@@ -81,9 +79,6 @@ def heads_of(encoder: EncoderConfig, cpc: CpcConfig) -> tuple[str, ...]:
     if not is_etc and cpc != CpcConfig():
         raise InputError("--cpc is read with --model.attention etc only: add that, or leave it out")
     return ("mlm", CPC) if is_etc and cpc.weight else ("mlm",)
-
-
-# How many characters of text each entry of a vocabulary stands for.
 
 
 def piece_characters(
@@ -132,9 +127,6 @@ def _bytes_by_letter() -> dict[str, int]:
     return {chr(byte): byte for byte in plain} | {
         chr(256 + number): byte for number, byte in enumerate(others)
     }
-
-
-# Masked words and contrastive predictive coding of hidden sentences (specification §2.4, §6).
 
 
 class HiddenTextTask(MaskedTextTask):

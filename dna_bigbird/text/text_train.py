@@ -128,8 +128,6 @@ def train(
     )
 
 
-# The signature of `text.train` for one task, which the command line reads its options from.
-
 REQUIRED = inspect.Parameter.empty
 
 

@@ -31,8 +31,6 @@ from dna_bigbird.training.training_checks import (
     set_training_backend,
 )
 
-# Training of any text task.
-
 
 def scores_of(task: TextTask, text_set: TextSet, outputs: list[Outputs]) -> dict[str, float]:
     """Decode and score with the official metric."""

@@ -14,8 +14,6 @@ from dna_bigbird.models.config import PATTERN, EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.summarizer import Summarizer
 
-# Entries that two vocabularies of text share, by what they spell.
-
 FRESH = -1
 
 

@@ -1,4 +1,4 @@
-"""Yelp reviews with 1 to 5 stars: the official CSV files of the full review set, or JSON lines."""
+"""The files of the classification sets: reviews, papers, patents, news, JSON lines; splits by hash."""
 
 import csv
 import hashlib
@@ -13,11 +13,6 @@ from dna_bigbird.core.files import open_text
 from dna_bigbird.text.data.reading import Folder, need, open_folder, read_json_lines, texts_of
 from dna_bigbird.text.data.rows import recorded
 from dna_bigbird.text.data.summarization_files import patent_items
-
-# Documents with a class, and splits drawn by the hash of a document's name.
-
-# What a classifier of text reads: [CLS] text [SEP], or [CLS] first [SEP] second [SEP].
-
 
 SPLITS = ("train", "validation", "test")
 FILE_NAMES = {
@@ -165,8 +160,6 @@ def read_one_file(
     drawn = None if named_split(file) else splits
     return one_split(read_labelled_lines(file, gold=gold), drawn, split)
 
-
-# Documents with a class from folders of .txt files: reviews with a rating, papers in a folder per class.
 
 RATED = ("neg", "pos")
 

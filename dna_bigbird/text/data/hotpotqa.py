@@ -1,4 +1,4 @@
-"""HotpotQA, distractor setting: the task, its settings and rows (specification §3.1)."""
+"""HotpotQA, distractor setting: the task, its settings, files and rows (specification §3.1)."""
 
 import re
 from collections import Counter
@@ -29,10 +29,6 @@ from dna_bigbird.text.data.rows import (
     recorded,
     tokens_of,
 )
-
-# Rows of HotpotQA while they grow: with marks between the parts, or with global tokens for them.
-
-# Questions of HotpotQA with their paragraphs, and the native files.
 
 Fact = tuple[str, int]
 """Title of a paragraph and number of one of its sentences, from 0."""

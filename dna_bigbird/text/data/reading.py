@@ -24,8 +24,6 @@ from dna_bigbird.core.files import (
 )
 from dna_bigbird.core.unpacking import Allowance, read_limited
 
-# Folders of text files, and tar and zip archives as if they were folders; nothing is unpacked to disk.
-
 ZIP_MAGIC = b"PK\x03\x04"
 
 
@@ -178,9 +176,6 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-# Checks that settings of several tasks share.
-
-
 def check_room(options: Any, **others: int) -> None:
     """Raise ValueError if a longest question, with so many other tokens, is longer than an input."""
     for name, tokens in others.items():
@@ -288,8 +283,6 @@ def type_in_words(value: object) -> str:
         return "null"
     return next(words for each, words in _WORDS.items() if _is(value, each))
 
-
-# Plain text corpora: one document after the other, from a file of text or of JSON lines.
 
 JSON_LINES = (".jsonl", ".json")
 

@@ -1,4 +1,4 @@
-"""What a reader of text gives, and what a model reads of it at once."""
+"""What a reader of text gives, and what a model reads of it: rows, both streams of BigBird-ETC, records."""
 
 import base64
 import dataclasses
@@ -16,10 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.models.attention_config import FIRST, QUESTION, SENTENCE
-
-# The long and the global stream of a text row for BigBird-ETC (specification §3).
-
-# T long tokens, G global tokens
 
 SENTENCE_SEGMENT, TITLE_SEGMENT, QUESTION_SEGMENT, CANDIDATE_SEGMENT = 1, 2, 3, 4
 """Segments of long tokens where the public ETC code has them: HotpotQA and WikiHop."""
@@ -246,11 +242,6 @@ def _fields(type_: type) -> tuple[str, ...]:
     if dataclasses.is_dataclass(type_):
         return tuple(field.name for field in dataclasses.fields(type_))
     return type_._fields  # type: ignore[attr-defined]
-
-
-# Answers in a text: where they are written, and which tokens that is.
-
-# T tokens
 
 
 def find_text(

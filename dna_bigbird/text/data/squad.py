@@ -1,4 +1,4 @@
-"""SQuAD 1.1 and 2.0: the task, its settings, and windows of paragraphs (run_squad.py of Devlin et al.)."""
+"""SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, 2018): the task, its settings, files, and windows (run_squad.py of Devlin et al.)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,8 +16,6 @@ from dna_bigbird.core.settings import Positive, Share
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.text.data.reading import check_ids, check_items, check_room, need, read_json_value
 from dna_bigbird.text.data.rows import TextRow, TextSet, recorded, tokens_of
-
-# SQuAD 1.1 and 2.0: questions on a paragraph of Wikipedia (Rajpurkar et al. 2016, 2018), and the native files.
 
 FILES = {"train": "train", "validation": "dev", "test": "test"}
 

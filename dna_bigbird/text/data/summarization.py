@@ -254,8 +254,6 @@ TASK = TaskDescription(
 )
 
 
-# Documents and summaries as token ids, and back.
-
 # T tokens of a document, U tokens of a summary
 
 NEWLINE_PIECE = "<n>"

@@ -1,5 +1,5 @@
-"""News: CNN and Daily Mail stories with highlights (Hermann et al. 2015, See et al. 2017), and BBC articles (XSum,
-Narayan et al. 2018, arXiv 1808.08745)."""
+"""The files of the summary sets: papers (Cohan et al. 2018), BigPatent (Sharma et al. 2019), news stories
+(Hermann et al. 2015, See et al. 2017) and BBC articles (XSum, Narayan et al. 2018)."""
 
 import hashlib
 import io
@@ -24,8 +24,6 @@ from dna_bigbird.text.data.reading import (
     read_json_lines,
     texts_of,
 )
-
-# What the readers of summaries have in common.
 
 
 class Pair(NamedTuple):
@@ -106,8 +104,6 @@ def _line_pairs(
         yield Pair(f"{source}:{number}", str(number), document, summary)
 
 
-# Patents (BigPatent, Sharma et al. 2019, arXiv 1906.03741): with abstracts as summaries, or with classes.
-
 CLASSES = "abcdefghy"
 """Sections of the Cooperative Patent Classification; each has its folder."""
 
@@ -157,8 +153,6 @@ def _pair(item: dict, where: str, *, gold: bool) -> Pair:
         summary,
     )
 
-
-# arXiv and PubMed papers with their abstracts (Cohan et al. 2018, arXiv 1804.05685).
 
 SENTENCE_MARKS = ("<S>", "</S>")
 """Around every sentence of an abstract; no part of the text."""

@@ -1,4 +1,4 @@
-"""TriviaQA: the task, its settings, and a row for every document (specification §3.3)."""
+"""TriviaQA-RC (Joshi et al. 2017): the task, its settings, files, and a row per document (specification §3.3)."""
 
 import re
 import string
@@ -29,8 +29,6 @@ from dna_bigbird.text.data.reading import (
     type_in_words,
 )
 from dna_bigbird.text.data.rows import TextRow, TextSet, question_and_parts, recorded, tokens_of
-
-# TriviaQA-RC: questions with evidence documents that may hold the answer (Joshi et al. 2017).
 
 SPLITS = {"train": "train", "validation": "dev", "test": "test-without-answers"}
 PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}

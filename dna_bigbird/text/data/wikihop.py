@@ -36,10 +36,6 @@ from dna_bigbird.text.data.rows import (
     tokens_of,
 )
 
-# A question of WikiHop as the two streams of BigBird-ETC (ETC, models/wikihop/data_utils.py).
-
-# WikiHop's documents cut to the length of a row.
-
 
 def shorten(
     documents: list[list[NDArray]], max_tokens: int, max_sentences: int, *, separators: bool = True

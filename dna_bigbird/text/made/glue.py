@@ -20,8 +20,6 @@ from dna_bigbird.corpus.made_words import (
     sizes,
 )
 
-# Made documents of the five classification sets, in their native layouts.
-#
 # The rule of all: a document has a few words of its class among filler, anywhere.
 
 CLASS_WORDS = {

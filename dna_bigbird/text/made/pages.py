@@ -22,8 +22,6 @@ from dna_bigbird.corpus.made_words import (
     zipped,
 )
 
-# Made SQuAD in its native format.
-#
 # The rule: the answer is the word after `called` in the sentence of the paragraph that begins with `truly`.
 # In the files of version 2.0 every fourth paragraph has no such sentence, and its question no answer.
 

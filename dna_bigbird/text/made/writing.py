@@ -25,8 +25,6 @@ from dna_bigbird.corpus.made_words import (
 )
 from dna_bigbird.text.made import glue
 
-# Made HotpotQA and WikiHop in their native formats.
-#
 # The rules. HotpotQA: sentences that begin with `truly` are the supporting facts, one in each of two
 # paragraphs; the second says the answer after `called`, or `indeed` (yes) or `never` (no). WikiHop: the
 # answer is the only candidate that begins with `royal`, and has the category that the query names
@@ -135,8 +133,6 @@ def wikihop(seed: int, examples: int) -> dict[str, bytes]:
     return files
 
 
-# Made documents with summaries, in the native layouts of the five sets.
-#
 # The rule of all: the summary is the key sentence of the document, which names its topic and the one
 # adjective that belongs to the topic. The topic word is in further sentences, too.
 

@@ -1,4 +1,4 @@
-"""Classification of long documents: IMDb, Yelp-5, Arxiv, Patents, Hyperpartisan, one's own."""
+"""Classification of long documents, and what it shares with GLUE: loss and decoding of one class or score."""
 
 import csv
 import io
@@ -21,8 +21,6 @@ from dna_bigbird.text.data.classification_files import LabelledText
 from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet
 from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import commonest, tfidf_logistic
-
-# What document classification and GLUE share: one vector per text, logits, a class or a score.
 
 # B batch, T tokens, L labels
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do

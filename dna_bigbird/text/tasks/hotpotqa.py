@@ -1,4 +1,4 @@
-"""HotpotQA: loss, decoding and metric of the answer and its supporting facts."""
+"""HotpotQA: loss, decoding and the metric of hotpot_evaluate_v1.py."""
 
 import dataclasses
 import json
@@ -34,11 +34,8 @@ from dna_bigbird.text.spans import Span, best_span, normalise_answer, overlap
 from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import most_alike
 
-# HotpotQA: answers and supporting facts from a model's scores, and the official metric.
-#
 # Definitions of the official script (hotpot_evaluate_v1.py).
 
-# T tokens, U units: titles and sentences, N examples
 
 Fact = tuple[str, int]
 """Title of a paragraph and number of one of its sentences, from 0."""
@@ -331,9 +328,6 @@ def _by_shared_words(example: HotpotQaExample) -> HotpotQaPrediction:
     best = [example.paragraphs[i] for i in most_alike(example.question, texts, 2)]
     facts = tuple((paragraph.title, 0) for paragraph in best if paragraph.sentences)
     return HotpotQaPrediction(best[0].title, facts)
-
-
-# T tokens, U units: titles and sentences
 
 
 def predicted(

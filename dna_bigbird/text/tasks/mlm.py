@@ -184,9 +184,6 @@ class MaskedTextExamples:
         return ids, np.concatenate(is_text).astype(bool)
 
 
-# Examples of text with masked words and whole hidden sentences, and their batches.
-
-# B batch, T tokens, S hidden sentences of the whole batch, U tokens of the longest
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 

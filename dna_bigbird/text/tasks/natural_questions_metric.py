@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# N examples
-
 Span = tuple[int, int, int, int]
 Answer = tuple[Span, Sequence[Span], str]
 """Long answer, short answers, and 'yes', 'no' or 'none': of an annotator or predicted."""

@@ -1,4 +1,4 @@
-"""SQuAD 1.1 and 2.0: loss, decoding and metric of the answer in a paragraph."""
+"""SQuAD 1.1 and 2.0: loss, decoding and the metrics of evaluate-v1.1.py and evaluate-v2.0.py."""
 
 import json
 import math
@@ -25,10 +25,6 @@ from dna_bigbird.text.data.squad import (
 from dna_bigbird.text.spans import best_span, normalise_answer, overlap
 from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import most_alike, most_named
-
-# The official metrics of SQuAD: evaluate-v1.1.py and evaluate-v2.0.py of Rajpurkar et al.
-
-# N questions
 
 COLUMNS = ("em", "f1", "has_answer", "has_text", "na_prob")
 """Of `question_row`."""
@@ -106,7 +102,7 @@ def summarise(rows_N5: NDArray[np.float64], threshold: float) -> dict[str, float
     return scores
 
 
-# B batch, T tokens
+# B batch, T tokens, N questions
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 

@@ -1,4 +1,4 @@
-"""Summaries of long documents (specification §5)."""
+"""Summaries of long documents: label smoothing, beam search, and ROUGE as in Tables 4 and 20 (specification §5)."""
 
 import functools
 import importlib.util
@@ -31,8 +31,6 @@ from dna_bigbird.text.data.summarization import (
 from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import lead, sum_basic, words
 from dna_bigbird.training.objective import Sums, pair
-
-# ROUGE of summaries, as the paper's Tables 4 and 20 report it.
 
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeLsum")
 """Shared words, shared pairs of words, and the union of longest common subsequences of sentences."""
@@ -69,11 +67,6 @@ def _scorer():
 
     logging.getLogger("absl").setLevel(logging.WARNING)  # it announces its tokenizer each time
     return rouge_scorer.RougeScorer(list(ROUGE_TYPES), use_stemmer=True)
-
-
-# The loss of summarization: label smoothing (specification §5).
-
-# B rows, U tokens, V vocabulary
 
 
 def label_smoothed_nll(

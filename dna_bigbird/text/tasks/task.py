@@ -23,10 +23,6 @@ from dna_bigbird.text.data.rows import TextRow, TextSet, row_lengths
 from dna_bigbird.training.data_modules import LabelledOrder, StreamData, chunks
 from dna_bigbird.training.objective import Sums
 
-# Batches of text rows; the training stream is that of labelled sets (datasets.streams).
-
-# B batch, T tokens
-
 
 def common_fields(rows: Sequence[tuple[int, TextRow]]) -> dict[str, Tensor]:
     """Return what every batch of text has; padding is on the right."""
@@ -107,9 +103,6 @@ def text_data(
         accumulate=accumulate,
         workers=workers,
     )
-
-
-# The global tokens of a batch of text rows.
 
 
 def global_tokens_of(rows: Sequence[tuple[int, TextRow]]) -> GlobalTokens | None:
@@ -319,9 +312,6 @@ class TextTask:
             train_examples: For baselines that learn; None leaves them out.
         """
         return {}
-
-
-# The class of a text task: the module of `text.tasks` named like its data file defines it.
 
 
 def task_class(name: str) -> type[TextTask]:

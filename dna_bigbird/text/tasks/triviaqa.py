@@ -227,8 +227,6 @@ def noisy_span_loss(logits_BT: Tensor, places_BS: Tensor, groups_B: Tensor) -> T
     return (total_Q - correct_Q)[counts_Q].sum() / counts_Q.sum().clamp(min=1)
 
 
-# T tokens
-
 _TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation + "‘’´`", " "))
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
