@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.text.data.classification_files import read_class_patents
-from dna_bigbird.text.data.natural_questions import read_natural_questions
 from dna_bigbird.text.data.summarization_files import read_papers
+from tests.text_readers import read_natural_questions
 
 HOLD = """
 import os, sys

@@ -39,11 +39,9 @@ from dna_bigbird.labelled.sequences.files import SequenceColumns, SequenceFile
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
 from dna_bigbird.text.data.hotpotqa import read_hotpotqa
-from dna_bigbird.text.data.natural_questions import read_natural_questions
 from dna_bigbird.text.data.reading import read_documents
 from dna_bigbird.text.data.squad import read_squad
-from dna_bigbird.text.data.summarization import read_summaries
-from dna_bigbird.text.data.triviaqa import TriviaQaOptions, read_triviaqa
+from dna_bigbird.text.data.triviaqa import TriviaQaOptions
 from dna_bigbird.text.data.wikihop import read_wikihop
 from dna_bigbird.theory.turing.machine import read_machine
 from dna_bigbird.workflow.config.run_config import read_config
@@ -52,6 +50,7 @@ from tests.fuzz.crash_child import DNA
 from tests.genome.test_liftover import CHAIN
 from tests.genome.test_motif_files import JASPAR, MEME
 from tests.genome.test_sites import EPD, KINDS, UCSC
+from tests.text_readers import read_natural_questions, read_summaries, read_triviaqa
 from tests.text_vocabulary import TEXT, tiny_text_tokenizer
 from tests.tiny_bundle import write_tiny_bundle
 

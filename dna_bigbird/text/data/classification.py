@@ -72,23 +72,6 @@ READERS: dict[str, ClassificationSet] = {
 EMPTY = "document is empty"
 
 
-def read_classification(
-    name: str,
-    path: Path,
-    split: str,
-    *,
-    splits: HashedSplits | None,
-    gold: bool = True,
-    skip_empty: bool = False,
-) -> tuple[list[LabelledText], dict[str, int]]:
-    """Return all documents of `iter_classification`, and how many were left out by reason."""
-    counts: dict[str, int] = {}
-    documents = iter_classification(
-        name, path, split, counts, splits=splits, gold=gold, skip_empty=skip_empty
-    )
-    return list(documents), counts
-
-
 def iter_classification(
     name: str,
     path: Path,

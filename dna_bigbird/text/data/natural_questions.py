@@ -81,11 +81,6 @@ class NqExample:
         return self.text.split(" ")
 
 
-def read_natural_questions(path: Path, split: str, *, gold: bool = True) -> list[NqExample]:
-    """Return all pages of `iter_natural_questions`."""
-    return list(iter_natural_questions(path, split, gold=gold))
-
-
 def iter_natural_questions(path: Path, split: str, *, gold: bool = True) -> Iterator[NqExample]:
     """Yield pages in either form, one at a time.
 

@@ -123,14 +123,6 @@ class SummaryExample:
     """One sentence per line where the set separates them; None where there is no reference."""
 
 
-def read_summaries(
-    name: str, path: Path, split: str, *, gold: bool = True, skip_empty: bool = False
-) -> tuple[list[SummaryExample], dict[str, int]]:
-    """Return all examples of `iter_summaries`, and how many were left out by reason."""
-    counts: dict[str, int] = {}
-    return list(iter_summaries(name, path, split, counts, gold=gold, skip_empty=skip_empty)), counts
-
-
 def iter_summaries(
     name: str,
     path: Path,

@@ -30,9 +30,48 @@ from dna_bigbird.text.data.reading import (
 )
 from dna_bigbird.text.data.rows import TextRow, TextSet, question_and_parts, recorded, tokens_of
 
+if TYPE_CHECKING:
+    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+
 SPLITS = {"train": "train", "validation": "dev", "test": "test-without-answers"}
 PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}
 """Key of a question's pages: folder of their texts."""
+
+
+@dataclass(frozen=True)
+class TriviaQaOptions:
+    """How TriviaQA is read, trained on and decoded."""
+
+    evidence: str = ""
+    """Folder (or tar archive) with wikipedia/ and web/; by default `evidence` next to the
+    folder of the questions, as in the official layout."""
+    domain: Literal["wikipedia", "web"] = "wikipedia"
+    """Questions of an official folder or archive: 'wikipedia' or 'web'. A file says it itself."""
+    max_tokens: Positive = 4096
+    """Longest sequence in tokens: a question with one document, which is cut."""
+    max_global_tokens: Positive = 320
+    """Most global tokens: of a question with one document; the tokens of further sentences belong to the last one.
+    Read with attention etc."""
+    max_question_tokens: Positive = 55
+    """Tokens that are kept of a question."""
+    max_words: Positive = 4096
+    """Words that are read of a document; each line end counts as one."""
+    max_spans: Positive = 64
+    """Most occurrences of the answer in one document to train on: the first ones."""
+    norm: Literal["per_document", "per_question"] = "per_document"
+    """Over what the probabilities of the training loss add up to 1: each document ('per_document'), or
+    all documents of a question ('per_question'), which then count as one of the batch size."""
+    max_answer_words: Positive = 16
+    """Longest answer in words."""
+    top_spans: Positive = 50
+    """Best starts and best ends whose pairs can become the answer: of one document."""
+    answer_score: Literal["per_question", "per_document"] = "per_question"
+    """How the answers of a question's documents are compared: by probabilities over all of them
+    ('per_question'; the highest sum of logits wins) or over each alone ('per_document')."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "options")
+        check_room(self, max_tokens=3, max_global_tokens=3)
 
 
 @recorded("triviaqa-document", "dna_bigbird.datasets.text.triviaqa_pages:EvidenceDocument")
@@ -63,15 +102,8 @@ class TriviaQaExample:
     is_verified: bool = False
 
 
-def iter_questions(
-    path: Path,
-    split: str,
-    counts: dict[str, int],
-    *,
-    domain: str = "wikipedia",
-    evidence: str = "",
-    max_words: int = 4096,
-    gold: bool = True,
+def iter_triviaqa(
+    path: Path, split: str, counts: dict[str, int], options: TriviaQaOptions, *, gold: bool = True
 ) -> Iterator[TriviaQaExample]:
     """Yield questions with the beginnings of their documents, one at a time.
 
@@ -84,7 +116,7 @@ def iter_questions(
     """
     path = Path(path)
     if path.name.endswith((".json", ".json.gz")):
-        pages = evidence_of(path, evidence)
+        pages = evidence_of(path, options.evidence)
         if not pages.exists():
             raise InputError(
                 f"{pages}: no such folder; expected the texts that {path.name} names, in "
@@ -92,10 +124,10 @@ def iter_questions(
             )
         with open_folder(pages) as texts:
             value = read_json_value(path)
-            yield from _examples(value, str(path), texts, "", max_words, gold, counts)
+            yield from _examples(value, str(path), texts, "", options.max_words, gold, counts)
         return
     with open_folder(path) as folder:
-        file = f"qa/{domain}-{SPLITS[split]}.json"
+        file = f"qa/{options.domain}-{SPLITS[split]}.json"
         names = [name for name in folder.names() if f"/{name}".endswith(f"/{file}")]
         if not names:
             raise InputError(
@@ -103,12 +135,12 @@ def iter_questions(
             )
         value = parse_json(folder.text(names[0]), f"{path}: {names[0]}")
         value_and_source = (value, f"{path}: {names[0]}")
-        if evidence:
-            with open_folder(evidence) as texts:
-                yield from _examples(*value_and_source, texts, "", max_words, gold, counts)
+        if options.evidence:
+            with open_folder(options.evidence) as texts:
+                yield from _examples(*value_and_source, texts, "", options.max_words, gold, counts)
             return
         root = names[0].removesuffix(file) + "evidence/"
-        yield from _examples(*value_and_source, folder, root, max_words, gold, counts)
+        yield from _examples(*value_and_source, folder, root, options.max_words, gold, counts)
 
 
 def evidence_of(path: Path, evidence: str) -> Path:
@@ -220,72 +252,9 @@ def _answers(item: dict, where: str, gold: bool) -> tuple[tuple[str, ...] | None
     return answers[0], answers[1]
 
 
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-
-
-@dataclass(frozen=True)
-class TriviaQaOptions:
-    """How TriviaQA is read, trained on and decoded."""
-
-    evidence: str = ""
-    """Folder (or tar archive) with wikipedia/ and web/; by default `evidence` next to the
-    folder of the questions, as in the official layout."""
-    domain: Literal["wikipedia", "web"] = "wikipedia"
-    """Questions of an official folder or archive: 'wikipedia' or 'web'. A file says it itself."""
-    max_tokens: Positive = 4096
-    """Longest sequence in tokens: a question with one document, which is cut."""
-    max_global_tokens: Positive = 320
-    """Most global tokens: of a question with one document; the tokens of further sentences belong to the last one.
-    Read with attention etc."""
-    max_question_tokens: Positive = 55
-    """Tokens that are kept of a question."""
-    max_words: Positive = 4096
-    """Words that are read of a document; each line end counts as one."""
-    max_spans: Positive = 64
-    """Most occurrences of the answer in one document to train on: the first ones."""
-    norm: Literal["per_document", "per_question"] = "per_document"
-    """Over what the probabilities of the training loss add up to 1: each document ('per_document'), or
-    all documents of a question ('per_question'), which then count as one of the batch size."""
-    max_answer_words: Positive = 16
-    """Longest answer in words."""
-    top_spans: Positive = 50
-    """Best starts and best ends whose pairs can become the answer: of one document."""
-    answer_score: Literal["per_question", "per_document"] = "per_question"
-    """How the answers of a question's documents are compared: by probabilities over all of them
-    ('per_question'; the highest sum of logits wins) or over each alone ('per_document')."""
-
-    def __post_init__(self) -> None:
-        check_fields(self, "options")
-        check_room(self, max_tokens=3, max_global_tokens=3)
-
-
 # T tokens, S spans
 
 _WORD = re.compile(rf"[^\s{re.escape(string.punctuation)}‘’´`]+")
-
-
-def read_triviaqa(
-    path: Path, split: str, options: TriviaQaOptions, *, gold: bool = True
-) -> tuple[list[TriviaQaExample], dict[str, int]]:
-    """Return all examples of `iter_triviaqa`, and counts of what was left out."""
-    counts: dict[str, int] = {}
-    return list(iter_triviaqa(path, split, counts, options, gold=gold)), counts
-
-
-def iter_triviaqa(
-    path: Path, split: str, counts: dict[str, int], options: TriviaQaOptions, *, gold: bool = True
-) -> Iterator[TriviaQaExample]:
-    """Yield questions and their documents; see `iter_questions`."""
-    return iter_questions(
-        path,
-        split,
-        counts,
-        domain=options.domain,
-        evidence=options.evidence,
-        max_words=options.max_words,
-        gold=gold,
-    )
 
 
 def alias_spans(

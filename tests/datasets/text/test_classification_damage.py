@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.text.data.classification import read_classification
 from dna_bigbird.text.data.glue import read_glue
+from tests.text_readers import read_classification
 
 SIGNS = [b"\t", b"\n", b"\r", b'"', b"\0", b"\xff", b"<", b"&x;", b"{", b"[]", b",", b"9" * 30]
 ARTICLES = "".join(f'<article id="{i}" title="T"><p>a {i}</p></article>\n' for i in range(9))

@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.text.data.classification import (
-    READERS,
-    ClassificationOptions,
-    read_classification,
-)
+from dna_bigbird.text.data.classification import READERS, ClassificationOptions
 from dna_bigbird.text.data.classification_files import SPLITS, HashedSplits
+from tests.text_readers import read_classification
 
 SHARES = HashedSplits.parse("80/10/10", seed=0)
 

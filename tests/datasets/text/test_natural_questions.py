@@ -22,10 +22,10 @@ from dna_bigbird.text.data.natural_questions import (
     is_tag,
     natural_questions_rows,
     page_pieces,
-    read_natural_questions,
     window_targets,
 )
 from dna_bigbird.text.made.pages import nq_item, simplified
+from tests.text_readers import read_natural_questions
 from tests.text_vocabulary import tiny_text_tokenizer
 
 REAL = "nlp/natural_questions/nq_simplified_train_1.jsonl.gz"

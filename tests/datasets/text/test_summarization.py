@@ -14,10 +14,10 @@ from dna_bigbird.text.data.summarization import (
     SummarizationOptions,
     SummaryExample,
     SummaryText,
-    read_summaries,
     summary_rows,
 )
 from tests.datasets.text.test_unpacking import archives
+from tests.text_readers import read_summaries
 from tests.text_vocabulary import tiny_text_tokenizer
 
 FORMS = archives({"a.txt": b"text"})

@@ -12,9 +12,9 @@ from dna_bigbird.text.data.summarization import (
     SummarizationOptions,
     SummaryExample,
     SummaryText,
-    read_summaries,
     summary_rows,
 )
+from tests.text_readers import read_summaries
 from tests.text_vocabulary import tiny_text_tokenizer
 
 

@@ -7,14 +7,9 @@ import numpy as np
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.text.data.triviaqa import (
-    TriviaQaOptions,
-    alias_spans,
-    first_words,
-    read_triviaqa,
-    triviaqa_rows,
-)
+from dna_bigbird.text.data.triviaqa import TriviaQaOptions, alias_spans, first_words, triviaqa_rows
 from dna_bigbird.text.tasks.triviaqa import normalise_trivia
+from tests.text_readers import read_triviaqa
 from tests.text_vocabulary import tiny_text_tokenizer
 
 SAMPLE = "nlp/triviaqa/triviaqa_rc_sample.tar.gz"

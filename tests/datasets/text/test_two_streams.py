@@ -13,11 +13,7 @@ from dna_bigbird.text.data.hotpotqa import (
     Paragraph,
     hotpotqa_rows,
 )
-from dna_bigbird.text.data.natural_questions import (
-    NaturalQuestionsOptions,
-    natural_questions_rows,
-    read_natural_questions,
-)
+from dna_bigbird.text.data.natural_questions import NaturalQuestionsOptions, natural_questions_rows
 from dna_bigbird.text.data.rows import question_and_parts
 from dna_bigbird.text.data.triviaqa import (
     EvidenceDocument,
@@ -27,6 +23,7 @@ from dna_bigbird.text.data.triviaqa import (
 )
 from dna_bigbird.text.data.wikihop import WikiHopExample, WikiHopOptions, wikihop_rows
 from dna_bigbird.text.made.pages import nq_item
+from tests.text_readers import read_natural_questions
 from tests.text_vocabulary import tiny_text_tokenizer
 
 C, Q, P, S, K = FIRST, QUESTION, PARAGRAPH, SENTENCE, CANDIDATE

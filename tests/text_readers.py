@@ -1,0 +1,25 @@
+"""Whole splits of text sets as lists, for tests; the package reads them one example at a time."""
+
+from dna_bigbird.text.data.classification import iter_classification
+from dna_bigbird.text.data.natural_questions import iter_natural_questions
+from dna_bigbird.text.data.summarization import iter_summaries
+from dna_bigbird.text.data.triviaqa import iter_triviaqa
+
+
+def read_classification(name, path, split, **settings):
+    counts = {}
+    return list(iter_classification(name, path, split, counts, **settings)), counts
+
+
+def read_natural_questions(path, split, **settings):
+    return list(iter_natural_questions(path, split, **settings))
+
+
+def read_summaries(name, path, split, **settings):
+    counts = {}
+    return list(iter_summaries(name, path, split, counts, **settings)), counts
+
+
+def read_triviaqa(path, split, options, **settings):
+    counts = {}
+    return list(iter_triviaqa(path, split, counts, options, **settings)), counts
