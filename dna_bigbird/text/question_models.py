@@ -78,10 +78,8 @@ class QuestionModel(nn.Module):
         segment_ids_BT: Tensor | None,
         global_tokens: GlobalTokens | Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        """Return hidden states of the tokens, and those that a head reads for units.
-
-        The latter are with attention etc those of the global tokens, else the same ones.
-        """
+        """Return hidden states of the tokens, and those that a head reads for units. The latter are with attention etc
+        those of the global tokens, else the same ones."""
         inputs = (token_ids_BT, is_padding_BT, segment_ids_BT)
         if self.two_streams:
             return self.encoder.both(*inputs, global_tokens=global_tokens)
@@ -204,10 +202,8 @@ class SpanLogits(NamedTuple):
 
 
 class SpanModel(QuestionModel):
-    """A span of a document: two logits of every token, after one more block if the head says so.
-
-    With the block it is BigBirdForQuestionAnswering of the Hugging Face library.
-    """
+    """A span of a document: two logits of every token, after one more block if the head says so. With the block it is
+    BigBirdForQuestionAnswering of the Hugging Face library."""
 
     head_type = SpanHead
 

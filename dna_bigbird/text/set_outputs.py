@@ -122,8 +122,7 @@ def open_model(model: Path, changes: str) -> tuple[Bundle, TextTask]:
     """Load a fine-tuned text model and its task."""
     bundle = load_bundle(model)
     bundle.check_text_task()
-    task = task_from_config(bundle.config)
-    task.options = changed_options(task.options, changes)
+    task = task_from_config(bundle.config, changed_options(bundle.config.options, changes))
     check_length(task, bundle.config.encoder.max_tokens, model)
     return bundle, task
 
@@ -168,11 +167,8 @@ def run_set(
     gold: bool,
     output: Path,
 ) -> Iterator[tuple[StoredSet, list[Outputs]]]:
-    """Read a set and yield its rows with what `task.decode` needs of each.
-
-    The rows are in a hidden file next to the output, which is removed at the end of the block; an interrupted
-    run leaves it for the next one.
-    """
+    """Read a set and yield its rows with what `task.decode` needs of each. The rows are in a hidden file next to the
+    output, which is removed at the end of the block; an interrupted run leaves it for the next one."""
     use_threads(settings.threads)
     source = SetSource(
         task,

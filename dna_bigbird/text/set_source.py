@@ -114,10 +114,7 @@ class SetSource:
     """See unpacking."""
 
     def identity(self) -> dict:
-        """Return what decides the rows: JSON values.
-
-        A file is known by its size and the time of its last change.
-        """
+        """Return what decides the rows: JSON values. A file is known by its size and the time of its last change."""
         vocabulary = hashlib.sha256()
         for name, content in sorted(self.tokenizer.files.items()):
             vocabulary.update(name.encode() + hashlib.sha256(content).digest())
@@ -137,10 +134,8 @@ class SetSource:
         return json.loads(json.dumps(identity))
 
     def read(self) -> tuple[Iterable[Any], dict[str, int]]:
-        """Return the examples, a sample of them if there is a limit, and what the reader leaves out.
-
-        Iterate over them within `unpacked`.
-        """
+        """Return the examples, a sample of them if there is a limit, and what the reader leaves out. Iterate over them
+        within `unpacked`."""
         examples, counts = self.task.read(self.path, self.split, gold=self.gold)
         count = sum(1 for _ in examples) if self.limit else 0
         if count <= self.limit:

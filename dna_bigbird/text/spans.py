@@ -122,10 +122,8 @@ def best_span(
 def best_places(
     scores_T: ArrayLike, top: int, is_allowed_T: ArrayLike | None = None
 ) -> NDArray[np.int64]:
-    """Return the places of the `top` highest scores in ascending order of place.
-
-    Among equal scores the earlier place is taken.
-    """
+    """Return the places of the `top` highest scores in ascending order of place. Among equal scores the earlier place
+    is taken."""
     scores_T = np.asarray(scores_T, np.float64)
     positions = (
         np.arange(len(scores_T))

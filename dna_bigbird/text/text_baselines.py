@@ -97,10 +97,8 @@ def words(text: str) -> list[str]:
 
 
 def lead(document: str, *, num_sentences: int = 0, num_words: float = 0) -> str:
-    """Return the first `num_sentences` sentences, or whole sentences until `num_words` are reached.
-
-    Exactly one of the two is given. At least one sentence is taken.
-    """
+    """Return the first `num_sentences` sentences, or whole sentences until `num_words` are reached. Exactly one of the
+    two is given. At least one sentence is taken."""
     if (num_sentences > 0) == (num_words > 0):
         raise ValueError("give num_sentences or num_words, one of the two and above 0")
     return _joined(sentences(document), range(10**9), num_sentences, num_words)

@@ -54,10 +54,8 @@ def choose_start(
     seed: int,
     cpc: CpcConfig = CpcConfig(),  # noqa: B008
 ) -> PretrainingStart:
-    """Return a fresh model for a vocabulary, or the model of a bundle.
-
-    With attention etc it has the head for hidden sentences, unless `cpc` has no weight.
-    """
+    """Return a fresh model for a vocabulary, or the model of a bundle. With attention etc it has the head for hidden
+    sentences, unless `cpc` has no weight."""
     if (tokenizer is None) == (initial is None):
         raise InputError("text pretrain: give either --tokenizer or --initial")
     if tokenizer is not None:

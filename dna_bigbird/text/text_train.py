@@ -95,7 +95,6 @@ def train(
     steps.check_run(output, training, threads)
     bundle = load_bundle(pretrained)
     bundle.check_reads_text()
-    text_task.head = text_task.head_from(bundle.config)
     changes = EncoderChanges(
         attention=attention,
         global_blocks=global_blocks,
@@ -104,8 +103,9 @@ def train(
         performer=performer,
     )
     encoder = steps.encoder_settings(text_task, bundle, dropout, changes, from_scratch)
+    text_task = text_task.changed(head=text_task.head_from(bundle.config), encoder=encoder)
     paths = {"train": Path(train), "validation": Path(validation)}
-    sets = steps.stored_sets(
+    text_task, sets = steps.stored_sets(
         text_task,
         bundle,
         paths,
@@ -132,11 +132,8 @@ REQUIRED = inspect.Parameter.empty
 
 
 def typed_train(name: str | None) -> Callable:
-    """Return `text.train` with the signature and help of one task, for the command line.
-
-    `options` and `head` have the task's dataclasses as types, `set` the names of its sets; `set` is
-    left out where the task has only one.
-    """
+    """Return `text.train` with the signature and help of one task, for the command line. `options` and `head` have the
+    task's dataclasses as types, `set` the names of its sets; `set` is left out where the task has only one."""
     task = None if name is None else describe(name)
     signature = inspect.signature(train)
     parameters = dict(signature.parameters)

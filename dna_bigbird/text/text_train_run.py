@@ -112,10 +112,7 @@ def encoder_settings(
     changes: EncoderChanges,
     from_scratch: bool,
 ) -> EncoderConfig:
-    """Return the settings of the encoder to fine-tune: with markers, as the options want it.
-
-    Sets the form of the task's rows.
-    """
+    """Return the settings of the encoder to fine-tune: with markers, as the options want it."""
     pretrained = bundle.config.encoder
     attention = changes.attention or pretrained.attention
     for name in changes.values:
@@ -128,10 +125,9 @@ def encoder_settings(
         )
     with checked_settings():
         encoder = changes.applied_to(pretrained)
-    task.read_by(encoder)
     size = max(pretrained.vocab_size, bundle.tokenizer.size_with_markers)
     sizes = {"vocab_size": size, "dropout": dropout}
-    if task.two_streams and pretrained.num_segments:
+    if encoder.attention == "etc" and pretrained.num_segments:
         sizes["num_segments"] = max(pretrained.num_segments, task.num_segments)
     with checked_settings():
         return replace(encoder, **{k: v for k, v in sizes.items() if v is not None})
@@ -146,8 +142,8 @@ def stored_sets(
     seed: int,
     max_unpacked_gib: float = 0,
     threads: int = 0,
-) -> dict[str, StoredSet]:
-    """Return the training rows and the rows of (a sample of) the validation examples; report both."""
+) -> tuple[TextTask, dict[str, StoredSet]]:
+    """Return the task with its labels, the training rows and those of (a sample of) the validation; report both."""
     check_length(task, bundle.config.encoder.max_tokens, bundle.folder)
     sets = {}
     for split, path in paths.items():
@@ -165,10 +161,10 @@ def stored_sets(
         )
         sets[split] = stored_set(folder / f"rows-{split}.h5", source, threads)
         if is_training:
-            task.labels = sets[split].labels
+            task = task.changed(labels=sets[split].labels)
     for split, rows in sets.items():
         report_size(split, rows)
-    return sets
+    return task, sets
 
 
 def start_model(

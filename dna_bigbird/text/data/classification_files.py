@@ -131,10 +131,8 @@ def read_labelled_lines(path: Path, *, gold: bool) -> Iterator[tuple[str, Labell
 def one_split(
     documents: Iterable[tuple[str, LabelledText]], splits: HashedSplits | None, split: str
 ) -> Iterator[LabelledText]:
-    """Yield the documents of a split; all of them if there are no splits to draw.
-
-    A document without a label is for prediction and belongs to every split.
-    """
+    """Yield the documents of a split; all of them if there are no splits to draw. A document without a label is for
+    prediction and belongs to every split."""
     for name, each in documents:
         if splits is None or each.label is None or splits.split_of(name) == split:
             yield each

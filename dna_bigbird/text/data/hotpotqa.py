@@ -196,10 +196,8 @@ def draft_blocks(
     limits: Limits,
     counts: Counter[str],
 ) -> Draft:
-    """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each.
-
-    The position of a unit is the position of its `<t>` or `[s]`.
-    """
+    """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each. The position of a unit is
+    the position of its `<t>` or `[s]`."""
     mark = tokenizer.marker_id
     question = _question(example, tokenizer, limits, limits.tokens - 3, counts)
     draft = Draft()
@@ -418,10 +416,8 @@ def _gold(example: HotpotQaExample, draft: Draft) -> tuple[NDArray[np.int8], NDA
 def _find_answer(
     example: HotpotQaExample, draft: Draft, labels: NDArray[np.int8]
 ) -> tuple[int, int] | None:
-    """Return first and last token of the answer that ends first among the labelled units.
-
-    A match that is not part of a longer word comes before all others.
-    """
+    """Return first and last token of the answer that ends first among the labelled units. A match that is not part of
+    a longer word comes before all others."""
     offsets, unit_of_token = np.array(draft.offsets), np.array(draft.unit_of_token)
     for whole_words in (True, False):
         for unit in np.flatnonzero(labels):

@@ -277,10 +277,8 @@ class PagePieces(NamedTuple):
 
 
 def page_pieces(example: NqExample, tokenizer: "TextTokenizer") -> PagePieces:
-    """Tokenize the top-level candidates; a tag becomes the mark <open> or <close>.
-
-    Words between two tags are tokenized together, as text with single spaces.
-    """
+    """Tokenize the top-level candidates; a tag becomes the mark <open> or <close>. Words between two tags are
+    tokenized together, as text with single spaces."""
     words, is_html = example.tokens, np.frombuffer(example.is_html, np.uint8)
     ids, candidates, tokens = [], [], []
     marks = {True: tokenizer.marker_id("<close>"), False: tokenizer.marker_id("<open>")}

@@ -104,10 +104,8 @@ class Folder:
                 each.close()
 
     def names(self) -> list[str]:
-        """Return the files' names with '/' between folders: sorted, or in the archive's order.
-
-        A compressed archive is read fast in that order and slowly in any other.
-        """
+        """Return the files' names with '/' between folders: sorted, or in the archive's order. A compressed archive is
+        read fast in that order and slowly in any other."""
         return self._names
 
     @property
@@ -334,10 +332,8 @@ SOURCE, TARGET = ".source", ".target"
 
 
 def holds_files(path: Path) -> bool:
-    """Tell a folder, tar or zip archive from a plain file (and from nothing).
-
-    `tarfile.is_tarfile` takes most bytes for LZMA, with a dictionary of up to 4 GiB, and fails at a cut gzip file.
-    """
+    """Tell a folder, tar or zip archive from a plain file (and from nothing). `tarfile.is_tarfile` takes most bytes
+    for LZMA, with a dictionary of up to 4 GiB, and fails at a cut gzip file."""
     if not path.is_file():
         return path.is_dir()
     with contextlib.suppress(OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError):
@@ -352,10 +348,8 @@ def holds_files(path: Path) -> bool:
 
 
 def texts_of(folder: Folder, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts in the order of `names`; of a tar archive all are in memory meanwhile.
-
-    They are read in its order: a compressed archive would be unpacked again for each file out of it.
-    """
+    """Yield names and texts in the order of `names`; of a tar archive all are in memory meanwhile. They are read in
+    its order: a compressed archive would be unpacked again for each file out of it."""
     if folder.has_fast_access:
         yield from ((name, folder.text(name)) for name in names)
         return

@@ -25,11 +25,8 @@ LARGEST_BEAM = 128
 
 @dataclass(frozen=True)
 class SummarizationOptions:
-    """What is read, how it is cut, and how summaries are searched for.
-
-    The defaults are the paper's for arXiv, PubMed and BigPatent; config/text/summarization has those
-    of the other sets.
-    """
+    """What is read, how it is cut, and how summaries are searched for. The defaults are the paper's for arXiv, PubMed
+    and BigPatent; config/text/summarization has those of the other sets."""
 
     set: SetName = "arxiv"
     """Name of the set: arxiv, pubmed, bigpatent, cnn-dailymail or xsum."""
@@ -132,10 +129,8 @@ def iter_summaries(
     gold: bool = True,
     skip_empty: bool = False,
 ) -> Iterator[SummaryExample]:
-    """Yield the examples of one split of a set.
-
-    White space at the ends of lines, and lines of nothing else, are dropped.
-    """
+    """Yield the examples of one split of a set. White space at the ends of lines, and lines of nothing else, are
+    dropped."""
     is_empty = True
     for pair in READERS[name](Path(path), split, gold=gold):
         document = _tidy(pair.document)

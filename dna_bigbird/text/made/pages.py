@@ -80,11 +80,8 @@ def html_token(word: str) -> bool:
 def nq_item(
     rng: Random, number: int, split: str, *, paragraphs: int = 3, sentences: int = 2
 ) -> dict:
-    """Return one page in the native format.
-
-    Of the five annotators of a development page one finds nothing. Every eighth page has no answer,
-    every fourth of the others is a question of yes or no.
-    """
+    """Return one page in the native format. Of the five annotators of a development page one finds nothing. Every
+    eighth page has no answer, every fourth of the others is a question of yes or no."""
     category, person = rng.choice(list(THINGS)), rng.choice(PEOPLE)
     answer = rng.choice(THINGS[category])
     says = "NONE"

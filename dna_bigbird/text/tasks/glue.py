@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,8 @@ class GlueTask(ClassifyingTask):
 
     description = TASK
 
-    def __init__(self, options: GlueOptions, head: HeadConfig) -> None:
-        super().__init__(options, head)
+    def __init__(self, options: GlueOptions, head: HeadConfig, **form: Any) -> None:
+        super().__init__(options, head, **form)
         self.spec = FORMATS[options.set]
         self.is_regression = not self.spec.labels
         self.monitor = METRICS[options.set][0]

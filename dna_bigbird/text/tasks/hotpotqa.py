@@ -1,7 +1,6 @@
 """HotpotQA: loss, decoding and the metric of hotpot_evaluate_v1.py."""
 
 import dataclasses
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +30,14 @@ from dna_bigbird.text.data.hotpotqa import (
 )
 from dna_bigbird.text.data.rows import NUM_SEGMENTS, TextRow, TextSet
 from dna_bigbird.text.spans import Span, best_span, normalise_answer, overlap
-from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
+from dna_bigbird.text.tasks.task import (
+    Outputs,
+    TextTask,
+    common_fields,
+    json_file,
+    known_cross_entropy,
+    stacked,
+)
 from dna_bigbird.text.text_baselines import most_alike
 
 # Definitions of the official script (hotpot_evaluate_v1.py).
@@ -119,10 +125,8 @@ def question_scores(
 
 
 def fact_scores(predicted: Sequence[Fact], gold: Sequence[Fact]) -> list[float]:
-    """Return exact match, F1, precision and recall of two sets of supporting facts.
-
-    Two empty sets match exactly with an F1 of 0, as in the official script.
-    """
+    """Return exact match, F1, precision and recall of two sets of supporting facts. Two empty sets match exactly with
+    an F1 of 0, as in the official script."""
     facts, expected = set(predicted), set(gold)
     right = len(facts & expected)
     precision = right / len(facts) if facts else 0.0
@@ -185,10 +189,8 @@ class HotpotQaTask(TextTask):
         return hotpotqa_rows(examples, tokenizer, self.options, **form)
 
     def is_global(self, row: TextRow) -> NDArray[np.bool_]:
-        """Return True for [CLS], the question with its marks, and the mark of each title and sentence.
-
-        So it is in Longformer's paper (appendix D).
-        """
+        """Return True for [CLS], the question with its marks, and the mark of each title and sentence. So it is in
+        Longformer's paper (appendix D)."""
         marks = row.arrays["units"][:, 2]
         every = np.arange(len(row.token_ids))
         return np.isin(every, marks) | (every < marks.min(initial=len(every)))
@@ -202,7 +204,7 @@ class HotpotQaTask(TextTask):
             places_BU=pad_right([unit_rows[:, 2] for unit_rows in units], 0),
             is_title_BU=pad_right([unit_rows[:, 1] == TITLE for unit_rows in units], 0).bool(),
             labels_BU=pad_right([row.arrays["labels"] for _, row in rows], UNKNOWN),
-            targets_B3=torch.from_numpy(np.stack([row.arrays["targets"] for _, row in rows])),
+            targets_B3=stacked(rows),
         )
 
     def outputs(self, model: nn.Module, batch: HotpotQaBatch) -> dict[str, Tensor]:
@@ -223,22 +225,18 @@ class HotpotQaTask(TextTask):
         }
 
     def loss(self, outputs: dict[str, Tensor], batch: HotpotQaBatch) -> Tensor:
-        """Return the mean of four terms: facts, type of answer, start, end.
-
-        That of facts is the sum over a row's units, averaged over rows; the others
-        are averaged over the rows that have a target.
-        """
+        """Return the mean of four terms: facts, type of answer, start, end. That of facts is the sum over a row's
+        units, averaged over rows; the others are averaged over the rows that have a target."""
         known_BU = batch.labels_BU != UNKNOWN
         facts_BU = nn.functional.binary_cross_entropy_with_logits(
             outputs["facts"], batch.labels_BU.clamp(min=0).float(), reduction="none"
         )
         terms = [(facts_BU * known_BU).sum() / len(facts_BU)]
         known_B = batch.targets_B3[:, 0] != UNKNOWN
-        for column, name in enumerate(("kind", "start", "end")):
-            losses_B = nn.functional.cross_entropy(
-                outputs[name], batch.targets_B3[:, column].clamp(min=0), reduction="none"
-            )
-            terms.append((losses_B * known_B).sum() / known_B.sum().clamp(min=1))
+        terms += [
+            known_cross_entropy(outputs[name], batch.targets_B3[:, column], known_B)
+            for column, name in enumerate(("kind", "start", "end"))
+        ]
         return torch.stack(terms).mean()
 
     def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[HotpotQaPrediction]:
@@ -270,10 +268,8 @@ class HotpotQaTask(TextTask):
         examples: Sequence[HotpotQaExample],
         predictions: Sequence[HotpotQaPrediction | None],
     ) -> NDArray[np.float64]:
-        """Return `METRICS` of every example, and the threshold that was found (or NaN).
-
-        A missing prediction (None) scores 0, as in the official script.
-        """
+        """Return `METRICS` of every example, and the threshold that was found (or NaN). A missing prediction (None)
+        scores 0, as in the official script."""
         missing = [0.0] * len(METRICS) + [np.nan]
         return np.array(
             [
@@ -307,17 +303,15 @@ class HotpotQaTask(TextTask):
                 for example, prediction in both
             },
         }
-        return {"predictions.json": (json.dumps(content, ensure_ascii=False) + "\n").encode()}
+        return {"predictions.json": json_file(content)}
 
     def baselines(
         self,
         train_examples: Sequence[HotpotQaExample] | None,
         examples: Sequence[HotpotQaExample],
     ) -> dict[str, list[HotpotQaPrediction]]:
-        """Return the first sentences of the two paragraphs that share most words with the question.
-
-        The answer is the title of the best one, or always 'yes'.
-        """
+        """Return the first sentences of the two paragraphs that share most words with the question. The answer is the
+        title of the best one, or always 'yes'."""
         titles = [_by_shared_words(example) for example in examples]
         yes = [dataclasses.replace(prediction, answer="yes") for prediction in titles]
         return {"shared_words_title": titles, "shared_words_yes": yes}

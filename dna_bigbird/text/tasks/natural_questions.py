@@ -34,7 +34,13 @@ from dna_bigbird.text.tasks.natural_questions_metric import (
     short_row,
     summarise,
 )
-from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
+from dna_bigbird.text.tasks.task import (
+    Outputs,
+    SpanTask,
+    common_fields,
+    known_cross_entropy,
+    stacked,
+)
 
 # B batch, T tokens, K best places of a window
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -54,7 +60,7 @@ class NqBatch(NamedTuple):
     """Positions of short start, short end, long start, long end, then the type; or `UNKNOWN`."""
 
 
-class NaturalQuestionsTask(TextTask):
+class NaturalQuestionsTask(SpanTask):
     """Reader, windows, model, decoding and metric."""
 
     description = TASK
@@ -98,17 +104,13 @@ class NaturalQuestionsTask(TextTask):
         form |= {"first_example": self.first_example}
         return natural_questions_rows(examples, tokenizer, self.options, **form)
 
-    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
-        """Return True for [CLS], the question and its [SEP]."""
-        return row.segment_ids == 0
-
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NqBatch:
         """Join rows."""
         return NqBatch(
             **common_fields(rows),
             global_tokens=self.global_tokens_of(rows),
             is_document_BT=pad_right([row.arrays["token"] >= 0 for _, row in rows], 0).bool(),
-            targets_B5=torch.from_numpy(np.stack([row.arrays["targets"] for _, row in rows])),
+            targets_B5=stacked(rows),
         )
 
     def outputs(self, model: nn.Module, batch: NqBatch) -> dict[str, Tensor]:
@@ -125,13 +127,11 @@ class NaturalQuestionsTask(TextTask):
     def loss(self, outputs: dict[str, Tensor], batch: NqBatch) -> Tensor:
         """Return the mean of the five cross-entropies, each averaged over the rows with gold."""
         known_B = batch.targets_B5[:, 4] != UNKNOWN
-        total = outputs["type"].new_zeros(())
-        for column, name in enumerate((*SPANS, "type")):
-            losses_B = nn.functional.cross_entropy(
-                outputs[name], batch.targets_B5[:, column].clamp(min=0), reduction="none"
-            )
-            total = total + torch.where(known_B, losses_B, 0).sum() / known_B.sum().clamp(min=1)
-        return total / 5
+        losses = [
+            known_cross_entropy(outputs[name], batch.targets_B5[:, column], known_B)
+            for column, name in enumerate((*SPANS, "type"))
+        ]
+        return sum(losses) / 5
 
     def kept(self, outputs: dict[str, Tensor], batch: NqBatch) -> dict[str, Tensor]:
         """Return the best places in the document of each head, and what `decode` compares them with.

@@ -1,15 +1,13 @@
 """SQuAD 1.1 and 2.0: loss, decoding and the metrics of evaluate-v1.1.py and evaluate-v2.0.py."""
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from dna_bigbird.corpus.sentences import sentences
 from dna_bigbird.models.etc_encoder import GlobalTokens
@@ -23,7 +21,14 @@ from dna_bigbird.text.data.squad import (
     squad_rows,
 )
 from dna_bigbird.text.spans import best_span, normalise_answer, overlap
-from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
+from dna_bigbird.text.tasks.task import (
+    Outputs,
+    SpanTask,
+    common_fields,
+    json_file,
+    known_cross_entropy,
+    stacked,
+)
 from dna_bigbird.text.text_baselines import most_alike, most_named
 
 COLUMNS = ("em", "f1", "has_answer", "has_text", "na_prob")
@@ -44,11 +49,8 @@ def best_scores(predicted: str, answers: Sequence[str]) -> tuple[float, float]:
 def question_row(
     predicted: str, na_prob: float, answers: Sequence[str]
 ) -> tuple[float, float, float, float, float]:
-    """Return `COLUMNS` of a question of version 2.0, before any threshold.
-
-    Answers that are empty after normalisation do not count; where none is left, only a prediction that is
-    empty after normalisation is right.
-    """
+    """Return `COLUMNS` of a question of version 2.0, before any threshold. Answers that are empty after normalisation
+    do not count; where none is left, only a prediction that is empty after normalisation is right."""
     texts = [answer for answer in answers if normalise_answer(answer)]
     if texts:
         exact, f1 = best_scores(predicted, texts)
@@ -128,7 +130,7 @@ class SquadPrediction(NamedTuple):
     """Probability that the paragraph does not answer the question; SQuAD 2.0."""
 
 
-class SquadTask(TextTask):
+class SquadTask(SpanTask):
     """Reader, windows, model, decoding and metric."""
 
     description = TASK
@@ -155,35 +157,22 @@ class SquadTask(TextTask):
         """Return the windows of the paragraphs."""
         return squad_rows(examples, tokenizer, self.options, training=training)
 
-    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
-        """Return True for [CLS], the question and its [SEP]."""
-        return row.segment_ids == 0
-
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> SquadBatch:
         """Join rows."""
         return SquadBatch(
             **common_fields(rows),
             global_tokens=self.global_tokens_of(rows),
-            targets_B2=torch.from_numpy(np.stack([row.arrays["targets"] for _, row in rows])),
+            targets_B2=stacked(rows),
         )
-
-    def outputs(self, model: nn.Module, batch: SquadBatch) -> dict[str, Tensor]:
-        """Return the logits `start` and `end` (B, T)."""
-        logits = model(
-            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.global_tokens
-        )
-        return {"start": logits.start_BT, "end": logits.end_BT}
 
     def loss(self, outputs: dict[str, Tensor], batch: SquadBatch) -> Tensor:
         """Return the mean of the cross-entropies of start and end, averaged over the rows with gold."""
         known_B = batch.targets_B2[:, 0] != UNKNOWN
-        total = outputs["start"].new_zeros(())
-        for column, name in enumerate(("start", "end")):
-            losses_B = nn.functional.cross_entropy(
-                outputs[name], batch.targets_B2[:, column].clamp(min=0), reduction="none"
-            )
-            total = total + torch.where(known_B, losses_B, 0).sum() / known_B.sum().clamp(min=1)
-        return total / 2
+        start, end = (
+            known_cross_entropy(outputs[name], batch.targets_B2[:, column], known_B)
+            for column, name in enumerate(("start", "end"))
+        )
+        return (start + end) / 2
 
     def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[SquadPrediction]:
         """Return the best answer of every question's windows, and the probability of none.
@@ -228,7 +217,7 @@ class SquadTask(TextTask):
     def statistics(
         self, examples: Sequence[SquadExample], predictions: Sequence[SquadPrediction]
     ) -> NDArray[np.float64]:
-        """Return exact match and F1 (n, 2), or of SQuAD 2.0 `squad_metric.COLUMNS` (n, 5)."""
+        """Return exact match and F1 (n, 2), or of SQuAD 2.0 `COLUMNS` (n, 5)."""
         rows = []
         for example, prediction in zip(examples, predictions, strict=True):
             answers = [answer.text for answer in example.answers or ()]
@@ -239,7 +228,7 @@ class SquadTask(TextTask):
         return np.array(rows, dtype=np.float64)
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
-        """Return the means, or of SQuAD 2.0 `squad_metric.summarise` at `no_answer_threshold`."""
+        """Return the means, or of SQuAD 2.0 `summarise` at `no_answer_threshold`."""
         if self.has_impossible:
             return summarise(statistics, self.options.no_answer_threshold)
         return dict(zip(("em", "f1"), statistics.mean(axis=0).tolist(), strict=True))
@@ -255,14 +244,14 @@ class SquadTask(TextTask):
         pairs = list(zip((example.id for example in examples), predictions, strict=True))
         texts = {name: prediction.text for name, prediction in pairs}
         if not self.has_impossible:
-            return {"predictions.json": _json(texts)}
+            return {"predictions.json": json_file(texts)}
         probabilities = {name: prediction.na_prob for name, prediction in pairs}
         limit = self.options.no_answer_threshold
         said = {name: "" if probabilities[name] > limit else texts[name] for name in texts}
         return {
-            "predictions.json": _json(said),
-            "na_prob.json": _json(probabilities),
-            "answers.json": _json(texts),
+            "predictions.json": json_file(said),
+            "na_prob.json": json_file(probabilities),
+            "answers.json": json_file(texts),
         }
 
     def baselines(
@@ -289,7 +278,3 @@ def _most_alike(example: SquadExample) -> str:
 
 def _sigmoid(value: float) -> float:
     return 1 / (1 + math.exp(-value)) if value > -700 else 0.0
-
-
-def _json(values: dict) -> bytes:
-    return (json.dumps(values, ensure_ascii=False) + "\n").encode()

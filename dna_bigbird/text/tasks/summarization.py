@@ -255,10 +255,8 @@ class SummarizationTask(TextTask):
         return np.hstack([scores, np.array(lengths, dtype=np.float64).reshape(-1, 2)])
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
-        """Return the means `rouge1`, `rouge2` and `rougeLsum`, and `length_ratio`.
-
-        The latter is the words of all summaries over those of all references.
-        """
+        """Return the means `rouge1`, `rouge2` and `rougeLsum`, and `length_ratio`. The latter is the words of all
+        summaries over those of all references."""
         *scores, num_words, num_reference_words = statistics.mean(axis=0).tolist()
         return dict(zip(ROUGE_TYPES, scores, strict=True)) | {
             "length_ratio": num_words / num_reference_words if num_reference_words else math.nan
@@ -267,10 +265,8 @@ class SummarizationTask(TextTask):
     def submission(
         self, examples: Sequence[SummaryExample], predictions: Sequence[str]
     ) -> dict[str, bytes]:
-        """Return `predictions.txt` and `references.txt`, a summary a line, and JSON lines with ids.
-
-        Line ends within a summary are `<n>` in the former, as in the files of Pegasus.
-        """
+        """Return `predictions.txt` and `references.txt`, a summary a line, and JSON lines with ids. Line ends within a
+        summary are `<n>` in the former, as in the files of Pegasus."""
         items = [
             {"id": example.id, "summary": summary}
             for example, summary in zip(examples, predictions, strict=True)

@@ -1,6 +1,7 @@
 """The interface of a text task; the commands and `TextModule` use nothing else of it."""
 
 import importlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +38,22 @@ def common_fields(rows: Sequence[tuple[int, TextRow]]) -> dict[str, Tensor]:
         "segment_ids_BT": pad_right(segments, 0),
         "rows_B": torch.tensor([number for number, _ in rows]),
     }
+
+
+def stacked(rows: Sequence[tuple[int, TextRow]], name: str = "targets") -> Tensor:
+    """Return an array that has the same shape in all rows, (B, …)."""
+    return torch.from_numpy(np.stack([row.arrays[name] for _, row in rows]))
+
+
+def known_cross_entropy(logits_BN: Tensor, targets_B: Tensor, known_B: Tensor) -> Tensor:
+    """Return the cross-entropy averaged over the rows whose target is known; 0 without any."""
+    losses_B = nn.functional.cross_entropy(logits_BN, targets_B.clamp(min=0), reduction="none")
+    return torch.where(known_B, losses_B, 0).sum() / known_B.sum().clamp(min=1)
+
+
+def json_file(values: Any) -> bytes:
+    """Return the content of a JSON file of predictions."""
+    return (json.dumps(values, ensure_ascii=False) + "\n").encode()
 
 
 class _NumberedRows(Dataset):
@@ -131,6 +148,8 @@ class TextTask:
     Args:
         options: Settings of type `description.options`; a bundle keeps them.
         head: Settings of type `description.head_type()`.
+        encoder: What reads the rows, which decides their form; None: blocks of tokens without marks.
+        labels: Class names in the order of the logits: of `label_names` in training, of the bundle later.
 
     Attributes:
         description: The `TASK` of the data file of the same name.
@@ -139,10 +158,8 @@ class TextTask:
         num_segments: Segments of its rows with attention etc.
         no_scores: Metrics that are neither better nor worse when they are higher, such as a threshold:
             they have no gain over a baseline.
-        labels: Class names in the order of the logits: of `label_names` in training, of the
-            bundle later. Set by the caller before `rows`.
         two_streams: The encoder has attention etc: rows have global tokens, where the task
-            has a form with them. Set by the caller before `rows` (`read_by`).
+            has a form with them.
         marks_global: The encoder has attention longformer: batches say which tokens are global (`is_global`).
         first_example: Number in its set of the first example that `rows` gets, as a set is read part by part.
     """
@@ -154,22 +171,29 @@ class TextTask:
     no_scores: ClassVar[frozenset[str]] = frozenset()
     num_segments: ClassVar[int] = 2
 
-    def __init__(self, options: Any, head: Any) -> None:
-        self.options = options
-        self.head = head
-        self.labels: list[str] = []
-        self.two_streams = self.marks_global = False
+    def __init__(
+        self,
+        options: Any,
+        head: Any,
+        *,
+        encoder: EncoderConfig | None = None,
+        labels: Sequence[str] = (),
+    ) -> None:
+        self.options, self.head, self.encoder = options, head, encoder
+        self.labels = list(labels)
+        attention = encoder.attention if encoder else ""
+        self.two_streams, self.marks_global = attention == "etc", attention == "longformer"
         self.first_example = 0
+
+    def changed(self, **settings: Any) -> "TextTask":
+        """Return the task with other settings, by their names in the constructor."""
+        same = {name: getattr(self, name) for name in ("options", "head", "encoder", "labels")}
+        return type(self)(**same | settings)
 
     @property
     def name(self) -> str:
         """The task of the bundle."""
         return self.description.name
-
-    def read_by(self, encoder: EncoderConfig) -> None:
-        """Set the form of the rows to the one that an encoder reads."""
-        self.two_streams = encoder.attention == "etc"
-        self.marks_global = encoder.attention == "longformer"
 
     def is_global(self, row: TextRow) -> NDArray[np.bool_]:
         """Return which tokens of a row are global with attention longformer, (T,): here the first one."""
@@ -314,6 +338,21 @@ class TextTask:
         return {}
 
 
+class SpanTask(TextTask):
+    """A task of which every row is `[CLS] question [SEP] text`, and an answer a span of the text."""
+
+    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+        """Return True for [CLS], the question and its [SEP], as in Longformer's paper (appendix D)."""
+        return row.segment_ids == 0
+
+    def outputs(self, model: nn.Module, batch: Any) -> dict[str, Tensor]:
+        """Return the logits `start` and `end` (B, T)."""
+        logits = model(
+            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.global_tokens
+        )
+        return {"start": logits.start_BT, "end": logits.end_BT}
+
+
 def task_class(name: str) -> type[TextTask]:
     """Return the class of a task."""
     description = text_tasks.describe(name)
@@ -325,12 +364,10 @@ def task_class(name: str) -> type[TextTask]:
     )
 
 
-def task_from_config(config: Any) -> TextTask:
-    """Return the task of a bundle's config, with its options and labels."""
-    task = task_class(config.task)(config.options, config.head)
-    task.labels = config.label_names
-    task.read_by(config.encoder)
-    return task
+def task_from_config(config: Any, options: Any) -> TextTask:
+    """Return the task of a `BundleConfig`, with its head, labels and encoder."""
+    form = {"encoder": config.encoder, "labels": config.label_names}
+    return task_class(config.task)(options, config.head, **form)
 
 
 def task_for_set(name: str) -> TextTask:

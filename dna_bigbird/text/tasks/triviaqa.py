@@ -1,6 +1,5 @@
 """TriviaQA: loss, decoding and metric (triviaqa_evaluation.py) of the answer from several documents."""
 
-import json
 import re
 import string
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet, example_numbers
@@ -22,7 +21,7 @@ from dna_bigbird.text.data.triviaqa import (
     triviaqa_rows,
 )
 from dna_bigbird.text.spans import Span, best_span, overlap
-from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
+from dna_bigbird.text.tasks.task import Outputs, SpanTask, common_fields, json_file
 from dna_bigbird.text.text_baselines import most_named
 
 # B batch, T tokens, S places of answers, Q questions
@@ -48,7 +47,7 @@ class TriviaQaBatch(NamedTuple):
     """Rows of equal number are documents of one question."""
 
 
-class TriviaQaTask(TextTask):
+class TriviaQaTask(SpanTask):
     """Reader, rows, model, decoding and metric. A prediction is a text."""
 
     description = TASK
@@ -82,10 +81,6 @@ class TriviaQaTask(TextTask):
         form = {"training": training, "two_streams": self.two_streams}
         return triviaqa_rows(examples, tokenizer, self.options, normalise_trivia, **form)
 
-    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
-        """Return True for [CLS], the question and its [SEP], as Longformer's paper has it (appendix D)."""
-        return row.segment_ids == 0
-
     def units(self, text_set: TextSet) -> list[list[int]] | None:
         """Return the rows of every question where they share one sum."""
         if self.options.norm == "per_document":
@@ -107,13 +102,6 @@ class TriviaQaTask(TextTask):
             spans_BS2=torch.from_numpy(spans),
             groups_B=torch.tensor([row.example for _, row in rows]),
         )
-
-    def outputs(self, model: nn.Module, batch: TriviaQaBatch) -> dict[str, Tensor]:
-        """Return the logits `start` and `end` (B, T)."""
-        logits = model(
-            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.global_tokens
-        )
-        return {"start": logits.start_BT, "end": logits.end_BT}
 
     def loss(self, outputs: dict[str, Tensor], batch: TriviaQaBatch) -> Tensor:
         """Return the summed objective of Clark and Gardner, mean of that of starts and of ends.
@@ -156,10 +144,8 @@ class TriviaQaTask(TextTask):
     def statistics(
         self, examples: Sequence[TriviaQaExample], predictions: Sequence[str | None]
     ) -> NDArray[np.float64]:
-        """Return exact match, F1 and whether the question is verified: (n, 3).
-
-        A missing prediction (None) scores 0, as in the official script.
-        """
+        """Return exact match, F1 and whether the question is verified: (n, 3). A missing prediction (None) scores 0,
+        as in the official script."""
         rows = []
         for example, prediction in zip(examples, predictions, strict=True):
             answers = (*(example.aliases or ()), *example.human_answers)
@@ -182,11 +168,8 @@ class TriviaQaTask(TextTask):
         self, examples: Sequence[TriviaQaExample], predictions: Sequence[str]
     ) -> dict[str, bytes]:
         """Return the file that the official script reads: answer by id."""
-        answers = {
-            example.id: prediction
-            for example, prediction in zip(examples, predictions, strict=True)
-        }
-        return {"predictions.json": (json.dumps(answers, ensure_ascii=False) + "\n").encode()}
+        ids = (example.id for example in examples)
+        return {"predictions.json": json_file(dict(zip(ids, predictions, strict=True)))}
 
     def baselines(
         self, train_examples: Sequence[TriviaQaExample] | None, examples: Sequence[TriviaQaExample]

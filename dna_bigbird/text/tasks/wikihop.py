@@ -1,6 +1,5 @@
 """WikiHop: which of the candidates answers the query."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from dna_bigbird.text.data.wikihop import (
     wikihop_rows,
 )
 from dna_bigbird.text.question_models import ABSENT
-from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
+from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields, json_file
 from dna_bigbird.text.text_baselines import most_mentioned
 
 # B batch, T tokens, N candidates
@@ -44,10 +43,7 @@ class WikiHopBatch(NamedTuple):
 
 
 class WikiHopTask(TextTask):
-    """Reader, rows, model and metric.
-
-    A prediction is a candidate, or None: a guess at random among them.
-    """
+    """Reader, rows, model and metric. A prediction is a candidate, or None: a guess at random among them."""
 
     description = TASK
     monitor = "accuracy"
@@ -94,10 +90,8 @@ class WikiHopTask(TextTask):
         return {"scores": scores_BN}
 
     def loss(self, outputs: dict[str, Tensor], batch: WikiHopBatch) -> Tensor:
-        """Return the cross-entropy over a row's candidates, averaged over rows with a target.
-
-        Label smoothing spreads its share evenly over the candidates of the row.
-        """
+        """Return the cross-entropy over a row's candidates, averaged over rows with a target. Label smoothing spreads
+        its share evenly over the candidates of the row."""
         scores_BN = outputs["scores"]
         is_there_BN = batch.candidates_BN != ABSENT
         log_shares_BN = scores_BN.log_softmax(dim=1).masked_fill(~is_there_BN, 0)
@@ -143,7 +137,7 @@ class WikiHopTask(TextTask):
             example.id: example.written[example.candidates.index(prediction)]
             for example, prediction in zip(examples, predictions, strict=True)
         }
-        return {"predictions.json": (json.dumps(answers, ensure_ascii=False) + "\n").encode()}
+        return {"predictions.json": json_file(answers)}
 
     def baselines(
         self, train_examples: Sequence[WikiHopExample] | None, examples: Sequence[WikiHopExample]

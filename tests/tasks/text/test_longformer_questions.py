@@ -40,7 +40,7 @@ def expected_positions(name: str, ids: list[int]) -> set[int]:
 
 def opened(name, folder):
     task, path = SETS[name][0](folder)
-    task.read_by(CONFIG)
+    task = task.changed(encoder=CONFIG)
     examples, _ = task.read(path, "train")
     return task, task.rows(examples, TOKENIZER, training=False).rows[:4]
 
@@ -55,8 +55,8 @@ def test_global_tokens_of_a_batch(name, tmp_path):
         expected = expected_positions(name, row.token_ids.tolist())
         assert set(marked.nonzero().flatten().tolist()) == expected
         assert 3 < len(expected) < len(row.token_ids)
-    task.read_by(replace(CONFIG, attention="full", longformer=EncoderConfig().longformer))
-    assert task.collate(list(enumerate(rows))).global_tokens is None
+    full = replace(CONFIG, attention="full", longformer=EncoderConfig().longformer)
+    assert task.changed(encoder=full).collate(list(enumerate(rows))).global_tokens is None
 
 
 @torch.no_grad()
@@ -85,8 +85,7 @@ def test_a_row_has_the_same_outputs_alone_and_next_to_longer_ones(name, tmp_path
 @torch.no_grad()
 def test_classification_and_glue_have_the_first_token():
     for name in ("imdb", "cola"):
-        task = task_for_set(name)
-        task.read_by(CONFIG)
+        task = task_for_set(name).changed(encoder=CONFIG)
         assert task.is_global(TextRow(np.arange(7), 0)).tolist() == [True] + [False] * 6
     model = SequenceClassifier(CONFIG, 3).eval()
     ids, is_padding, _ = batch([60, 31])
