@@ -125,11 +125,7 @@ class FactsModel(QuestionModel):
         is_title_BU: Tensor,
         global_tokens: GlobalTokens | Tensor | None = None,
     ) -> FactsLogits:
-        """Return the logits of every token, unit and row.
-
-        Args:
-            global_tokens: With attention etc; with longformer True for global tokens (B, T).
-        """
+        """Return the logits of every token, unit and row."""
         both = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE, of_units = (self.dropout(states) for states in both)
         *at_marks, start, end = self.tokens(hidden_BTE).float().unbind(dim=-1)
@@ -178,11 +174,7 @@ class LongAnswerModel(QuestionModel):
         is_document_BT: Tensor,
         global_tokens: GlobalTokens | Tensor | None = None,
     ) -> LongAnswerLogits:
-        """Return the logits of every token and of every row.
-
-        Args:
-            global_tokens: With attention etc; with longformer True for global tokens (B, T).
-        """
+        """Return the logits of every token and of every row."""
         hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE = self.dropout(hidden_BTE)
         closed_BT = is_padding_BT | ~is_document_BT if self.mask_outside else is_padding_BT.clone()
@@ -222,11 +214,7 @@ class SpanModel(QuestionModel):
         segment_ids_BT: Tensor,
         global_tokens: GlobalTokens | Tensor | None = None,
     ) -> SpanLogits:
-        """Return the logits of every token; -inf at padding.
-
-        Args:
-            global_tokens: With attention etc; with longformer True for global tokens (B, T).
-        """
+        """Return the logits of every token; -inf at padding."""
         hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE = self.block(hidden_BTE)
         # In bfloat16 many of 4096 positions would have equal logits.
@@ -259,11 +247,7 @@ class CandidateModel(QuestionModel):
         candidates_BN: Tensor,
         global_tokens: GlobalTokens | Tensor | None = None,
     ) -> Tensor:
-        """Return scores (batch, candidates) in float32; those of absent candidates are -inf.
-
-        Args:
-            global_tokens: With attention etc; with longformer True for global tokens (B, T).
-        """
+        """Return scores (batch, candidates) in float32; those of absent candidates are -inf."""
         _, states = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         positions_BN1 = candidates_BN.clamp(min=0)[..., None]
         candidates_BNE = states.gather(1, positions_BN1.expand(-1, -1, states.shape[-1]))

@@ -64,13 +64,14 @@ def pretrain(
     """
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.text import text_pretrain_run as steps
-    from dna_bigbird.text.text_pretrain_run import choose_start
+    from dna_bigbird.text.tasks.mlm import evaluate_masked
+    from dna_bigbird.training.fit import training_device
     from dna_bigbird.training.pretraining_start import run_pretraining
     from dna_bigbird.training.trained_bundle import save_trained, unwritten, validation_metrics
 
     output, checkpoints = Path(output), Path(checkpoints)
     use_threads(threads)
-    start = choose_start(optional_path(tokenizer), optional_path(initial), model, seed, cpc)
+    start = steps.choose_start(optional_path(tokenizer), optional_path(initial), model, seed, cpc)
     encoder = start.model.encoder.config
     paths = {"train": Path(train), "validation": Path(validation)}
     corpus = steps.tokenize_corpora(paths, start.vocabulary, checkpoints, max_unpacked_gib)
@@ -91,8 +92,14 @@ def pretrain(
     )
     if not result.is_writer:
         return unwritten(output, training, result)
-    scores = steps.score_validation(
-        task, examples["validation"], num_validation, corpus, training, seed
+    task.to(training_device())  # `fit` leaves it on the CPU
+    scores = evaluate_masked(
+        task,
+        examples["validation"],
+        num_validation,
+        counts=corpus["train"].counts,
+        batch_size=training.batch_size,
+        seed=seed,
     )
     return save_trained(
         output,

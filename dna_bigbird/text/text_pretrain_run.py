@@ -25,10 +25,8 @@ from dna_bigbird.text.tasks.mlm import (
     MaskedTextExamples,
     MaskedTextTask,
     collate_hidden_text,
-    evaluate_masked,
 )
 from dna_bigbird.text.whole_words import TextMaskingConfig
-from dna_bigbird.training.fit import training_device
 from dna_bigbird.training.initial_model import load_initial, settings_of, take_weights
 from dna_bigbird.training.objective import Sums, pair
 from dna_bigbird.training.objective_config import CpcConfig
@@ -158,32 +156,17 @@ class HiddenTextTask(MaskedTextTask):
         }
 
 
-@dataclass(frozen=True)
-class TextCorpus:
-    """Token stores for training and validation."""
-
-    train: TextStore
-    validation: TextStore
-
-    @property
-    def stores(self) -> dict[str, TextStore]:
-        """Both stores, by the name of their split."""
-        return {"train": self.train, "validation": self.validation}
-
-
 def tokenize_corpora(
     paths: dict[str, Path], vocabulary: TextTokenizer, folder: Path, max_unpacked_gib: float
-) -> TextCorpus:
-    """Return the tokens of both corpora, and report their size on standard error."""
+) -> dict[str, TextStore]:
+    """Return the tokens of both corpora by split, and report their size on standard error."""
     first = is_first_on_node()
     with unpacked_limit(max_unpacked_gib):
-        corpus = TextCorpus(
-            **{
-                name: text_store(path, vocabulary, folder / f"tokens-{name}.h5", verify=first)
-                for name, path in paths.items()
-            }
-        )
-    for name, store in corpus.stores.items():
+        corpus = {
+            name: text_store(path, vocabulary, folder / f"tokens-{name}.h5", verify=first)
+            for name, path in paths.items()
+        }
+    for name, store in corpus.items():
         print(
             f"{name}: {store.num_documents} documents, {store.num_tokens} tokens, "
             f"{store.num_empty_documents} without text left out, "
@@ -194,7 +177,7 @@ def tokenize_corpora(
 
 
 def masked_examples(
-    corpus: TextCorpus,
+    corpus: dict[str, TextStore],
     vocabulary: TextTokenizer,
     max_tokens: int,
     masking: TextMaskingConfig,
@@ -206,7 +189,7 @@ def masked_examples(
             name: MaskedTextExamples(
                 store, vocabulary, max_tokens, masking, seed=2 * seed + i, in_order=bool(i)
             )
-            for i, (name, store) in enumerate(corpus.stores.items())
+            for i, (name, store) in enumerate(corpus.items())
         }
 
 
@@ -239,7 +222,7 @@ def objective_of(start: PretrainingStart, cpc: CpcConfig) -> dict:
 
 
 def run_settings(
-    corpus: TextCorpus,
+    corpus: dict[str, TextStore],
     start: PretrainingStart,
     encoder: EncoderConfig,
     masking: TextMaskingConfig,
@@ -252,36 +235,16 @@ def run_settings(
         "model": stored_encoder(encoder),
         "masking": asdict(masking),
         "inputs": {
-            **{name: store.checksum for name, store in corpus.stores.items()},
-            "tokenizer": corpus.train.tokenizer_sha256,
+            **{name: store.checksum for name, store in corpus.items()},
+            "tokenizer": corpus["train"].tokenizer_sha256,
             "weights": module_sha256(start.model),
         },
     }
 
 
-def score_validation(
-    task: MaskedTextTask,
-    examples: MaskedTextExamples,
-    count: int,
-    corpus: TextCorpus,
-    training: TrainConfig,
-    seed: int,
-) -> dict:
-    """Return the scores of the chosen weights on `count` validation examples."""
-    task.to(training_device())  # `fit` leaves it on the CPU
-    return evaluate_masked(
-        task,
-        examples,
-        count,
-        counts=corpus.train.counts,
-        batch_size=training.batch_size,
-        seed=seed,
-    )
-
-
 def bundle_config(
     start: PretrainingStart,
-    corpus: TextCorpus,
+    corpus: dict[str, TextStore],
     masking: TextMaskingConfig,
     seed: int,
     cpc: CpcConfig,
@@ -291,8 +254,8 @@ def bundle_config(
         **text_encoder_config(start.model.encoder.config),
         "heads": list(start.model.heads),
         **objective_of(start, cpc),
-        "training_tokens": corpus.train.num_tokens,
-        "training_documents": corpus.train.num_documents,
+        "training_tokens": corpus["train"].num_tokens,
+        "training_documents": corpus["train"].num_documents,
         "masking": asdict(masking),
         "seed": seed,
         "initial_weights": start.initial_weights,

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,12 +138,32 @@ NOWHERE = -1
 """Paragraph of a unit that is in none."""
 
 
-class Limits(NamedTuple):
-    """Most tokens of a row, most global tokens, most tokens of a question."""
+@dataclass(frozen=True)
+class HotpotQaOptions:
+    """How HotpotQA is read, trained on and decoded."""
 
-    tokens: int
-    global_tokens: int
-    question: int
+    max_tokens: Annotated[int, Range(4)] = 4096
+    """Longest sequence in tokens: one question with its paragraphs; whole sentences that do not fit are left out."""
+    max_global_tokens: Positive = 256
+    """Most global tokens: of one question with its paragraphs; whole sentences that do not fit are left out. Read
+    with attention etc."""
+    max_question_tokens: Positive = 128
+    """Tokens that are kept of a question."""
+    top_spans: Positive = 50
+    """Best starts and best ends whose pairs can become the answer: of the whole input."""
+    max_answer_length: Positive = 30
+    """Longest answer in `answer_unit`."""
+    answer_unit: Literal["words", "pieces"] = "words"
+    """What `max_answer_length` counts: 'words' between spaces, as in the paper, or 'pieces', as in its
+    code."""
+    fact_threshold: Share = 0.5
+    """Probability from which a sentence is a supporting fact."""
+    search_threshold: bool = False
+    """Take the threshold among 0, 0.1, … 1 with the best joint F1 instead, which needs the gold
+    answers of the scored examples; the metrics name the threshold."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "options")
 
 
 class Draft:
@@ -179,10 +199,9 @@ class Draft:
 
     def row(self, number: int, arrays: dict[str, NDArray]) -> TextRow:
         """Return the row of an example, with more arrays."""
-        ids = np.array(self.ids, np.int32)
         if self.streams is None:
-            return TextRow(ids, number, arrays=arrays)
-        return TextRow(ids, number, self.streams.segment_ids, arrays | self.streams.arrays())
+            return TextRow(np.array(self.ids, np.int32), number, arrays=arrays)
+        return self.streams.row(number, arrays)
 
 
 def encoded(tokenizer: "TextTokenizer", text: str) -> tuple:
@@ -193,19 +212,19 @@ def encoded(tokenizer: "TextTokenizer", text: str) -> tuple:
 def draft_blocks(
     example: HotpotQaExample,
     tokenizer: "TextTokenizer",
-    limits: Limits,
+    options: HotpotQaOptions,
     counts: Counter[str],
 ) -> Draft:
     """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each. The position of a unit is
     the position of its `<t>` or `[s]`."""
     mark = tokenizer.marker_id
-    question = _question(example, tokenizer, limits, limits.tokens - 3, counts)
+    question = _question(example, tokenizer, options, options.max_tokens - 3, counts)
     draft = Draft()
     draft.ids += [tokenizer.cls_id, mark("[q]"), *question, mark("[/q]")]
     draft.pad()
     for p, paragraph in enumerate(example.paragraphs):
         title = encoded(tokenizer, paragraph.title)
-        if len(draft.ids) + len(title[0]) + 2 > limits.tokens:
+        if len(draft.ids) + len(title[0]) + 2 > options.max_tokens:
             _count_lost(counts, paragraph)
             continue
         draft.ids.append(mark("<t>"))
@@ -216,7 +235,7 @@ def draft_blocks(
         draft.pad()
         for s, sentence in enumerate(paragraph.sentences):
             text = encoded(tokenizer, sentence)
-            if len(draft.ids) + len(text[0]) + 1 > limits.tokens:
+            if len(draft.ids) + len(text[0]) + 1 > options.max_tokens:
                 counts["sentences that do not fit"] += 1
                 continue
             draft.add_text(text)
@@ -229,7 +248,7 @@ def draft_blocks(
 def draft_streams(
     example: HotpotQaExample,
     tokenizer: "TextTokenizer",
-    limits: Limits,
+    options: HotpotQaOptions,
     counts: Counter[str],
 ) -> Draft:
     """Return `[CLS] question`, then title and sentences of each paragraph, without marks.
@@ -241,8 +260,8 @@ def draft_streams(
     """
     streams = TwoStreams()
     draft = Draft(streams)
-    room = min(limits.tokens, limits.global_tokens) - 1
-    question = _question(example, tokenizer, limits, room, counts)
+    room = min(options.max_tokens, options.max_global_tokens) - 1
+    question = _question(example, tokenizer, options, room, counts)
     streams.add_tokens([tokenizer.cls_id], SENTENCE_SEGMENT, [streams.add_global(FIRST, free=True)])
     streams.cut()
     streams.add_each(question, QUESTION_SEGMENT, QUESTION)
@@ -250,7 +269,7 @@ def draft_streams(
     draft.pad()
     for p, paragraph in enumerate(example.paragraphs):
         title = encoded(tokenizer, paragraph.title)
-        if not _fits(streams, title, limits, more=1):
+        if not _fits(streams, title, options, more=1):
             _count_lost(counts, paragraph)
             continue
         streams.cut()
@@ -262,7 +281,7 @@ def draft_streams(
             for s, sentence in enumerate(paragraph.sentences)
         ]
         for number, segment, text in parts:
-            if not _fits(streams, text, limits):
+            if not _fits(streams, text, options):
                 counts["sentences that do not fit"] += 1
                 continue
             own = streams.add_global(SENTENCE)
@@ -275,58 +294,26 @@ def draft_streams(
 def _question(
     example: HotpotQaExample,
     tokenizer: "TextTokenizer",
-    limits: Limits,
+    options: HotpotQaOptions,
     room: int,
     counts: Counter[str],
 ) -> list[int]:
     question = encoded(tokenizer, example.question)[0].tolist()
-    room = min(limits.question, room)
+    room = min(options.max_question_tokens, room)
     counts["questions cut"] += len(question) > room
     return question[:room]
 
 
-def _fits(streams: TwoStreams, text: tuple, limits: Limits, more: int = 0) -> bool:
+def _fits(streams: TwoStreams, text: tuple, options: HotpotQaOptions, more: int = 0) -> bool:
     """Return whether a text with its global token, and so many more, has room."""
     num_tokens = len(streams.ids) + len(text[0])
     num_global = len(streams.types) + 1 + more
-    return num_tokens <= limits.tokens and num_global <= limits.global_tokens
+    return num_tokens <= options.max_tokens and num_global <= options.max_global_tokens
 
 
 def _count_lost(counts: Counter[str], paragraph: Paragraph) -> None:
     counts["titles that do not fit"] += 1
     counts["sentences that do not fit"] += len(paragraph.sentences)
-
-
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-
-
-@dataclass(frozen=True)
-class HotpotQaOptions:
-    """How HotpotQA is read, trained on and decoded."""
-
-    max_tokens: Annotated[int, Range(4)] = 4096
-    """Longest sequence in tokens: one question with its paragraphs; whole sentences that do not fit are left out."""
-    max_global_tokens: Positive = 256
-    """Most global tokens: of one question with its paragraphs; whole sentences that do not fit are left out. Read
-    with attention etc."""
-    max_question_tokens: Positive = 128
-    """Tokens that are kept of a question."""
-    top_spans: Positive = 50
-    """Best starts and best ends whose pairs can become the answer: of the whole input."""
-    max_answer_length: Positive = 30
-    """Longest answer in `answer_unit`."""
-    answer_unit: Literal["words", "pieces"] = "words"
-    """What `max_answer_length` counts: 'words' between spaces, as in the paper, or 'pieces', as in its
-    code."""
-    fact_threshold: Share = 0.5
-    """Probability from which a sentence is a supporting fact."""
-    search_threshold: bool = False
-    """Take the threshold among 0, 0.1, … 1 with the best joint F1 instead, which needs the gold
-    answers of the scored examples; the metrics name the threshold."""
-
-    def __post_init__(self) -> None:
-        check_fields(self, "options")
 
 
 # T tokens, U units: titles and sentences, and in the form of BigBird-ETC every global token
@@ -361,11 +348,10 @@ def hotpotqa_rows(
             is not in them, nor in the titles above them.
     """
     draft_of = draft_streams if two_streams else draft_blocks
-    limits = Limits(options.max_tokens, options.max_global_tokens, options.max_question_tokens)
     counts: Counter[str] = Counter()
     rows = []
     for number, example in enumerate(examples):
-        draft = draft_of(example, tokenizer, limits, counts)
+        draft = draft_of(example, tokenizer, options, counts)
         labels, targets = _gold(example, draft)
         if training and not labels.any():
             counts["without a supporting fact in the row, not trained on"] += 1

@@ -18,11 +18,19 @@ from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by
 from dna_bigbird.text.data.reading import (
     check_ids,
     check_room,
+    check_stride,
     need,
     read_json_lines,
     type_in_words,
 )
-from dna_bigbird.text.data.rows import TextRow, TextSet, question_and_parts, recorded
+from dna_bigbird.text.data.rows import (
+    TextRow,
+    TextSet,
+    front_segments,
+    question_and_parts,
+    question_front,
+    recorded,
+)
 
 # Natural Questions: whole Wikipedia pages with long, short and yes/no answers (Kwiatkowski et al. 2019).
 #
@@ -251,12 +259,7 @@ class NaturalQuestionsOptions:
     def __post_init__(self) -> None:
         check_fields(self, "options")
         check_room(self, max_tokens=4, max_global_tokens=3)
-        room = self.max_tokens - self.max_question_tokens - 3
-        if self.stride > room:
-            raise ValueError(
-                f"--options.stride {self.stride} passes over tokens: a window holds {room} of the "
-                "document"
-            )
+        check_stride(self, "document")
 
 
 # P pieces of a page, T tokens of a row
@@ -341,10 +344,7 @@ def natural_questions_rows(
             counts["pages without a top-level candidate"] += 1
             if training:
                 continue
-        question = tokenizer.encode(" ".join(example.question.split()))
-        counts["questions cut"] += len(question) > options.max_question_tokens
-        question = question[: options.max_question_tokens]
-        before = np.concatenate([[tokenizer.cls_id], question, [tokenizer.sep_id]])
+        before = question_front(example.question, tokenizer, options.max_question_tokens, counts)
         windows = _windows(example, number, pieces, before, tokenizer.sep_id, options)
         if two_streams:
             for row in windows:
@@ -369,7 +369,7 @@ def _windows(
     example: NqExample,
     number: int,
     pieces: PagePieces,
-    before: NDArray[np.int64],
+    before: list[int],
     sep_id: int,
     options: NaturalQuestionsOptions,
 ) -> list[TextRow]:
@@ -380,13 +380,11 @@ def _windows(
         ids = np.concatenate([before, pieces.ids[here], [sep_id]]).astype(np.int32)
         token = np.full(len(ids), -1, dtype=np.int32)
         token[len(before) : -1] = pieces.token[here]
-        segments = np.ones(len(ids), dtype=np.int8)
-        segments[: len(before)] = 0
         targets = np.full(5, UNKNOWN)
         if example.annotations:
             targets = window_targets(example.annotations[0], token)
         arrays = {"token": token, "first": np.array([first]), "targets": targets}
-        rows.append(TextRow(ids, number, segments, arrays))
+        rows.append(TextRow(ids, number, front_segments(len(before), len(ids)), arrays))
     return rows
 
 

@@ -185,6 +185,16 @@ def check_room(options: Any, **others: int) -> None:
             )
 
 
+def check_stride(options: Any, text: str) -> None:
+    """Raise ValueError if windows pass over tokens of the text, named in words."""
+    room = options.max_tokens - options.max_question_tokens - 3
+    if options.stride > room:
+        raise ValueError(
+            f"--options.stride {options.stride} passes over tokens: a window holds {room} of the "
+            f"{text}"
+        )
+
+
 _WORDS = {
     dict: "an object",
     list: "a list",

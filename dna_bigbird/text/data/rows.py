@@ -8,6 +8,7 @@ import math
 import re
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -74,10 +75,10 @@ class TwoStreams:
         """Let the token at a position belong to global tokens."""
         self._links |= {(position, owner) for owner in owners}
 
-    @property
-    def segment_ids(self) -> NDArray[np.int8]:
-        """Segments of the long tokens (T,)."""
-        return np.array(self._segments, np.int8)
+    def row(self, number: int, arrays: dict[str, NDArray]) -> "TextRow":
+        """Return the row of an example, with more arrays."""
+        ids, segments = np.array(self.ids, np.int32), np.array(self._segments, np.int8)
+        return TextRow(ids, number, segments, arrays | self.arrays())
 
     def arrays(self) -> dict[str, NDArray]:
         """Return what `TextRow.arrays` has of both streams.
@@ -92,6 +93,20 @@ class TwoStreams:
             "parts": np.array(self._parts, np.int16),
             "links": np.array(sorted(self._links), np.int32).reshape(-1, 2),
         }
+
+
+def question_front(
+    question: str, tokenizer: Any, max_question_tokens: int, counts: Counter[str]
+) -> list[int]:
+    """Return `[CLS] question [SEP]`; a question that is cut is counted."""
+    ids = tokenizer.encode(" ".join(question.split()))
+    counts["questions cut"] += len(ids) > max_question_tokens
+    return [tokenizer.cls_id, *ids[:max_question_tokens], tokenizer.sep_id]
+
+
+def front_segments(num_front: int, length: int) -> NDArray[np.int8]:
+    """Return the segments of a row (T,): 0 for so many first tokens, then 1."""
+    return (np.arange(length) >= num_front).astype(np.int8)
 
 
 def question_and_parts(

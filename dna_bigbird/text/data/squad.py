@@ -14,8 +14,22 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.settings import Positive, Share
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data.reading import check_ids, check_items, check_room, need, read_json_value
-from dna_bigbird.text.data.rows import TextRow, TextSet, recorded, tokens_of
+from dna_bigbird.text.data.reading import (
+    check_ids,
+    check_items,
+    check_room,
+    check_stride,
+    need,
+    read_json_value,
+)
+from dna_bigbird.text.data.rows import (
+    TextRow,
+    TextSet,
+    front_segments,
+    question_front,
+    recorded,
+    tokens_of,
+)
 
 FILES = {"train": "train", "validation": "dev", "test": "test"}
 
@@ -129,12 +143,7 @@ class SquadOptions:
     def __post_init__(self) -> None:
         check_fields(self, "options")
         check_room(self, max_tokens=4)
-        room = self.max_tokens - self.max_question_tokens - 3
-        if self.stride > room:
-            raise ValueError(
-                f"--options.stride {self.stride} passes over tokens: a window holds {room} of the "
-                "paragraph"
-            )
+        check_stride(self, "paragraph")
 
 
 # P pieces of a paragraph, T tokens of a row, W windows
@@ -176,9 +185,7 @@ def squad_rows(
         if pieces is None or example.paragraph != paragraph:
             paragraph = example.paragraph
             pieces = _pieces(paragraph, tokenizer)
-        question = tokenizer.encode(" ".join(example.question.split()))
-        counts["questions cut"] += len(question) > options.max_question_tokens
-        front = [tokenizer.cls_id, *question[: options.max_question_tokens], tokenizer.sep_id]
+        front = question_front(example.question, tokenizer, options.max_question_tokens, counts)
         windows = _windows(number, pieces, front, tokenizer.sep_id, options)
         span = None
         if example.answers:
@@ -248,15 +255,13 @@ def _windows(
         offsets[len(front) : -1] = np.stack([pieces.starts[here], pieces.ends[here]], axis=1)
         is_best_context = np.zeros(len(ids), dtype=bool)
         is_best_context[len(front) : -1] = best_P[here] == window
-        segments = np.ones(len(ids), dtype=np.int8)
-        segments[: len(front)] = 0
         arrays = {
             "first": np.array([first]),
             "offsets": offsets,
             "is_best_context": is_best_context,
             "targets": np.full(2, UNKNOWN),
         }
-        rows.append(TextRow(ids, number, segments, arrays))
+        rows.append(TextRow(ids, number, front_segments(len(front), len(ids)), arrays))
     return rows
 
 

@@ -28,7 +28,15 @@ from dna_bigbird.text.data.reading import (
     read_json_value,
     type_in_words,
 )
-from dna_bigbird.text.data.rows import TextRow, TextSet, question_and_parts, recorded, tokens_of
+from dna_bigbird.text.data.rows import (
+    TextRow,
+    TextSet,
+    front_segments,
+    question_and_parts,
+    question_front,
+    recorded,
+    tokens_of,
+)
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.text_tokenizer import TextTokenizer
@@ -315,9 +323,7 @@ def triviaqa_rows(
     counts: Counter[str] = Counter()
     rows = []
     for number, example in enumerate(examples):
-        question = tokenizer.encode(" ".join(example.question.split()))
-        counts["questions cut"] += len(question) > options.max_question_tokens
-        front = [tokenizer.cls_id, *question[: options.max_question_tokens], tokenizer.sep_id]
+        front = question_front(example.question, tokenizer, options.max_question_tokens, counts)
         document_rows = [
             _row(example, number, document, front, tokenizer, options, normalise, counts)
             for document in range(len(example.documents))
@@ -370,12 +376,10 @@ def _row(
         if first_last and ends[first_last[1]] >= end:  # all of it was kept
             spans.append((first_last[0] + len(front), first_last[1] + len(front)))
     counts["places of answers beyond max_spans"] += max(0, len(spans) - options.max_spans)
-    segments = np.ones(len(offsets), dtype=np.int8)
-    segments[: len(front)] = 0
     return TextRow(
         np.concatenate([front, ids]).astype(np.int32),
         number,
-        segments,
+        front_segments(len(front), len(offsets)),
         {
             "document": np.array([document]),
             "word": np.concatenate([np.full(len(front), -1), words]).astype(np.int32),

@@ -71,57 +71,6 @@ if TYPE_CHECKING:
 NO_CANDIDATE = -1
 
 
-def streams_of(
-    candidates: tuple[str, ...],
-    query: str,
-    documents: tuple[str, ...],
-    tokenizer: "TextTokenizer",
-    *,
-    max_tokens: int,
-    max_global_tokens: int,
-    max_sentences: int,
-) -> tuple[TwoStreams, int] | None:
-    """Return the streams and the number of sentences left out; None if nothing fits.
-
-    Long: the candidates, the query, the documents, without marks; each candidate, the query and each
-    document are parts of their own. Global: one token for each candidate, each token of the query,
-    and for each document one and one for each of its sentences. Those of candidates and query read
-    everything. A token that is part of a candidate's text, in any case of letters and between
-    whole words, belongs to that candidate too; of several the last one counts.
-    """
-    answers = [encode_words(tokenizer, text) for text in candidates]
-    question = encode_words(tokenizer, query)
-    texts = [
-        [" ".join(sentence.split()) for sentence in sentences(document)] for document in documents
-    ]
-    encoded = [[tokenizer.encode_with_offsets(text) for text in document] for document in texts]
-    num_front = sum(map(len, answers)) + len(question)
-    kept = [[ids for ids, *_ in document] for document in encoded]
-    room = max_tokens - num_front
-    most = max_global_tokens - len(answers) - len(question) - len(kept)
-    if room < 0 or most < 0:
-        return None
-    dropped = shorten(kept, room, min(max_sentences, most), separators=False)
-
-    streams = TwoStreams()
-    for ids in answers:
-        streams.add_tokens(ids, CANDIDATE_SEGMENT, [streams.add_global(CANDIDATE, free=True)])
-        streams.cut()
-    streams.add_each(question, QUESTION_SEGMENT, QUESTION, free=True)
-    for document, parts, left in zip(texts, encoded, kept, strict=True):
-        if not left:
-            continue
-        streams.cut()
-        whole = streams.add_global(PARAGRAPH)
-        for text, (ids, starts, ends), _ in zip(document, parts, left, strict=False):
-            own = streams.add_global(SENTENCE)
-            first = streams.add_tokens(ids, SENTENCE_SEGMENT, [own, whole])
-            mentioned = mentions(text, starts, ends, candidates)
-            for position in np.flatnonzero(mentioned != NO_CANDIDATE):
-                streams.link(first + int(position), int(mentioned[position]))
-    return streams, dropped
-
-
 def mentions(
     text: str,
     starts_T: NDArray[np.int64],
@@ -153,10 +102,6 @@ def mentions(
 def encode_words(tokenizer: "TextTokenizer", text: str) -> NDArray[np.int64]:
     """Return the tokens of a text with single spaces; some vocabularies know no other white space."""
     return tokenizer.encode(" ".join(text.split()))
-
-
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 
 
 @dataclass(frozen=True)
@@ -276,7 +221,7 @@ def wikihop_rows(
     """Make one row per example.
 
     A row is `[CLS] [q] query [/q] [ans] A1 [/ans] … [ans] AN [/ans]`, then every document followed by
-    `[SEP]`, or for BigBird-ETC what `streams_of` returns. Its arrays: `candidates` (N,), the position
+    `[SEP]`, or for BigBird-ETC what `_streams_row` returns. Its arrays: `candidates` (N,), the position
     of each `[ans]` or its global token; `target` (1,), the number of the answer among them or
     `NO_TARGET`; without `two_streams` `front` (1,), the tokens before the documents.
 
@@ -332,22 +277,46 @@ def _streams_row(
     options: WikiHopOptions,
     counts: Counter[str],
 ) -> TextRow | None:
-    result = streams_of(
-        example.candidates,
-        example.query,
-        example.documents,
-        tokenizer,
-        max_tokens=options.max_tokens,
-        max_global_tokens=options.max_global_tokens,
-        max_sentences=options.max_sentences,
-    )
-    if result is None:
+    """Return a row with both streams; None if nothing fits (ETC, models/wikihop/data_utils.py).
+
+    Long: the candidates, the query, the documents, without marks; each candidate, the query and each
+    document are parts of their own. Global: one token for each candidate, each token of the query,
+    and for each document one and one for each of its sentences. Those of candidates and query read
+    everything. A token that is part of a candidate's text, in any case of letters and between
+    whole words, belongs to that candidate too; of several the last one counts.
+    """
+    answers = [encode_words(tokenizer, text) for text in example.candidates]
+    question = encode_words(tokenizer, example.query)
+    texts = [
+        [" ".join(sentence.split()) for sentence in sentences(document)]
+        for document in example.documents
+    ]
+    encoded = [[tokenizer.encode_with_offsets(text) for text in document] for document in texts]
+    kept = [[ids for ids, *_ in document] for document in encoded]
+    room = options.max_tokens - sum(map(len, answers)) - len(question)
+    most = options.max_global_tokens - len(answers) - len(question) - len(kept)
+    if room < 0 or most < 0:
         return None
-    streams, dropped = result
-    _count_dropped(counts, dropped)
-    candidates = np.arange(len(example.candidates), dtype=np.int32)
-    ids = np.array(streams.ids, np.int32)
-    return TextRow(ids, number, streams.segment_ids, {"candidates": candidates} | streams.arrays())
+    most = min(options.max_sentences, most)
+    _count_dropped(counts, shorten(kept, room, most, separators=False))
+
+    streams = TwoStreams()
+    for ids in answers:
+        streams.add_tokens(ids, CANDIDATE_SEGMENT, [streams.add_global(CANDIDATE, free=True)])
+        streams.cut()
+    streams.add_each(question, QUESTION_SEGMENT, QUESTION, free=True)
+    for document, parts, left in zip(texts, encoded, kept, strict=True):
+        if not left:
+            continue
+        streams.cut()
+        whole = streams.add_global(PARAGRAPH)
+        for text, (ids, starts, ends), _ in zip(document, parts, left, strict=False):
+            own = streams.add_global(SENTENCE)
+            first = streams.add_tokens(ids, SENTENCE_SEGMENT, [own, whole])
+            mentioned = mentions(text, starts, ends, example.candidates)
+            for position in np.flatnonzero(mentioned != NO_CANDIDATE):
+                streams.link(first + int(position), int(mentioned[position]))
+    return streams.row(number, {"candidates": np.arange(len(answers), dtype=np.int32)})
 
 
 def _count_dropped(counts: Counter[str], dropped: int) -> None:

@@ -104,12 +104,7 @@ def text_data(
     workers: int = 0,
     units: Sequence[Sequence[int]] | None = None,
 ) -> StreamData:
-    """Return the training stream over the rows and a validation over all rows.
-
-    Args:
-        collate: Gives a NamedTuple of tensors only, so that data workers can send it.
-        units: Row numbers that one micro-batch must hold together; by default each row alone.
-    """
+    """Return the training stream over the rows, or units of rows that belong together, and a validation over all."""
     order = _UnitOrder(units or _SingleRows(len(train.rows)), seed=seed, batch_size=batch_size)
     return StreamData(
         train=_NumberedRows(train.rows),
@@ -200,22 +195,13 @@ class TextTask:
         return np.arange(len(row.token_ids)) == 0
 
     def global_tokens_of(self, rows: Sequence[tuple[int, TextRow]]) -> GlobalTokens | Tensor | None:
-        """Return the global tokens of numbered rows.
-
-        Returns:
-            With attention etc those of both streams, with longformer True for global tokens (B, T), else
-            None.
-        """
+        """Return with attention etc both streams, with longformer True for global tokens (B, T), else None."""
         if self.marks_global:
             return pad_right([self.is_global(row).astype(np.int8) for _, row in rows], 0).bool()
         return global_tokens_of(rows)
 
     def head_from(self, config: Any) -> Any:
-        """Return the settings of the head for a training that starts from a model: its own.
-
-        Args:
-            config: BundleConfig of the model.
-        """
+        """Return the settings of the head for a training that starts from a bundle: its own."""
         return self.head
 
     def inputs(self, path: Path) -> list[Path]:
@@ -225,19 +211,12 @@ class TextTask:
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[Iterable[Any], dict[str, int]]:
-        """Read the native files.
+        """Return examples of a split, and what was left out by reason.
+
+        The examples are a list, or `StreamedExamples` of a set that may be larger than memory.
 
         Args:
-            path: A file or folder, as the set is distributed.
-            split: 'train', 'validation' or 'test'.
             gold: False: labels may be absent, as in official test files.
-
-        Returns:
-            Examples, and what was left out by reason: a list, or `StreamedExamples` and its counts for
-            sets that may be larger than memory.
-
-        Raises:
-            InputError: Naming file, line or item.
         """
         raise NotImplementedError
 
@@ -250,11 +229,7 @@ class TextTask:
         return []
 
     def prepare(self, tokenizer: Any) -> None:
-        """Check the vocabulary, and keep what `decode` needs of it; called also where rows are stored already.
-
-        Raises:
-            InputError: If task and vocabulary do not fit.
-        """
+        """Check the vocabulary, and keep what `decode` needs of it; called also where rows are stored already."""
 
     def rows(self, examples: Sequence[Any], tokenizer: Any, *, training: bool) -> TextSet:
         """Return what the model reads.
@@ -270,12 +245,7 @@ class TextTask:
         return None
 
     def start_from(self, model: nn.Module, pretrained: nn.Module, seed: int) -> None:
-        """Give a fresh model the weights of a pretrained one: here the encoder's.
-
-        Args:
-            pretrained: Has `.encoder`, of the same settings but for the sizes of its tables.
-            seed: Of the word vectors that it lacks.
-        """
+        """Give a fresh model the weights of a pretrained one: here the encoder's, whose tables may be smaller."""
         generator = torch.Generator().manual_seed(seed)
         grown = with_tables(pretrained.encoder, model.encoder.config, generator)
         move_weights(grown, model.encoder)
@@ -330,11 +300,7 @@ class TextTask:
     def baselines(
         self, train_examples: Iterable[Any] | None, examples: Sequence[Any]
     ) -> dict[str, list[Any]]:
-        """Return the predictions of trivial baselines by name.
-
-        Args:
-            train_examples: For baselines that learn; None leaves them out.
-        """
+        """Return the predictions of trivial baselines by name; without training examples of those that do not learn."""
         return {}
 
 
