@@ -27,12 +27,7 @@ class Overlap(NamedTuple):
 
 
 def normalise_answer(text: str) -> str:
-    """Lower-case, delete ASCII punctuation and the words a, an, the, make white space single.
-
-    Example:
-        >>> normalise_answer("The  U.S.-based band, 'an' A")
-        'usbased band'
-    """
+    """Lower-case, delete ASCII punctuation and the words a, an, the, make white space single."""
     words = _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION))
     return " ".join(words.split())
 
@@ -44,10 +39,6 @@ def overlap(
 
     Two answers that are both empty after normalisation are an exact match with an F1 of 0, as
     in the official scripts.
-
-    Example:
-        >>> overlap("the Eiffel Tower in Paris", "Eiffel Tower")
-        Overlap(exact=0.0, f1=0.6666666666666666, precision=0.5, recall=1.0)
     """
     answer, expected = normalise(predicted), normalise(gold)
     exact = float(answer == expected)
@@ -94,12 +85,6 @@ def best_span(
             word; the number of the token by default.
         max_length: Largest `places_T[end] - places_T[start] + 1`.
         top: How many of the best starts are combined with as many of the best ends.
-
-    Example:
-        >>> best_span([0.0, 5.0, 1.0], [3.0, 0.0, 2.0])
-        Span(start=1, end=2, score=7.0)
-        >>> best_span([0.0, 5.0, 1.0], [3.0, 0.0, 2.0], max_length=1)
-        Span(start=1, end=1, score=5.0)
     """
     start_T, end_T = np.asarray(start_T, np.float64), np.asarray(end_T, np.float64)
     allowed = np.ones(len(start_T), bool) if is_allowed_T is None else np.asarray(is_allowed_T)

@@ -160,12 +160,7 @@ MAX_ITERATIONS = 1000
 
 
 def commonest(labels: Sequence[str]) -> str:
-    """Return the commonest label, of equally common ones the first in sorted order.
-
-    Example:
-        >>> commonest(["b", "a", "b", "a", "c"])
-        'a'
-    """
+    """Return the commonest label, of equally common ones the first in sorted order."""
     counts = Counter(labels)
     return min(counts, key=lambda label: (-counts[label], label))
 

@@ -85,12 +85,6 @@ def piece_characters(
     A word mark is the space in front of the word and counts as one; '##' of WordPiece is none. A
     piece of byte-level BPE, whose letters are bytes, counts the characters that begin in it. An
     unknown piece counts as one character, however long it was.
-
-    Example:
-        >>> piece_characters(["<unk>", "▁the", "ing"], 0).tolist()
-        [1, 4, 3]
-        >>> piece_characters(["<unk>", "Ġcaf", "Ã©"], 0, is_byte_level=True).tolist()
-        [1, 4, 1]
     """
     letters = _bytes_by_letter() if is_byte_level else {}
     counts = np.zeros(len(pieces), dtype=np.int64)

@@ -147,12 +147,7 @@ def _example(item: dict, where: str, gold: bool) -> NqExample:
 
 
 def is_tag(word: str) -> bool:
-    """Return True if a token of the simplified form is HTML.
-
-    Example:
-        >>> [is_tag(word) for word in ("<P>", "</Td>", '<Th_colspan="2">', "<", "<3>", "a<b>")]
-        [True, True, True, False, False, False]
-    """
+    """Return True if a token of the simplified form is HTML."""
     return bool(_TAG.fullmatch(word))
 
 

@@ -261,13 +261,6 @@ def need(item: dict, key: str, expected: type | tuple[type, ...], where: str) ->
 
     Args:
         expected: dict, list, str, int, float (whole numbers too) or bool, or several of them.
-
-    Example:
-        >>> need({"question": "Who?"}, "question", str, "dev.json: item 0")
-        'Who?'
-        >>> need({"question": 3}, "question", str, "dev.json: item 0")
-        Traceback (most recent call last):
-        dna_bigbird.core.errors.InputError: dev.json: item 0: 'question' is 3, expected a text
     """
     types = expected if isinstance(expected, tuple) else (expected,)
     words = " or ".join(_WORDS[each] for each in types)

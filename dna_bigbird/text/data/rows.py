@@ -269,12 +269,6 @@ def find_text(
 
     Returns:
         Half-open character offsets.
-
-    Example:
-        >>> find_text("Ada, Adam and ada", "ada", ignore_case=True)
-        [(0, 3), (5, 8), (14, 17)]
-        >>> find_text("Ada, Adam and ada", "ada", ignore_case=True, whole_words=True)
-        [(0, 3), (14, 17)]
     """
     part = part.strip()
     if not part:
@@ -296,11 +290,6 @@ def tokens_of(
     Args:
         starts_T, ends_T: Half-open character offsets of the tokens, both ascending
             (TextTokenizer.encode_with_offsets); an empty piece has no characters.
-
-    Example:
-        >>> import numpy as np
-        >>> tokens_of(np.array([0, 4, 9]), np.array([3, 8, 12]), 5, 10)
-        (1, 2)
     """
     inside = np.flatnonzero((ends_T > start) & (starts_T < end) & (ends_T > starts_T))
     return (int(inside[0]), int(inside[-1])) if len(inside) else None

@@ -216,12 +216,7 @@ def answer_pieces(example: SquadExample, pieces: Pieces) -> tuple[int, int] | No
 
 
 def window_starts(length: int, room: int, stride: int) -> list[int]:
-    """Return the first piece of every window; the last window is the first one that reaches the end.
-
-    Example:
-        >>> window_starts(10, room=6, stride=3)
-        [0, 3, 6]
-    """
+    """Return the first piece of every window; the last window is the first one that reaches the end."""
     starts = [0]
     while starts[-1] + room < length:
         starts.append(starts[-1] + stride)

@@ -235,12 +235,7 @@ def _document(
 
 
 def first_words(text: str, count: int) -> str:
-    """Return the beginning of a text up to its word number `count`; each line end is a word, too.
-
-    Example:
-        >>> first_words("one two\\n\\nthree four", 5)
-        'one two\\n\\nthree'
-    """
+    """Return the beginning of a text up to its word number `count`; each line end is a word, too."""
     for seen, match in enumerate(re.finditer(r"\n|[^\s]+", text), start=1):
         if seen == count:
             return text[: match.end()]
@@ -275,10 +270,6 @@ def alias_spans(
 
     Returns:
         Half-open character offsets, longer places first among those that start together.
-
-    Example:
-        >>> alias_spans("In New York's rain; New-York", ["new york"], str.lower)
-        [(3, 11), (20, 28)]
     """
     aliases_by_word: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for alias in aliases:

@@ -43,14 +43,6 @@ def shorten(
     """Drop the last sentence of the document with most sentences until all of it fits, in place.
 
     Of documents with equally many sentences the last one gives.
-
-    Example:
-        >>> import numpy as np
-        >>> documents = [[np.zeros(3), np.zeros(4)], [np.zeros(2), np.zeros(1)]]
-        >>> shorten(documents, max_tokens=10, max_sentences=9)
-        2
-        >>> [len(document) for document in documents]
-        [1, 1]
     """
     after = int(separators)
     tokens = sum(len(s) for document in documents for s in document)

@@ -194,10 +194,6 @@ def kept_lengths(first: int, second: int, budget: int) -> tuple[int, int]:
 
     As taking one piece at a time from the longer text (of equal ones from the second) until both
     fit.
-
-    Example:
-        >>> kept_lengths(10, 3, 8), kept_lengths(10, 9, 9), kept_lengths(2, 3, 9)
-        ((5, 3), (5, 4), (2, 3))
     """
     if first + second <= budget:
         return first, second

@@ -144,10 +144,6 @@ def glue_scores(task: str, statistics_N3: NDArray[np.float64]) -> dict[str, floa
     """Return the scores of a task, as shares and correlations (not times 100).
 
     A part of MNLI that has no example has no key.
-
-    Example:
-        >>> glue_scores("mrpc", glue_statistics([1, 1, 0, 1], [1, 0, 0, 1], [""] * 4))
-        {'f1': 0.8, 'accuracy': 0.75}
     """
     scores = {}
     for metric in METRICS[task]:

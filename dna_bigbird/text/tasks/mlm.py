@@ -67,11 +67,6 @@ def pack(document_offsets: Sequence[int] | np.ndarray, max_tokens: int) -> Packs
     A part of n tokens takes n + 1 places, its [SEP] included, and [CLS] takes the first. If the
     next document does not fit, an example that is at least half full is closed and the document
     begins the next one; else as much of it as fits is taken, and its rest is the next document.
-
-    Example:
-        >>> packs = pack([0, 3, 5, 20], max_tokens=8)
-        >>> [packs.parts(i) for i in range(len(packs))]
-        [[(0, 3), (3, 5)], [(5, 11)], [(11, 17)], [(17, 20)]]
     """
     if max_tokens < SMALLEST:
         raise ValueError(f"max_tokens {max_tokens} must be at least {SMALLEST}")

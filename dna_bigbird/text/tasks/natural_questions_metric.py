@@ -93,11 +93,6 @@ def at_best_threshold(rows_N4: NDArray[np.float64]) -> dict[str, float]:
 
     Predictions of equal score count together or not at all. Of several thresholds with the same F1
     the highest is taken. Without any correct prediction all four are 0.
-
-    Example:
-        >>> rows = np.array([[1, 1, 1, 9.0], [1, 1, 0, 5.0], [1, 1, 1, 5.0], [0, 1, 0, 2.0]])
-        >>> at_best_threshold(rows)["threshold"]
-        5.0
     """
     rows_N4 = rows_N4[np.argsort(-rows_N4[:, 3], kind="stable")]
     score = rows_N4[:, 3]

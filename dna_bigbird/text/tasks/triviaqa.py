@@ -218,21 +218,12 @@ def normalise_trivia(text: str) -> str:
     """Lower-case, put spaces for punctuation (‘ ’ ´ ` too), drop a, an, the, make white space single.
 
     SQuAD's and HotpotQA's way deletes punctuation instead: 'U.S.' is 'us' there.
-
-    Example:
-        >>> normalise_trivia("The  U.S.-based_band, 'an' A")
-        'u s based band'
     """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_TO_SPACE)).split())
 
 
 def best_overlap(predicted: str, answers: Sequence[str]) -> tuple[float, float]:
-    """Return exact match and F1, each its best over all answers that count (aliases, humans' answers).
-
-    Example:
-        >>> best_overlap("Sunset Blvd", ["sunset boulevard", "sunset blvd"])
-        (1.0, 1.0)
-    """
+    """Return exact match and F1, each its best over all answers that count (aliases, humans' answers)."""
     overlaps = [overlap(predicted, answer, normalise_trivia) for answer in answers]
     return max((score.exact for score in overlaps), default=0.0), max(
         (score.f1 for score in overlaps), default=0.0
