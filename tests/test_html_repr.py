@@ -199,7 +199,9 @@ def test_every_result_has_one(name):
         return
     hint = typing.get_type_hints(inspect.unwrap(function))["return"]
     for result in typing.get_args(hint) or (hint,):
-        assert hasattr(result, "_repr_html_"), f"{result.__name__}: add _repr_html_ = html_repr"
+        assert hasattr(result, "_repr_html_"), (
+            f"{result.__name__}: derive it from core.results.Result"
+        )
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,9 @@ def results_of(name: str) -> list[type]:
 @pytest.mark.parametrize("name", [name for name in every_command() if name not in WITHOUT])
 def test_every_result_is_short(name):
     for result in results_of(name):
-        assert result.__repr__ is short_repr, f"{result.__name__}: add __repr__ = short_repr"
+        assert result.__repr__ is short_repr, (
+            f"{result.__name__}: derive it from core.results.Result"
+        )
 
 
 def test_large_results():

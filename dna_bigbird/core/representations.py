@@ -1,12 +1,13 @@
 """Short representations: shapes, counts and a few names instead of thousands of values."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import PurePath
 from typing import Any
 
-from dna_bigbird.core.errors import MissingExtraError, shortened
+from dna_bigbird.core.dataframes import DataFrame
+from dna_bigbird.core.errors import shortened
 
 MOST = 300
 """Characters of a representation."""
@@ -123,41 +124,19 @@ def html_facts(self: object, facts: dict[str, str], summary: str = "") -> str:
     return f"<div>{_title(self)}{above}<table>{_body(rows)}</table></div>"
 
 
-def head_of(result: Any, count: int) -> tuple[Any, int]:
-    """Return the first rows of an object's data frame, made as a whole, and the number of all rows."""
-    frame = result.to_dataframe()
-    return frame.head(count), len(frame)
-
-
-def html_rows(
-    first: Callable[[Any, int], tuple[Any, int]] = head_of,
-) -> Callable[[Any], str]:
-    """Return a `_repr_html_` that shows the first rows of a data frame, and its size.
-
-    Without pandas it is `html_repr`.
-
-    Args:
-        first: Object and number of rows -> a data frame of at most so many rows, and the number of all.
-    """
-
-    def show(self: Any) -> str:
-        try:
-            frame, count = first(self, FIRST_ROWS)
-        except MissingExtraError:
-            return html_repr(self)
-        names, width = [str(name) for name in frame.columns], len(frame.columns)
-        rows = [list(row) for row in frame.itertuples(index=False, name=None)]
-        if width > FIRST_COLUMNS:
-            names = [*names[: FIRST_COLUMNS - 1], MORE]
-            rows = [[*row[: FIRST_COLUMNS - 1], MORE] for row in rows]
-        if count > len(rows):
-            rows.append([MORE] * len(names))
-        size = f": {count:,} row{'' if count == 1 else 's'} × {width:,} columns"
-        head = "".join(_cell(name, "th") for name in names)
-        cells = ([_cell(_text(value)) for value in row] for row in rows)
-        return f"<div>{_title(self, size)}<table><thead><tr>{head}</tr></thead>{_body(cells)}</table></div>"
-
-    return show
+def html_table(self: object, frame: DataFrame, count: int) -> str:
+    """Return an object's title and a table with the first of its `count` rows."""
+    names, width = [str(name) for name in frame.columns], len(frame.columns)
+    rows = [list(row) for row in frame.itertuples(index=False, name=None)]
+    if width > FIRST_COLUMNS:
+        names = [*names[: FIRST_COLUMNS - 1], MORE]
+        rows = [[*row[: FIRST_COLUMNS - 1], MORE] for row in rows]
+    if count > len(rows):
+        rows.append([MORE] * len(names))
+    size = f": {count:,} row{'' if count == 1 else 's'} × {width:,} columns"
+    head = "".join(_cell(name, "th") for name in names)
+    cells = ([_cell(_text(value)) for value in row] for row in rows)
+    return f"<div>{_title(self, size)}<table><thead><tr>{head}</tr></thead>{_body(cells)}</table></div>"
 
 
 def _title(self: object, more: str = "") -> str:

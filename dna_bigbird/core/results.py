@@ -1,41 +1,64 @@
-"""What the functions of `pipeline/` return: named values, and the lines that a command prints."""
+"""What the functions of commands return: named values, and the lines that a command prints."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows, read_table
-from dna_bigbird.core.representations import html_repr, html_rows, short_repr
+from dna_bigbird.core.errors import MissingExtraError
+from dna_bigbird.core.representations import FIRST_ROWS, html_repr, html_table, short_repr
 
 ABBREVIATIONS = {
     "auroc": "AUROC", "f1": "F1", "nll": "NLL", "mcc": "MCC", "r2": "R²", "rmse": "RMSE"
 }  # fmt: skip
 
 
-class Result(Protocol):
-    """A frozen dataclass with the paths, metrics and counts of one call."""
-
-    def summary(self) -> str:
-        """Return what the command prints on standard output, without the last line end."""
-        ...
-
-
-@dataclass(frozen=True)
-class Written:
-    """A file or a folder; the command prints nothing on standard output."""
-
-    output: Path
+class Result:
+    """Base of the frozen dataclasses with the paths, metrics and counts of one call."""
 
     __repr__ = short_repr
     _repr_html_ = html_repr
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # dataclass() writes a __repr__ of its own if the class itself has none.
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
     def summary(self) -> str:
-        """Return an empty text."""
-        return ""
+        """Return what the command prints on standard output: the text of the result, if it has one."""
+        return getattr(self, "text", "")
+
+
+class Rows(Result):
+    """A result that a notebook shows as the first rows of its data frame."""
+
+    rows: list[dict]
+
+    def to_dataframe(self) -> DataFrame:
+        """Return the rows."""
+        return dataframe_of_rows(self.rows)
+
+    def _first_rows(self, count: int) -> tuple[DataFrame, int]:
+        """Return a data frame of at most so many rows, and the number of all rows."""
+        frame = self.to_dataframe()
+        return frame.head(count), len(frame)
+
+    def _repr_html_(self) -> str:
+        try:
+            return html_table(self, *self._first_rows(FIRST_ROWS))
+        except MissingExtraError:
+            return html_repr(self)
 
 
 @dataclass(frozen=True)
-class TrainedModel:
+class Written(Result):
+    """A file or a folder; the command prints nothing on standard output."""
+
+    output: Path
+
+
+@dataclass(frozen=True)
+class TrainedModel(Result):
     """The bundle of a finished training."""
 
     output: Path
@@ -52,9 +75,6 @@ class TrainedModel:
     """What the score counts, in the singular."""
     evaluation: Result | None = None
     """Scores on the test rows, if they were computed too."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return the history of the training (history.tsv): step, split, name, value."""
@@ -76,7 +96,7 @@ class TrainedModel:
 
 
 @dataclass(frozen=True)
-class DryRun:
+class DryRun(Result):
     """What a training would take on a GPU, estimated from its settings."""
 
     parameters: int
@@ -84,13 +104,6 @@ class DryRun:
     memory: dict
     """Attention backend to the memory of one GPU, `models.memory.StepMemory`."""
     text: str
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
-    def summary(self) -> str:
-        """Return the table."""
-        return self.text
 
 
 def score_name(key: str) -> str:
@@ -104,7 +117,7 @@ def score_name(key: str) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Rows):
     """A table of several models, in a folder as text, Markdown and pictures."""
 
     output: Path
@@ -113,29 +126,19 @@ class Comparison:
     findings: list[str]
     """What the rows show, and what they do not."""
 
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
-
-    def to_dataframe(self) -> DataFrame:
-        """Return the rows of table.tsv."""
-        return dataframe_of_rows(self.rows)
-
     def summary(self) -> str:
         """Return the findings."""
         return "\n".join(self.findings)
 
 
 @dataclass(frozen=True)
-class ConvertedModel:
+class ConvertedModel(Result):
     """A bundle, or a folder for the Hugging Face library."""
 
     output: Path
     description: str
     differences: tuple[str, ...] = ()
     """What the library computes differently with these weights."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the description, then one line per difference."""

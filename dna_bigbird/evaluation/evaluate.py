@@ -11,8 +11,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
 from dna_bigbird.core.paths import InputPath, OutputFolder, named_paths, next_to, optional_path
 from dna_bigbird.core.progress import shows_progress
-from dna_bigbird.core.representations import html_rows, short_repr
-from dna_bigbird.core.results import score_name
+from dna_bigbird.core.results import Rows, score_name
 from dna_bigbird.core.settings import Count, Positive
 from dna_bigbird.core.shared_options import (
     BootstrapSeed,
@@ -101,7 +100,7 @@ SHOWN_LABELS = 12
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Rows):
     """Scores of a model and its baselines on the test rows."""
 
     output: Path
@@ -113,9 +112,6 @@ class Evaluation:
     num_labels: int
     label_aurocs: list[tuple[str, dict[str, float]]] = field(default_factory=list)
     """Each label with the AUROC of the model and of each baseline, if there are at most `SHOWN_LABELS`."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
 
     @checked()
     def to_dataframe(self, table: Table = "scores") -> DataFrame:

@@ -4,26 +4,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.core.choices import checked
-from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.paths import HtmlOutput, InputPath
-from dna_bigbird.core.representations import html_rows, short_repr
+from dna_bigbird.core.results import Rows
 from dna_bigbird.core.shared_options import SyntheticSets
 
 
 @dataclass(frozen=True)
-class ComparedPatterns:
+class ComparedPatterns(Rows):
     """Scores of text models by attention pattern."""
 
     output: Path
     rows: list[dict]
-    """One per pattern, seed and score, in the units of the table."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
-
-    def to_dataframe(self) -> DataFrame:
-        """Return a row per pattern, seed and score: pattern, seed, column, score, value, low, high."""
-        return dataframe_of_rows(self.rows)
+    """One per pattern, seed and score, in the units of the table: pattern, seed, column, score, value, low,
+    high."""
 
     def summary(self) -> str:
         """Return how many trainings the page compares."""
