@@ -1,7 +1,7 @@
-"""How commands print a table and write a picture."""
+"""How commands print facts and write a picture."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,24 +108,3 @@ def write_figure(output: Path, figure: "Figure") -> None:
 
     with atomic_path(output) as partial:
         partial.write_bytes(save(figure, output.suffix.lstrip(".")))
-
-
-def table(rows: Sequence[dict[str, object]]) -> str:
-    """Return rows as aligned text; the first column to the left, the others to the right.
-
-    Example:
-        >>> print(table([{"graph": "ring", "edges": 12}, {"graph": "star", "edges": 7}]))
-        graph  edges
-        ring      12
-        star       7
-    """
-    names = list(rows[0])
-    lines = [names, *([str(row[name]) for name in names] for row in rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(names))]
-    return "\n".join(
-        "  ".join(
-            text.rjust(width) if i else text.ljust(width)
-            for i, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )

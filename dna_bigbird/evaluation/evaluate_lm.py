@@ -109,7 +109,7 @@ def evaluate_lm(
     from dna_bigbird.bundles.metrics import Metrics
     from dna_bigbird.bundles.save import write_scored_bundle
     from dna_bigbird.core.limits import use_threads
-    from dna_bigbird.core.tables import to_tsv
+    from dna_bigbird.core.tables import Table
     from dna_bigbird.core.writing import atomic_path, json_text
     from dna_bigbird.corpus.masking import PAPER
     from dna_bigbird.corpus.pretraining_examples import PretrainExamples
@@ -143,7 +143,7 @@ def evaluate_lm(
     with contextlib.ExitStack() as outputs:  # all or none
         if example_scores is not None:
             path = outputs.enter_context(atomic_path(example_scores))
-            path.write_text(to_tsv(example_rows(**scores)))
+            path.write_text(Table(example_rows(**scores)).to_tsv())
         path = outputs.enter_context(atomic_path(report))
         path.write_text(json_text(evaluate_lm_run.with_descriptions(metrics)))
         write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))

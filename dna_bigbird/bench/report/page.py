@@ -19,7 +19,7 @@ from dna_bigbird.bench.report.claims import (
 from dna_bigbird.bench.report.figures import summary_figure, task_figure
 from dna_bigbird.bench.report.results import SuiteFacts
 from dna_bigbird.bench.report.table import left_out, markdown_text, table_markdown_rows, table_rows
-from dna_bigbird.evaluation.compare.markdown import markdown_table
+from dna_bigbird.core.tables import Table
 from dna_bigbird.evaluation.rendering import (
     SEMI_SYNTHETIC_TAG,
     Gallery,
@@ -279,7 +279,7 @@ def bench_markdown(results: Sequence[TaskResult], suites: Mapping[str, SuiteFact
     if any(map(is_semi_synthetic, results)):
         lines += [sentence("bench/sentences.planted"), ""]
     lines += [sentence("bench/sentences.rule", FEWEST_ROWS), ""]
-    lines += [*markdown_table([_markdown_row(row) for row in rows]), ""]
+    lines += [*Table([_markdown_row(row) for row in rows]).to_markdown(), ""]
     for result in results:
         facts = _facts(result.suite, suites)
         lines += [f"## {markdown_text(facts.title)}: {markdown_text(result.task)}", ""]
@@ -290,7 +290,7 @@ def bench_markdown(results: Sequence[TaskResult], suites: Mapping[str, SuiteFact
             groups.setdefault(row["subset"], []).append(row)
         for subset, group in groups.items():
             lines += [f"**{sentence('bench/sentences.subset', subset)}**", ""]
-            lines += [*markdown_table(table_markdown_rows(group, result.metric)), ""]
+            lines += [*Table(table_markdown_rows(group, result.metric)).to_markdown(), ""]
         lines += (
             [*(f"- {markdown_text(note)}" for note in result.notes), ""] if result.notes else []
         )

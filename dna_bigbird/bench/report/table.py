@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dna_bigbird.bench.report.claims import NO_SCORE, claim, metric_score
-from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.tables import Table
 from dna_bigbird.metrics.names import metric_name, source_name
 from dna_bigbird.metrics.task_results import (
     LEAK_FREE,
@@ -91,7 +91,7 @@ def left_out(result: TaskResult) -> int | None:
 
 def table_tsv(rows: Sequence[dict]) -> str:
     """Write rows as tab-separated text; tabs and line ends within a name become blanks."""
-    return to_tsv([{key: _one_line(value) for key, value in row.items()} for row in rows])
+    return Table([{key: _one_line(value) for key, value in row.items()} for row in rows]).to_tsv()
 
 
 def table_markdown_rows(rows: Sequence[dict], metric: str) -> list[dict]:

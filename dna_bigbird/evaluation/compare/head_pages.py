@@ -7,10 +7,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from dna_bigbird.core.figures.style import DARK, KMER, MODEL, add_marks, new_figure, style
-from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.tables import Table
 from dna_bigbird.evaluation.compare.calibration import calibration
 from dna_bigbird.evaluation.compare.head_tables import Block, HeadComparison
-from dna_bigbird.evaluation.compare.markdown import markdown_table
 from dna_bigbird.evaluation.model_results import ModelResult
 from dna_bigbird.evaluation.rendering import Gallery, Picture, render, sentence
 from dna_bigbird.metrics.scores import Score, score_text
@@ -186,10 +185,8 @@ def comparison_markdown(comparison: HeadComparison) -> str:
     for block in comparison.blocks:
         lines += [f"## {block.title}", ""] + ([block.text, ""] if block.text else [])
         columns = _columns(block)
-        kept = [f"{name}{end}" for name in columns for end in ("", "_low", "_high")]
         for heading, group in block.groups:
-            rows = [{key: row[key] for key in row if key in kept} for row in group]
-            lines += [f"**{heading}**", "", *markdown_table(rows), ""]
+            lines += [f"**{heading}**", "", *Table(group, columns).to_markdown(), ""]
             notes = block.notes.get(heading, [])
             lines += [*(f"- {note}" for note in notes), ""] if notes else []
     return "\n".join(lines)
@@ -197,6 +194,4 @@ def comparison_markdown(comparison: HeadComparison) -> str:
 
 def comparison_tsv(comparison: HeadComparison) -> str:
     """Write all rows of all blocks as one table."""
-    rows = [row for block in comparison.blocks for row in block.rows]
-    columns = dict.fromkeys(key for row in rows for key in row)
-    return to_tsv([columns | row for row in rows])
+    return Table([row for block in comparison.blocks for row in block.rows]).to_tsv()
