@@ -18,8 +18,7 @@ from dna_bigbird.core.errors import (
     MissingExtraError,
     OutputError,
 )
-from dna_bigbird.core.representations import FIRST_COLUMNS, FIRST_ROWS, html_facts
-from dna_bigbird.core.results import TrainedModel
+from dna_bigbird.core.results import FIRST_COLUMNS, FIRST_ROWS, TrainedModel, html_facts
 from dna_bigbird.evaluation.evaluate import Evaluation
 from dna_bigbird.prediction.results import (
     Embeddings,

@@ -103,7 +103,7 @@ def bench(
         dry_run: Dry run: list tasks, rows and expected minutes, and run nothing.
     """
     from dna_bigbird.bench import suite_run as steps
-    from dna_bigbird.bench.task_run import TrainingChoice
+    from dna_bigbird.bench.task_scores import TrainingChoice
     from dna_bigbird.core.limits import use_threads
 
     check_named(output=output)

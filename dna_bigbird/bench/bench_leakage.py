@@ -64,9 +64,9 @@ def bench_leakage(
         output: Result to write: a table with a row per task, tab-separated.
         tasks: Tasks: those to compare.
     """
-    from dna_bigbird.bench.interval_leaks import task_leaks
+    from dna_bigbird.bench.leak_free import task_leaks
     from dna_bigbird.bench.suite_run import chosen
-    from dna_bigbird.bench.suites.registry import find_suite
+    from dna_bigbird.bench.suites.suite import find_suite
     from dna_bigbird.core.writing import atomic_path
 
     asked = find_suite(suite)

@@ -32,7 +32,7 @@ def bench_list(format: Literal["text", "json"] = "text") -> SuiteList:
     Args:
         format: Format of the output: 'json' for programs.
     """
-    from dna_bigbird.bench.suites.registry import all_suites
+    from dna_bigbird.bench.suites.suite import all_suites
     from dna_bigbird.core.writing import json_text
 
     rows = [

@@ -8,8 +8,8 @@ import numpy as np
 from dna_bigbird.baselines.kmer import length_scores
 from dna_bigbird.bench.leak_free import LeakFree, leak_free
 from dna_bigbird.bench.suites.suite import LabelledRows
-from dna_bigbird.bench.task_run import TaskRun
 from dna_bigbird.bench.task_scores import (
+    TaskRun,
     over_seeds,
     seed_difference,
     seed_score,
@@ -30,7 +30,7 @@ from dna_bigbird.core.errors import note
 from dna_bigbird.labelled.blocks import block_units
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.metrics.bootstrap import Draws, draw_units
-from dna_bigbird.metrics.seed_scores import SeedScores
+from dna_bigbird.metrics.seed_means import SeedScores
 from dna_bigbird.metrics.sources import trivial_scores
 from dna_bigbird.metrics.task_results import (
     MODEL,

@@ -15,11 +15,11 @@ from dna_bigbird.baselines.base_ngram import BaseNgramCausal
 from dna_bigbird.bench.leak_free import LeakFree, leak_free_pairs
 from dna_bigbird.bench.parts import ArrayParts
 from dna_bigbird.bench.suites.suite import PairRow, PairRows
-from dna_bigbird.bench.task_run import TaskRun
 from dna_bigbird.bench.task_scores import (
     ACCURACY,
     MEAN_DIFFERENCE,
     PairScores,
+    TaskRun,
     draw_pairs,
     drawn_means,
     interval_score,

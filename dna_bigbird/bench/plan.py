@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dna_bigbird.bench.suites.suite import LabelledRows, PairRows, TaskRows, VariantRows
-from dna_bigbird.bench.task_run import TaskRun
+from dna_bigbird.bench.task_scores import TaskRun
 from dna_bigbird.bench.trainings import used_training
 from dna_bigbird.bench.variant_model import has_likelihood, window_of
 from dna_bigbird.bundles.bundle import Bundle, load_bundle

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dna_bigbird.bench.leak_free import leak_free_windows
 from dna_bigbird.bench.parts import ArrayParts
 from dna_bigbird.bench.suites.suite import VariantRow, VariantRows
-from dna_bigbird.bench.task_run import TaskRun
+from dna_bigbird.bench.task_scores import TaskRun
 from dna_bigbird.bench.variant_model import VariantModel, window_of, with_fresh_weights
 from dna_bigbird.bench.variant_sources import VariantSource, variant_sources
 from dna_bigbird.bundles.bundle import load_bundle

@@ -68,7 +68,7 @@ def info(
     from dna_bigbird.bundles.bundled import bundled_model
     from dna_bigbird.bundles.choice import choose_labels
     from dna_bigbird.core.files import check_readable
-    from dna_bigbird.core.tables_and_pictures import as_columns
+    from dna_bigbird.core.tables import as_columns
     from dna_bigbird.core.writing import json_text
     from dna_bigbird.labelled.labelled_set import is_labelled_set
 

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from dna_bigbird.bundles.config_file import is_number, read_bundle_json
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.core.representations import representation
-from dna_bigbird.core.results import Rows
+from dna_bigbird.core.results import Rows, representation
 from dna_bigbird.core.writing import json_text
 
 LOW, HIGH = "_low", "_high"

@@ -40,8 +40,7 @@ def compare_lm(
     from dna_bigbird.core.tables import Table
     from dna_bigbird.core.writing import json_text
     from dna_bigbird.evaluation.compare.lm_figures import scores_figure, steps_figure
-    from dna_bigbird.evaluation.compare.lm_runs import read_run
-    from dna_bigbird.evaluation.compare.lm_seeds import join_seeds
+    from dna_bigbird.evaluation.compare.lm_runs import join_seeds, read_run
     from dna_bigbird.evaluation.compare.lm_tables import TABLES, to_markdown
     from dna_bigbird.evaluation.model_results import key_share
 

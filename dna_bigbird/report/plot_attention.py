@@ -9,7 +9,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import InputPath, OutputStream
 from dna_bigbird.core.results import Result
 from dna_bigbird.core.settings import Count, Positive
-from dna_bigbird.core.tables_and_pictures import check_suffix
+from dna_bigbird.core.tables import check_suffix
 from dna_bigbird.report.plot_attention_options import EtcDrawing, LongformerDrawing
 
 Plan = Literal["uniform", "original", "huggingface"]

@@ -18,7 +18,7 @@ from dna_bigbird.attention.patterns.pattern import BlockPattern
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.figures.style import DARK, KMER, MODEL, PURPLE, SKY, new_figure, style
 from dna_bigbird.core.files import read_json
-from dna_bigbird.core.tables_and_pictures import write_figure
+from dna_bigbird.core.tables import write_figure
 from dna_bigbird.models.attention_cores import block_core
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import settings_from

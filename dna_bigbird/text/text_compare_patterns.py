@@ -46,7 +46,7 @@ def compare_patterns(
     """
     from dna_bigbird.core.writing import atomic_path
     from dna_bigbird.evaluation.model_results import key_share
-    from dna_bigbird.text.report.pattern_page import pattern_page
+    from dna_bigbird.text.report.text_results import pattern_page
 
     page, rows = pattern_page([Path(run) for run in runs], synthetic, key_share)
     with atomic_path(Path(output)) as path:

@@ -59,7 +59,7 @@ def runs(scores: list[InputPath], output: Annotated[OutputPath, REPEATED_RUNS]) 
         dna-bigbird text runs --scores scores/0/metrics.json scores/1/metrics.json --output scores/mean
     """
     from dna_bigbird.core.writing import json_text
-    from dna_bigbird.metrics.seed_scores import runs_summary
+    from dna_bigbird.metrics.seed_means import runs_summary
 
     output = Path(output)
     joined = runs_summary([Path(each) for each in scores])

@@ -6,8 +6,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.limits import check_memory
 from dna_bigbird.core.paths import OutputPath
 from dna_bigbird.core.settings import Range
-from dna_bigbird.core.tables import Table
-from dna_bigbird.core.tables_and_pictures import check_suffix, write_figure
+from dna_bigbird.core.tables import Table, check_suffix, write_figure
 from dna_bigbird.theory.results import TheoryResult
 
 BYTES = 2 * 8

@@ -7,8 +7,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import OutputPath
 from dna_bigbird.core.settings import Count, Positive
-from dna_bigbird.core.tables import Table
-from dna_bigbird.core.tables_and_pictures import check_suffix, write_figure
+from dna_bigbird.core.tables import Table, check_suffix, write_figure
 from dna_bigbird.theory.results import TheoryResult
 
 NUM_GLOBAL = 128

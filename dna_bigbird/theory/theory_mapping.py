@@ -8,8 +8,7 @@ from fractions import Fraction
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import OutputPath
-from dna_bigbird.core.tables import Table
-from dna_bigbird.core.tables_and_pictures import check_suffix, write_figure
+from dna_bigbird.core.tables import Table, check_suffix, write_figure
 from dna_bigbird.theory.results import TheoryResult
 
 # The contextual mapping on the star graph, checked by enumeration (Appendix A, Lemma 3).

@@ -13,12 +13,15 @@ from dna_bigbird.bench.report.claims import (
     claim,
     count_outcomes,
     find_source,
+    left_out,
     main_claims,
+    markdown_text,
     metric_score,
+    table_markdown_rows,
+    table_rows,
 )
 from dna_bigbird.bench.report.figures import summary_figure, task_figure
 from dna_bigbird.bench.report.results import SuiteFacts
-from dna_bigbird.bench.report.table import left_out, markdown_text, table_markdown_rows, table_rows
 from dna_bigbird.core.tables import Table
 from dna_bigbird.evaluation.rendering import (
     SEMI_SYNTHETIC_TAG,

@@ -16,8 +16,7 @@ from dna_bigbird.evaluation.compare.head_runs import (
 )
 from dna_bigbird.evaluation.compare.lm_runs import cells, ranking_notes
 from dna_bigbird.evaluation.rendering import sentence
-from dna_bigbird.metrics.scores import PredictorScores, Score, is_number, shown
-from dna_bigbird.metrics.verdicts import Verdict
+from dna_bigbird.metrics.scores import PredictorScores, Score, Verdict, is_number, shown
 
 # Sentences on the models of one labelled set: who is ahead, and what limits the scores.
 

@@ -5,13 +5,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.core.tables import Table
-from dna_bigbird.evaluation.compare.lm_runs import Run, cells, differences, ranking_notes
-from dna_bigbird.evaluation.compare.lm_seeds import no_seed_cells, seed_cells, sums_of
+from dna_bigbird.evaluation.compare.lm_runs import (
+    Run,
+    cells,
+    differences,
+    no_seed_cells,
+    ranking_notes,
+    seed_cells,
+    sums_of,
+)
 from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.names import ngram_name, ngram_title
-from dna_bigbird.metrics.scores import PredictorScores
+from dna_bigbird.metrics.scores import PredictorScores, best_masked
 from dna_bigbird.metrics.seed_means import difference, holm
-from dna_bigbird.metrics.verdicts import best_masked
 
 # Differences between pretrained models, every pair of them: rows, and what they show.
 

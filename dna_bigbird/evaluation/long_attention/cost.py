@@ -13,7 +13,7 @@ from dna_bigbird.attention.graphs.makers import etc_graph, longformer_graph, pat
 from dna_bigbird.attention.patterns import bigbird_itc
 from dna_bigbird.core.limits import usable_processors
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.evaluation.long_attention.layers import (
+from dna_bigbird.evaluation.long_attention.small_models import (
     RANDOM_BLOCKS,
     Layer,
     LayerSizes,

@@ -20,13 +20,12 @@ from dna_bigbird.core.figures.style import (
     new_figure,
     style,
 )
-from dna_bigbird.evaluation.compare.calibration import Calibration, calibration
+from dna_bigbird.evaluation.compare.head_pages import Calibration, calibration
 from dna_bigbird.evaluation.model_results import Curve, LabelScore, ModelResult
 from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.metrics.names import metric_name, window_baseline
-from dna_bigbird.metrics.scores import ModelMetrics
-from dna_bigbird.metrics.verdicts import NamedVerdict, Verdict
-from dna_bigbird.report.history_figure import history_figure
+from dna_bigbird.metrics.scores import ModelMetrics, NamedVerdict, Verdict
+from dna_bigbird.report.sections.pretraining_section import history_figure
 from dna_bigbird.report.sections.summary_section import compared, headline, main_score
 
 # ROC and precision-recall curves.

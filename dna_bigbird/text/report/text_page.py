@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from dna_bigbird.core.figures.style import KMER, MODEL, add_marks, new_figure, style
 from dna_bigbird.evaluation.rendering import Gallery, render
 from dna_bigbird.metrics.published_table import Column, PublishedTable
-from dna_bigbird.metrics.scores import NO_SCORE, Score, is_number, score_text
-from dna_bigbird.metrics.verdicts import Verdict
+from dna_bigbird.metrics.scores import NO_SCORE, Score, Verdict, is_number, score_text
 from dna_bigbird.text.report.text_results import TextRun, published_tables, read_runs
 
 # The picture of the text report: every task with its best baseline.
