@@ -1,4 +1,4 @@
-"""Which rows of a benchmark task count for the leak-free score; one rule for labels, variants and pairs."""
+"""Leaks of a benchmark task: intervals that share bases, and which rows count for the leak-free score."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,10 +24,6 @@ from dna_bigbird.labelled.shared_rows import (
 from dna_bigbird.labelled.splits import SPLITS
 from dna_bigbird.metrics.task_results import READ_WITH_LABELS, READ_WITHOUT_LABELS
 from dna_bigbird.training.seen_rows import RowsRead, read_by, rows_read
-
-# Steps of `bench leakage`: the intervals of one task, compared.
-
-# Which intervals of one table share bases with intervals of another; needs no sequence.
 
 PAIRS_AT_ONCE = 1 << 20
 
@@ -136,8 +132,6 @@ def task_leaks(suite: Suite, data: Path, task: Task) -> dict[str, int | float | 
         ),
     }
 
-
-# Test rows that a training or validation row gives away; `leakage` asks the same of training rows.
 
 REASONS = {
     SHARED_BASES: "shares_bases",

@@ -25,8 +25,6 @@ from dna_bigbird.models.label_types import LOWER_IS_BETTER, MULTI_CLASS, REGRESS
 from dna_bigbird.prediction.partial_results import checksums_of
 from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
 
-# What a run of one benchmark task is given; the same for labels, variants and pairs.
-
 Method = Literal["full", "lora", "probe"]
 """Fine-tune all weights; low-rank updates of the encoder; a regression on the encoder as it is."""
 
@@ -156,8 +154,6 @@ def interval_score(value: float, drawn_R: NDArray[np.float64]) -> Score:
     low, high = percentile_interval(drawn_R) if len(drawn_R) else (np.nan, np.nan)
     return Score(*(round(float(x), 6) if np.isfinite(x) else None for x in (value, low, high)))
 
-
-# How far the predictions of the two strands of a sequence agree.
 
 # N rows, L labels, classes or targets
 

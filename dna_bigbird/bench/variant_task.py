@@ -36,8 +36,6 @@ from dna_bigbird.metrics.variant_scores import (
 from dna_bigbird.prediction.compute import Compute, exact
 from dna_bigbird.prediction.partial_results import file_identity
 
-# Scores, intervals and differences of the sources of a task of variants.
-
 BLOCK_BP = 5000
 """Bases of the genome whose variants are drawn together, for variants without a group."""
 DIGITS = 6

@@ -1,4 +1,4 @@
-"""What the functions of commands return: named values, and the lines that a command prints."""
+"""What the functions of commands return: named values, shown shortly also in a notebook, and printed lines."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Tables as tab-separated text, as Markdown and as aligned text."""
+"""Tables as tab-separated, Markdown and aligned text; facts in columns; pictures as files."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.writing import atomic_path
 
-# How commands print facts and write a picture.
-
-# Text for a terminal: facts in columns, and a model card without its Markdown.
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 WIDTH = 88
 
@@ -85,16 +84,20 @@ def _block(lines: list[str], width: int) -> str:
 
 def _table(cells: list[list[str]]) -> str:
     cells = [row for row in cells if any(cell.strip("-: ") for cell in row)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=False)]
-    lines = (
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
-        for row in cells
-    )
-    return "\n".join(f"  {line.rstrip()}" for line in lines)
+    return "\n".join(f"  {line}" for line in _aligned(cells, str.ljust))
 
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+def _aligned(lines: Sequence[Sequence[str]], justify: Callable[[str, int], str]) -> list[str]:
+    """Return lines with equal columns, the first of them to the left."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=False)]
+    return [
+        "  ".join(
+            justify(text, width) if i else text.ljust(width)
+            for i, (text, width) in enumerate(zip(line, widths, strict=False))
+        ).rstrip()
+        for line in lines
+    ]
+
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -165,14 +168,7 @@ class Table:
             star       7
         """
         lines = [self.columns, *([str(row[name]) for name in self.columns] for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(
-                text.rjust(width) if i else text.ljust(width)
-                for i, (text, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        )
+        return "\n".join(_aligned(lines, str.rjust))
 
 
 def _readable(row: Mapping[str, object], name: str) -> str:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Estimate, Metrics
 
 
-# What `evaluate` prints: the model and its baselines on the test rows, and what was read before.
-
 READ_IN = ("pretraining", "an earlier fine-tuning")
 """What the keys of `READ_COUNTS` count, in their order."""
 

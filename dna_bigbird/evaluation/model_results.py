@@ -1,4 +1,4 @@
-"""Reads the result files of one trained model; nothing is computed from sequence here."""
+"""Reads the result files of one trained model, with messages that name the rule that makes them."""
 
 import csv
 import json
@@ -15,8 +15,6 @@ from dna_bigbird.core.plain_numbers import decimal_number, whole_number
 from dna_bigbird.metrics.scores import ModelMetrics, Score, is_number
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.label_types import HEADLINES, REGRESSION
-
-# How much of its sequence a model's attention reads.
 
 
 def key_share(config: EncoderConfig) -> float:
@@ -40,9 +38,6 @@ def key_share(config: EncoderConfig) -> float:
         )
     pattern = block_core(config, layer=0).eval().pattern(config.max_tokens)
     return float((pattern.times() > 0).mean())
-
-
-# Reading result files, with messages that name the rule that makes them.
 
 
 def read_text(path: Path, advice: str) -> str:
@@ -106,8 +101,6 @@ def _check_exists(path: Path, advice: str) -> None:
     if not path.is_file():
         raise InputError(f"{path}: no such file; {advice}")
 
-
-# Reads the scores of every target of a regression model: per_label.tsv of `evaluate`.
 
 BASELINE = "kmer"
 

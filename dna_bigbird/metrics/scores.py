@@ -1,4 +1,4 @@
-"""Scores with their intervals, and the scores of one predictor as metrics.json holds them."""
+"""Scores with their intervals, those of one predictor as in metrics.json, and which of two is better."""
 
 import math
 import re
@@ -183,8 +183,6 @@ class ModelMetrics(PredictorScores):
         undefined = "n_labels_undefined"
         return [(k, n) for k, n in known if n is not None and not (k == undefined and n == 0)]
 
-
-# Which of two predictors is better, and how clear that is; templates/sentences.html says it.
 
 MASKED_BITS = "bits_per_base_masked"
 UNIGRAM = "token_unigram_masked"

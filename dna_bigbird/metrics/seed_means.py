@@ -158,8 +158,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
 # As in `seed_means` the variance has two parts: over test rows, by the bootstrap of the mean of the given
 # trainings, and over seeds.
 
-# Several runs that differ in their seed: mean and standard deviation of their scores.
-
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and the standard deviation of a sample (n - 1).

@@ -23,8 +23,6 @@ from dna_bigbird.models.attention_cores import block_core
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import settings_from
 
-# The picture of an attention pattern: which key blocks a query block reads, and why.
-
 NOTHING = "#f4f5f6"
 COLOURS = (MODEL, SKY, KMER, DARK, PURPLE)
 """Of the reasons 1, 2, 3, …; the first four differ in lightness, too."""
@@ -86,8 +84,6 @@ def _lines_between(ax, num_blocks: int) -> None:
         ax.grid(True, which="minor", color="white", linewidth=0.8 if num_blocks <= 32 else 0.4)
         ax.set_axisbelow(False)
 
-
-# Why a query block reads a key block: for drawings.
 
 NOT_READ, GLOBAL, WINDOW, RANDOM, REPEATED = range(5)
 LETTERS = ".gwr"

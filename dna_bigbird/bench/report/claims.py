@@ -1,4 +1,4 @@
-"""Whether the model of a benchmark task is better than another source: the only rule for such a claim."""
+"""Rows of the table of results, and the only rule for the claim that a model is better than another source."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -122,8 +122,6 @@ def count_outcomes(claims: Iterable[Claim | None]) -> dict[str, int]:
     outcomes = [x.outcome for x in claims if x is not None]
     return {name: outcomes.count(name) for name in OUTCOMES if name in outcomes}
 
-
-# Rows of the table of benchmark results: a row per task, subset of the test rows, and source.
 
 NOT_RUN = "published elsewhere"
 """In the column `subset` of scores that others published."""

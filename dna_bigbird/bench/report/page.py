@@ -44,8 +44,6 @@ from dna_bigbird.metrics.task_results import (
 )
 from dna_bigbird.metrics.task_results import Score as StoredScore
 
-# Data of the page of benchmark results as its templates show them.
-
 DEMO = "demo"
 """Start of the assembly of semi-synthetic data."""
 

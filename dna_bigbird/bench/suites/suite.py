@@ -1,4 +1,4 @@
-"""What a benchmark suite is: tasks, and the rows, variants or pairs that its files contain.
+"""The suites by name; a suite is tasks, and the rows, variants or pairs that its files contain.
 
 A suite is one file with a reader and a `Suite`; docs/benchmarks.md describes its protocol.
 """
@@ -217,8 +217,6 @@ class Suite:
     intervals: Callable[[Path, Task], Iterator[IntervalRow]] | None = None
     """Rows of a task without their sequences; None for suites without coordinates."""
 
-
-# The suites by name, in the order in which they are listed.
 
 MODULES = {
     "genomic-benchmarks": "genomic_benchmarks",

@@ -14,10 +14,6 @@ from dna_bigbird.evaluation.model_results import CalibrationBin, ModelResult
 from dna_bigbird.evaluation.rendering import Gallery, Picture, render, sentence
 from dna_bigbird.metrics.scores import Score, is_number, score_text
 
-# Calibration of a promoter or chromatin model.
-
-# Reliability diagram: the share of positives over the predicted probability.
-
 CALIBRATION_LOOKS = {"raw": (MODEL, "o", "-"), "calibrated": (KMER, "s", "--")}
 CALIBRATION_NAMES = {"raw": "as predicted", "calibrated": "corrected on validation"}
 CALIBRATION_MARKS = "mean probability {}, share of positives {}"
@@ -87,8 +83,6 @@ def calibration(
         is_number(weight) and weight > 1,
     )
 
-
-# Pictures of promoter and chromatin models side by side.
 
 LOOKS = {
     "this run": {"color": MODEL, "marker": "o", "ms": 6},

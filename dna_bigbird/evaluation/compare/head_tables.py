@@ -18,8 +18,6 @@ from dna_bigbird.evaluation.compare.lm_runs import cells, ranking_notes
 from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.scores import PredictorScores, Score, Verdict, is_number, shown
 
-# Sentences on the models of one labelled set: who is ahead, and what limits the scores.
-
 SMALL_TEST = 1000
 """With fewer test rows the page says that the test is small."""
 
@@ -78,9 +76,6 @@ def set_warnings(same: Sequence[HeadRun]) -> list[str]:
     if len(seeds) > 1:
         notes.append(sentence("notes.seeds_differ", sorted(seeds, key=str)))
     return notes
-
-
-# Published scores of promoter and chromatin models, each with the protocol it belongs to.
 
 
 @dataclass(frozen=True)

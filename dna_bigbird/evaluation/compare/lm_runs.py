@@ -27,8 +27,6 @@ from dna_bigbird.metrics.scores import MASKED_BITS, ModelMetrics, Score, is_numb
 from dna_bigbird.metrics.seed_means import SeedSums, mean
 from dna_bigbird.models.config import EncoderConfig
 
-# Scores of each test example of a training, as `evaluate-lm --example_scores` writes them.
-
 SCORES = {
     "bits_per_base_masked": ("nats", "bp"),
     "bits_per_base_all_masked": ("nats_all_masked", "bp"),
@@ -207,8 +205,6 @@ def cells(name: str, score: Score) -> dict[str, float | None]:
     """Return a score as three columns of a table."""
     return {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
 
-
-# Trainings of one variant with several seeds as one run: means, and intervals over seeds and examples.
 
 PARTS = ("by_chromosome", "by_repeat_class")
 

@@ -19,8 +19,6 @@ from dna_bigbird.metrics.names import ngram_name, ngram_title
 from dna_bigbird.metrics.scores import PredictorScores, best_masked
 from dna_bigbird.metrics.seed_means import difference, holm
 
-# Differences between pretrained models, every pair of them: rows, and what they show.
-
 NAMES = {
     "bits_per_base_masked": "bits per base",
     "bits_per_base_all_masked": "bits per base, all [MASK]",

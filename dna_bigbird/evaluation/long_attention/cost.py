@@ -20,8 +20,6 @@ from dna_bigbird.evaluation.long_attention.small_models import (
     build_layer,
 )
 
-# What each core reads, as numbers: keys per query, share of pairs, distances in the graph, exactness.
-
 CLASSES = {
     "full": "exact softmax over all pairs",
     "bigbird": "exact softmax over chosen keys",
@@ -186,8 +184,6 @@ def measure_cost(
         row["saved_bytes"] = saved_bytes(layer)
     return rows
 
-
-# The job `cost`: exactness, pattern statistics, time and memory of every core and length.
 
 EXACTNESS_TOKENS = 1024
 """Longest sequence that is compared with a dense reference."""

@@ -1,4 +1,4 @@
-"""Jobs of the comparison: each writes one result file, and is not started again once that is there."""
+"""Jobs of the comparison by name: each writes one result file, and is not started again once that is there."""
 
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import wait
@@ -8,8 +8,6 @@ from typing import Any, Literal
 from dna_bigbird.core.child_processes import EndingContext
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.parts import read_json_part, write_json_part
-
-# The names of cores, comparisons and jobs.
 
 Core = Literal["full", "bigbird", "etc", "longformer", "performer"]
 Part = Literal["cost", "dna", "partner", "pretrained", "text"]

@@ -18,8 +18,6 @@ from dna_bigbird.evaluation.long_attention.small_models import SmallModel
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.optimisation import build_optimizer
 
-# One training of the learning comparison: a job.
-
 STAGES = (256, 512, 1024, 2048)
 """Lengths of the first stages in tokens; the last one has the whole length."""
 FIRST_SHARE, LATER_RATE = 0.4, 0.3

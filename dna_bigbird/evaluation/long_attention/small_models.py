@@ -1,4 +1,4 @@
-"""The small model of every core that the learning comparison trains."""
+"""One layer and the small model of every core, with equal weights where the shapes agree."""
 
 import zlib
 from collections.abc import Callable
@@ -17,8 +17,6 @@ from dna_bigbird.models.attention_config import EtcConfig, LongformerConfig, Per
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.models.pretraining_model import PretrainingModel
-
-# One attention layer of every core, with equal weights where the shapes agree.
 
 # Initial weights that depend on the name of a weight, so that models of different cores share them.
 

@@ -26,8 +26,6 @@ from dna_bigbird.core.writing import atomic_path, json_text
 from dna_bigbird.evaluation.long_attention.baselines import Z, wilson
 from dna_bigbird.evaluation.long_attention.jobs import BASELINES, COST
 
-# The page of `compare-attention`: its tables for readers.
-
 MEGABYTE = 1e6
 WORD_BP = 6
 TITLES = {
@@ -143,8 +141,6 @@ def _short(value: float) -> str:
     """
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
-
-# The picture of `compare-attention`: one panel per question, one line per core.
 
 LOOKS = {
     "full": (GREY, "-", "o"),

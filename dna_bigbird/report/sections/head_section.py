@@ -28,8 +28,6 @@ from dna_bigbird.metrics.scores import ModelMetrics, NamedVerdict, Verdict
 from dna_bigbird.report.sections.pretraining_section import history_figure
 from dna_bigbird.report.sections.summary_section import compared, headline, main_score
 
-# ROC and precision-recall curves.
-
 SOURCES = {
     "model": ("BigBird", MODEL, "-"),
     "kmer": ("k-mer baseline", KMER, (0, (5, 1.5))),
@@ -83,8 +81,6 @@ def _emptier_corner(curves: Sequence[Curve]) -> str:
         return "upper right"
     return "lower left" if not left or min(left) > 0.3 else "best"
 
-
-# The AUROC of every label, model and k-mer baseline.
 
 MOST_LABEL_ROWS = 40
 """Above this many labels every label is a point in a scatter plot, below it a row."""

@@ -33,8 +33,6 @@ from dna_bigbird.metrics.scores import (
 )
 from dna_bigbird.report.run_results import Results
 
-# Logged scores over the steps of training.
-
 SPLITS = {"train": (SKY, "", 1.3), "validation": (MODEL, "o", 1.8)}
 """Colour, marker and width of the line of each split."""
 LINE_LOOKS = [(GREEN, "--"), (KMER, ":"), (PURPLE, "-."), (GREY, (0, (6, 2))), (DARK, (0, (1, 2)))]

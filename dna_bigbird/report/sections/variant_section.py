@@ -15,8 +15,6 @@ from dna_bigbird.evaluation.model_results import as_float, as_int, read_json_obj
 from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores, Score, Verdict
 
-# The picture of planted variants: one row of dots per effect, one panel per source of scores.
-
 SOURCES = {"model": "BigBird", "kmer": "k-mer baseline", "gc": "change of GC content"}
 """By the name that their columns have in ranked.tsv."""
 MORE_SOURCES = {

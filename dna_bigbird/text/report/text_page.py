@@ -13,8 +13,6 @@ from dna_bigbird.metrics.published_table import Column, PublishedTable
 from dna_bigbird.metrics.scores import NO_SCORE, Score, Verdict, is_number, score_text
 from dna_bigbird.text.report.text_results import TextRun, published_tables, read_runs
 
-# The picture of the text report: every task with its best baseline.
-
 
 class TaskScore(NamedTuple):
     """The first score of a task, of the model and of its best baseline."""
@@ -60,8 +58,6 @@ def tasks_figure(rows: Sequence[TaskScore], tag: str = "") -> Figure:
         fig.legend(loc="outside lower center", ncols=2)
     return fig
 
-
-# The paper's tables of text tasks, with the measured rows below the published ones.
 
 Runs = Mapping[str, TextRun]
 

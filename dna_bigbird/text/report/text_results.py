@@ -1,4 +1,4 @@
-"""Reads the evaluations of text tasks: scores, baselines, and the data that were scored."""
+"""Reads the evaluations of text tasks next to the published tables; Table 1 by attention pattern as a page."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,8 +15,6 @@ from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by
 from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score, Verdict, is_number
 from dna_bigbird.metrics.seed_means import mean_and_sd
 from dna_bigbird.models.config import EncoderConfig
-
-# Tables of the BigBird paper on text, cell by cell as printed: of the text tasks and of pretraining.
 
 PRETRAINED = "pretrained"
 """Name under which the scores of a pretrained model are read."""
@@ -163,10 +161,6 @@ def _read_metrics(folder: Path) -> ModelMetrics:
             )
     return ModelMetrics.from_json(values)
 
-
-# Table 1 of the paper on text as a page: published rows, and the measured ones by attention pattern.
-
-# Reads trainings that differ in their attention pattern and their seed.
 
 _SEED = re.compile(r"seed([0-9]+)")
 
