@@ -128,19 +128,13 @@ def _result(
         if name in joined
     ]
     sizes = {name: len(subsets[name].rows) if name in subsets else 0 for name in SUBSETS}
-    return TaskResult(
-        suite=run.suite.name,
-        task=run.task.name,
-        about=run.task.about,
-        metric=run.task.metric,
-        protocol=run.task.protocol,
+    return run.result(
         label_names=labelled.label_names,
         assembly=rows.assembly,
         counts=labelled.counts,
         n=sizes,
         leaks=tests.counts,
         sources=sources,
-        published=run.task.published,
         seeds=run.choice.seeds,
         settings=_settings(run, subsets),
         notes=[*tests.notes, *_notes(labelled, tests)],
@@ -214,7 +208,7 @@ def _settings(run: TaskRun, subsets: Mapping[str, Subset]) -> dict:
         {key: value for key, value in asdict(settings).items() if value is not None}
         for settings in (used_training(run), run.choice.head)
     )
-    return run.settings() | {
+    return {
         "method": run.choice.method,
         "training": training,
         "head": head,

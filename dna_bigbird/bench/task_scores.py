@@ -20,7 +20,7 @@ from dna_bigbird.metrics.bootstrap import Draws, draw_units, percentile_interval
 from dna_bigbird.metrics.label_areas import AREAS, label_areas, macro_area
 from dna_bigbird.metrics.seed_means import LARGEST, SeedScores
 from dna_bigbird.metrics.sources import Estimates, score_classes, score_targets
-from dna_bigbird.metrics.task_results import Score
+from dna_bigbird.metrics.task_results import Score, TaskResult
 from dna_bigbird.models.label_types import LOWER_IS_BETTER, MULTI_CLASS, REGRESSION
 from dna_bigbird.prediction.partial_results import checksums_of
 from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
@@ -72,6 +72,19 @@ class TaskRun:
             "replicates": self.choice.replicates,
             "bootstrap_seed": self.choice.bootstrap_seed,
         }
+
+    def result(self, *, settings: dict[str, Any], **values: Any) -> TaskResult:
+        """Return the result, with these settings after those of every protocol."""
+        return TaskResult(
+            suite=self.suite.name,
+            task=self.task.name,
+            about=self.task.about,
+            metric=self.task.metric,
+            protocol=self.task.protocol,
+            published=self.task.published,
+            settings=self.settings() | settings,
+            **values,
+        )
 
 
 # Scores of sequences and their changed forms: which one a model ranks higher, and by how much.

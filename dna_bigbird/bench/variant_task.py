@@ -203,19 +203,13 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
     subsets = subsets_of(run, data.rows, tests.keeps)
     measured = {source.name: measure_source(source, data.rows, subsets) for source in sources}
     n = {name: len(rows) for name, (rows, _) in subsets.items()}
-    return TaskResult(
-        suite=run.suite.name,
-        task=run.task.name,
-        about=run.task.about,
-        metric=run.task.metric,
-        protocol=run.task.protocol,
+    return run.result(
         label_names=("label",),
         assembly=data.assembly,
         counts={**data.counts, "variants": len(data.rows), "positives": _positives(data.rows)},
         n=n,
         leaks=tests.counts,
         sources=[source_result(source, measured, run.task.metric) for source in sources],
-        published=run.task.published,
         seeds=run.choice.seeds,
         settings=_settings(run, data, window_bp),
         notes=[*notes, *tests.notes],
@@ -225,7 +219,7 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
 
 def _settings(run: TaskRun, data: VariantRows, window_bp: int) -> dict:
     is_grouped = any(row.group for row in data.rows)
-    return run.settings() | {
+    return {
         "method": "zero-shot and probe",
         "zero_shot": data.zero_shot,
         "window_bp": window_bp,

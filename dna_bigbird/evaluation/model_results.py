@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_type_hints
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.config_file import read_config
@@ -245,12 +246,23 @@ def read_model(folder: Path, name: str) -> ModelResult:
 
 def read_history(path: Path) -> tuple[HistoryRow, ...]:
     """Read `history.tsv` (step, split, name, value); empty if there is none."""
+    return _rows_of(HistoryRow, path, "the training rule")
+
+
+def read_calibration(path: Path, rule: str) -> tuple[CalibrationBin, ...]:
+    """Read `calibration.tsv`; empty if there is none."""
+    return _rows_of(CalibrationBin, path, rule)
+
+
+def _rows_of(row_type: type, path: Path, rule: str) -> tuple:
+    """Read a table with a column for each field of a dataclass, of its type; empty if there is none."""
     if not path.is_file():
         return ()
-    rows = read_table(path, ("step", "split", "name", "value"), "the training rule")
+    read = {str: lambda text, *_: text, int: as_int, float: as_float}
+    types = get_type_hints(row_type)
     return tuple(
-        HistoryRow(as_int(r["step"], path, i), r["split"], r["name"], as_float(r["value"], path, i))
-        for i, r in enumerate(rows, start=2)
+        row_type(*(read[each](row[name], path, line) for name, each in types.items()))
+        for line, row in enumerate(read_table(path, tuple(types), rule), start=2)
     )
 
 
@@ -278,23 +290,6 @@ def read_curves(path: Path, rule: str) -> tuple[Curve, ...]:
         x.append(as_float(r["x"], path, line))
         y.append(as_float(r["y"], path, line))
     return tuple(Curve(*key, tuple(x), tuple(y)) for key, (x, y) in points.items())
-
-
-def read_calibration(path: Path, rule: str) -> tuple[CalibrationBin, ...]:
-    """Read `calibration.tsv`; empty if there is none."""
-    if not path.is_file():
-        return ()
-    columns = ("group", "probabilities", "n", "mean_probability", "share_positive")
-    return tuple(
-        CalibrationBin(
-            r["group"],
-            r["probabilities"],
-            as_int(r["n"], path, i),
-            as_float(r["mean_probability"], path, i),
-            as_float(r["share_positive"], path, i),
-        )
-        for i, r in enumerate(read_table(path, columns, rule), start=2)
-    )
 
 
 def count_leaks(path: Path) -> int | None:

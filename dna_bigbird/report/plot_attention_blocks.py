@@ -298,7 +298,5 @@ def write_picture(
         names: Name of each reason for the legend.
         unit: What a square stands for.
     """
-    # Not at the top: a drawing as text needs no matplotlib.
-
     drawn = [Panel(panel.title, panel.codes) for panel in panels]
     write_figure(output, attention_figure(drawn, names, panels_in_a_row, unit))

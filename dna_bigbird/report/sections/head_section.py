@@ -25,7 +25,7 @@ from dna_bigbird.evaluation.model_results import Curve, LabelScore, ModelResult
 from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.metrics.names import metric_name, window_baseline
 from dna_bigbird.metrics.scores import ModelMetrics, NamedVerdict, Verdict
-from dna_bigbird.report.sections.pretraining_section import history_figure
+from dna_bigbird.report.sections.pretraining_section import history_picture
 from dna_bigbird.report.sections.summary_section import compared, headline, main_score
 
 SOURCES = {
@@ -257,30 +257,19 @@ def _curves(result: ModelResult, gallery: Gallery) -> list[CurvePicture]:
 def _loss(result: ModelResult, gallery: Gallery) -> Picture | None:
     if not any(row.name == "loss" for row in result.history):
         return None
-    figure = history_figure(
-        result.history,
-        "loss",
-        title="Fine-tuning loss",
-        ylabel="binary cross-entropy (nats)",
-        chosen_step=result.chosen_step,
-        tag=gallery.tag,
+    ylabel = "binary cross-entropy (nats)"
+    return history_picture(
+        result, gallery, f"{result.name}_loss", "loss", "Fine-tuning loss", ylabel
     )
-    return gallery.add(f"{result.name}_loss", figure)
 
 
 def _validation_auroc(result: ModelResult, gallery: Gallery) -> Picture | None:
     score = next((x for x in ("macro_auroc", "auroc") if result.logs(x)), None)
     if score is None or not any(row.name == "loss" for row in result.history):
         return None
-    figure = history_figure(
-        result.history,
-        score,
-        title="Validation AUROC",
-        ylabel="AUROC" if len(result.labels) < 2 else "AUROC, mean over labels",
-        chosen_step=result.chosen_step,
-        tag=gallery.tag,
-    )
-    return gallery.add(f"{result.name}_validation_auroc", figure)
+    ylabel = "AUROC" if len(result.labels) < 2 else "AUROC, mean over labels"
+    name = f"{result.name}_validation_auroc"
+    return history_picture(result, gallery, name, score, "Validation AUROC", ylabel)
 
 
 def _labels(result: ModelResult, gallery: Gallery) -> Labels:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -75,6 +76,21 @@ def history_figure(
         else:
             ax.legend()
     return fig
+
+
+def history_picture(
+    result: ModelResult,
+    gallery: Gallery,
+    name: str,
+    score: str,
+    title: str,
+    ylabel: str,
+    lines: Sequence[tuple[str, float]] = (),
+) -> Picture:
+    """Return the picture of this name of a logged score of a model."""
+    looks = {"title": title, "ylabel": ylabel, "lines": lines, "tag": gallery.tag}
+    figure = history_figure(result.history, score, chosen_step=result.chosen_step, **looks)
+    return gallery.add(name, figure)
 
 
 def _draw_split(
@@ -171,32 +187,13 @@ def pretraining(results: Results, gallery: Gallery) -> Pretraining:
 def _pictures(result: ModelResult, gallery: Gallery) -> TrainingPictures:
     bits = {ngram_title(k): x.bits_per_base.value for k, x in result.metrics.baselines.items()}
     lines = [(name, value) for name, value in bits.items() if is_number(value)]
-    return TrainingPictures(
-        gallery.add(
-            "pretraining_bits_per_base",
-            history_figure(
-                result.history,
-                MASKED_BITS,
-                title="Bits per base, masked",
-                ylabel="bits per base (lower is better)",
-                chosen_step=result.chosen_step,
-                lines=lines,
-                tag=gallery.tag,
-            ),
-        ),
-        gallery.add(
-            "pretraining_loss",
-            history_figure(
-                result.history,
-                "loss",
-                title="Training loss",
-                ylabel="loss (nats)",
-                chosen_step=result.chosen_step,
-                tag=gallery.tag,
-            ),
-        ),
-        lines,
+    picture = partial(history_picture, result, gallery)
+    ylabel = "bits per base (lower is better)"
+    bits_picture = picture(
+        "pretraining_bits_per_base", MASKED_BITS, "Bits per base, masked", ylabel, lines
     )
+    loss = picture("pretraining_loss", "loss", "Training loss", "loss (nats)")
+    return TrainingPictures(bits_picture, loss, lines)
 
 
 def _ngram(key: str, scores: PredictorScores, described: PredictorScores) -> NgramRow:
