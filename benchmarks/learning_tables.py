@@ -11,11 +11,10 @@ from learning_arms import OURS, Arm, Training
 from learning_run import validation_examples
 
 from dna_bigbird.bundles.card import is_semi_synthetic
-from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path, json_text
 from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.corpus.token_store import TokenStore
-from dna_bigbird.evaluation.compare.markdown import markdown_table
 from dna_bigbird.evaluation.evaluate_lm_baselines import MaskedBaselines
 from dna_bigbird.metrics.language import interval
 from dna_bigbird.models.train_config import TrainConfig
@@ -151,13 +150,13 @@ def write_results(
         "intervals over examples; differences are paired, over the seeds that both arms have. A rate "
         "was chosen on the same examples."
     )
-    tables = [markdown_table(rows)] + ([markdown_table(rates)] if rates else [])
+    tables = [Table(rows).to_markdown()] + ([Table(rates).to_markdown()] if rates else [])
     markdown = "\n\n".join("\n".join(table) for table in tables) + f"\n\n{note}\n"
     facts = {"note": note, "rows": rows, "rates": rates, "curves": curves}
     texts = {
-        "table.tsv": to_tsv(rows),
+        "table.tsv": Table(rows).to_tsv(),
         "table.md": markdown,
-        "curves.tsv": to_tsv(curves),
+        "curves.tsv": Table(curves).to_tsv(),
         "results.json": json_text(facts),
     }
     for name, text in texts.items():

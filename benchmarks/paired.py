@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from dna_bigbird.core.limits import use_threads
-from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path, json_text
-from dna_bigbird.evaluation.compare.markdown import markdown_table
 from dna_bigbird.metrics.language import interval
 
 # N blocks that are drawn together, K predictors, S strata
@@ -66,9 +65,9 @@ def stratified_rows(
 def write_rows(folder: Path, rows: Sequence[dict], note: str) -> str:
     """Write table.tsv, table.md and results.json; return the text of table.md."""
     folder.mkdir(parents=True, exist_ok=True)
-    markdown = "\n".join(markdown_table(rows)) + f"\n\n{note}\n"
+    markdown = "\n".join(Table(rows).to_markdown()) + f"\n\n{note}\n"
     texts = {
-        "table.tsv": to_tsv(rows),
+        "table.tsv": Table(rows).to_tsv(),
         "table.md": markdown,
         "results.json": json_text({"note": note, "rows": list(rows)}),
     }

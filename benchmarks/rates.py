@@ -26,7 +26,7 @@ import numpy as np
 from learning_arms import OURS, Settings, Training
 from scipy import stats
 
-from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path, json_text
 from dna_bigbird.workflow.config.run_config import read_config
 
@@ -222,13 +222,13 @@ def write_results(folder: Path, bests: Sequence[Best], to_width: int, note: str)
     rows = rows_of(bests)
     tried = [{"rate": b.sweep, "width": b.width, "tried": list(b.tried.items())} for b in bests]
     texts = {
-        "rates.tsv": to_tsv(rows),
+        "rates.tsv": Table(rows).to_tsv(),
         "rates.json": json_text({"note": note, "rows": rows, "rules": rules, "tried": tried}),
     }
     for name, text in texts.items():
         with atomic_path(folder / name) as path:
             path.write_text(text)
-    return [note, *to_tsv(rows).splitlines(), "", *to_tsv(rules).splitlines()]
+    return [note, *Table(rows).to_tsv().splitlines(), "", *Table(rules).to_tsv().splitlines()]
 
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:

@@ -18,8 +18,7 @@ from dna_bigbird.core.errors import (
     MissingExtraError,
     OutputError,
 )
-from dna_bigbird.core.representations import FIRST_COLUMNS, FIRST_ROWS, html_facts
-from dna_bigbird.core.results import TrainedModel
+from dna_bigbird.core.results import FIRST_COLUMNS, FIRST_ROWS, TrainedModel, html_facts
 from dna_bigbird.evaluation.evaluate import Evaluation
 from dna_bigbird.prediction.results import (
     Embeddings,
@@ -199,7 +198,9 @@ def test_every_result_has_one(name):
         return
     hint = typing.get_type_hints(inspect.unwrap(function))["return"]
     for result in typing.get_args(hint) or (hint,):
-        assert hasattr(result, "_repr_html_"), f"{result.__name__}: add _repr_html_ = html_repr"
+        assert hasattr(result, "_repr_html_"), (
+            f"{result.__name__}: derive it from core.results.Result"
+        )
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ import dna_bigbird
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.cli.commands import every_command, find_command
 from dna_bigbird.cli.parser import load_function
-from dna_bigbird.core.representations import MOST, short_repr
-from dna_bigbird.core.results import Written
+from dna_bigbird.core.results import MOST, Written, short_repr
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.prediction.results import Mutagenesis, Predictions
@@ -32,7 +31,9 @@ def results_of(name: str) -> list[type]:
 @pytest.mark.parametrize("name", [name for name in every_command() if name not in WITHOUT])
 def test_every_result_is_short(name):
     for result in results_of(name):
-        assert result.__repr__ is short_repr, f"{result.__name__}: add __repr__ = short_repr"
+        assert result.__repr__ is short_repr, (
+            f"{result.__name__}: derive it from core.results.Result"
+        )
 
 
 def test_large_results():

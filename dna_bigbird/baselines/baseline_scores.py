@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dna_bigbird.core.dataframes import DataFrame
 from dna_bigbird.core.errors import note
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class BaselineScores:
+class BaselineScores(Result):
     """A fitted baseline and the file with its probabilities."""
 
     output: Path
@@ -27,18 +27,11 @@ class BaselineScores:
     num_rows: int
     """Validation and test rows in the file."""
 
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
     def to_dataframe(self) -> DataFrame:
         """Return a row per validation and test row: its number in the set, then a column per label."""
         from dna_bigbird.labelled.scores import read_scores
 
         return read_scores(self.output).to_dataframe()
-
-    def summary(self) -> str:
-        """Return an empty text; the figures of the fit are a note."""
-        return ""
 
 
 def save_scores(

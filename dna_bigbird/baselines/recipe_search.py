@@ -9,7 +9,7 @@ import numpy as np
 
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.parts import read_json_part, write_json_part
-from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.models.train_config import TrainConfig
 
@@ -94,7 +94,7 @@ class Search:
     @property
     def table(self) -> str:
         """The rows as tab-separated text."""
-        return to_tsv(self.rows)
+        return Table(self.rows).to_tsv()
 
 
 def _rounded(score: float) -> float | None:

@@ -9,8 +9,8 @@ from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.errors import check_named
 from dna_bigbird.core.paths import GenomePath, InputPath, OutputFolder
 from dna_bigbird.core.progress import shows_progress
-from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.result_folders import BENCH_PAGE
+from dna_bigbird.core.results import Rows
 from dna_bigbird.core.settings import Positive, Range
 from dna_bigbird.core.shared_options import BenchData, BootstrapSeed, ProcessThreads, Progress
 from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class BenchResult:
+class BenchResult(Rows):
     """Results of the tasks of a suite."""
 
     output: Path
@@ -29,9 +29,6 @@ class BenchResult:
     """In the order of the suite; empty for a dry run."""
     text: str
     """What the command prints: a line per task."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per task, subset and source: the published score, its interval, sd and n."""
@@ -48,10 +45,6 @@ class BenchResult:
                 for subset, scores in source.scores.items()
             ]
         )
-
-    def summary(self) -> str:
-        """Return a line per task."""
-        return self.text
 
 
 @checked()
@@ -110,7 +103,7 @@ def bench(
         dry_run: Dry run: list tasks, rows and expected minutes, and run nothing.
     """
     from dna_bigbird.bench import suite_run as steps
-    from dna_bigbird.bench.task_run import TrainingChoice
+    from dna_bigbird.bench.task_scores import TrainingChoice
     from dna_bigbird.core.limits import use_threads
 
     check_named(output=output)

@@ -8,7 +8,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import TsvOutput
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import BenchData
 
 COLUMNS = (
@@ -18,14 +18,11 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class BenchLeakage:
+class BenchLeakage(Result):
     """What the test rows of each task of a suite share with its training rows."""
 
     output: Path
     rows: Sequence[dict[str, int | float | str]]
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per task with the counts of the file."""
@@ -67,9 +64,9 @@ def bench_leakage(
         output: Result to write: a table with a row per task, tab-separated.
         tasks: Tasks: those to compare.
     """
-    from dna_bigbird.bench.interval_leaks import task_leaks
+    from dna_bigbird.bench.leak_free import task_leaks
     from dna_bigbird.bench.suite_run import chosen
-    from dna_bigbird.bench.suites.registry import find_suite
+    from dna_bigbird.bench.suites.suite import find_suite
     from dna_bigbird.core.writing import atomic_path
 
     asked = find_suite(suite)

@@ -5,28 +5,21 @@ from typing import Literal
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 
 SHOWN = ("about", "source", "where", "licence", "layout", "faults")
 
 
 @dataclass(frozen=True)
-class SuiteList:
+class SuiteList(Result):
     """The suites, where their files are published, and what these look like."""
 
     rows: list[dict[str, str]]
     text: str
 
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
     def to_dataframe(self) -> DataFrame:
         """Return a row per suite."""
         return dataframe_of_rows(self.rows)
-
-    def summary(self) -> str:
-        """Return the text."""
-        return self.text
 
 
 @checked()
@@ -39,7 +32,7 @@ def bench_list(format: Literal["text", "json"] = "text") -> SuiteList:
     Args:
         format: Format of the output: 'json' for programs.
     """
-    from dna_bigbird.bench.suites.registry import all_suites
+    from dna_bigbird.bench.suites.suite import all_suites
     from dna_bigbird.core.writing import json_text
 
     rows = [

@@ -45,15 +45,15 @@ def write_bench(results: Sequence[TaskResult], output: Path) -> Comparison:
     Raises:
         InputError: If the folder contains something else.
     """
-    from dna_bigbird.bench.report import page, table
+    from dna_bigbird.bench.report import claims, page
 
     facts = _suite_facts(result.suite for result in results)
     text, gallery = page.bench_report(results, facts)
-    rows = table.table_rows(results)
+    rows = claims.table_rows(results)
     texts = {
         "index.html": text,
         "table.md": page.bench_markdown(results, facts),
-        "table.tsv": table.table_tsv(rows),
+        "table.tsv": claims.table_tsv(rows),
     }
     with atomic_directory(output, BENCH_PAGE) as folder:
         for name, content in texts.items():
@@ -65,7 +65,7 @@ def write_bench(results: Sequence[TaskResult], output: Path) -> Comparison:
 def _suite_facts(names: Iterable[str]) -> "dict[str, SuiteFacts]":
     """Return what the page says of each suite; a name that this version does not know is left out."""
     from dna_bigbird.bench.report.results import SuiteFacts
-    from dna_bigbird.bench.suites.registry import MODULES, find_suite
+    from dna_bigbird.bench.suites.suite import MODULES, find_suite
 
     suites = [find_suite(name) for name in dict.fromkeys(names) if name in MODULES]
     return {

@@ -8,8 +8,8 @@ import numpy as np
 from dna_bigbird.baselines.kmer import length_scores
 from dna_bigbird.bench.leak_free import LeakFree, leak_free
 from dna_bigbird.bench.suites.suite import LabelledRows
-from dna_bigbird.bench.task_run import TaskRun
 from dna_bigbird.bench.task_scores import (
+    TaskRun,
     over_seeds,
     seed_difference,
     seed_score,
@@ -30,7 +30,7 @@ from dna_bigbird.core.errors import note
 from dna_bigbird.labelled.blocks import block_units
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.metrics.bootstrap import Draws, draw_units
-from dna_bigbird.metrics.seed_scores import SeedScores
+from dna_bigbird.metrics.seed_means import SeedScores
 from dna_bigbird.metrics.sources import trivial_scores
 from dna_bigbird.metrics.task_results import (
     MODEL,
@@ -128,19 +128,13 @@ def _result(
         if name in joined
     ]
     sizes = {name: len(subsets[name].rows) if name in subsets else 0 for name in SUBSETS}
-    return TaskResult(
-        suite=run.suite.name,
-        task=run.task.name,
-        about=run.task.about,
-        metric=run.task.metric,
-        protocol=run.task.protocol,
+    return run.result(
         label_names=labelled.label_names,
         assembly=rows.assembly,
         counts=labelled.counts,
         n=sizes,
         leaks=tests.counts,
         sources=sources,
-        published=run.task.published,
         seeds=run.choice.seeds,
         settings=_settings(run, subsets),
         notes=[*tests.notes, *_notes(labelled, tests)],
@@ -214,7 +208,7 @@ def _settings(run: TaskRun, subsets: Mapping[str, Subset]) -> dict:
         {key: value for key, value in asdict(settings).items() if value is not None}
         for settings in (used_training(run), run.choice.head)
     )
-    return run.settings() | {
+    return {
         "method": run.choice.method,
         "training": training,
         "head": head,

@@ -15,11 +15,11 @@ from dna_bigbird.baselines.base_ngram import BaseNgramCausal
 from dna_bigbird.bench.leak_free import LeakFree, leak_free_pairs
 from dna_bigbird.bench.parts import ArrayParts
 from dna_bigbird.bench.suites.suite import PairRow, PairRows
-from dna_bigbird.bench.task_run import TaskRun
 from dna_bigbird.bench.task_scores import (
     ACCURACY,
     MEAN_DIFFERENCE,
     PairScores,
+    TaskRun,
     draw_pairs,
     drawn_means,
     interval_score,
@@ -202,20 +202,14 @@ def compare(
     sizes = {name: len(positions) for name, positions in subsets.items()}
     subsets = {name: positions for name, positions in subsets.items() if len(positions)}
     means = {name: _Means(run, rows, subset) for name, subset in subsets.items()}
-    return TaskResult(
-        suite=run.suite.name,
-        task=run.task.name,
-        about=run.task.about,
-        metric=run.task.metric,
-        protocol=run.task.protocol,
+    return run.result(
         label_names=(),
         assembly=rows.assembly,
         counts=rows.counts,
         n=sizes,
         leaks=tests.counts,
         sources=[_source(name, sources, means, run.task.metric) for name in sources],
-        published=run.task.published,
-        settings=run.settings() | {"chance": CHANCE},
+        settings={"chance": CHANCE},
         notes=tests.notes,
         groups=_groups(rows, sources[MODEL].scores, means, run.task.metric),
     )

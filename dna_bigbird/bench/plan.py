@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dna_bigbird.bench.suites.suite import LabelledRows, PairRows, TaskRows, VariantRows
-from dna_bigbird.bench.task_run import TaskRun
+from dna_bigbird.bench.task_scores import TaskRun
 from dna_bigbird.bench.trainings import used_training
 from dna_bigbird.bench.variant_model import has_likelihood, window_of
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.core.errors import notes_hidden
-from dna_bigbird.core.tables_and_pictures import table
+from dna_bigbird.core.tables import Table
 from dna_bigbird.evaluation.plan_speed import Work, seconds_per_sequence
 from dna_bigbird.labelled.splits import TEST, TRAIN, VALIDATION
 from dna_bigbird.models.config import EncoderConfig
@@ -60,7 +60,7 @@ def plan_text(suite_run) -> str:
         lines.append(planned_task(suite_run.run_of(task), bundle, rows))
     total = sum(line.minutes for line in lines)
     cells = [*(line.cells() for line in lines), ("all", *[""] * 5, f"{total:.1f}")]
-    return table([dict(zip(COLUMNS, row, strict=True)) for row in cells])
+    return Table([dict(zip(COLUMNS, row, strict=True)) for row in cells]).to_text()
 
 
 def planned_task(run: TaskRun, bundle: Bundle, rows: TaskRows) -> PlannedTask:

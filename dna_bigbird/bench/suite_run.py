@@ -6,7 +6,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.registry import find_suite
 from dna_bigbird.bench.suites.suite import (
     LabelledRows,
     PairRows,
@@ -14,8 +13,9 @@ from dna_bigbird.bench.suites.suite import (
     Task,
     TaskRows,
     VariantRows,
+    find_suite,
 )
-from dna_bigbird.bench.task_run import TaskRun, TrainingChoice
+from dna_bigbird.bench.task_scores import TaskRun, TrainingChoice
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder, folder_of
 from dna_bigbird.core.errors import InputError, check_named, note

@@ -5,17 +5,87 @@ Classes are predicted by the highest probability, labels of 0 and 1 at one half:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird import __version__
+from dna_bigbird.bench.suites.suite import Suite, Task
+from dna_bigbird.core.choices import check_fields
 from dna_bigbird.metrics.binary import confusion
 from dna_bigbird.metrics.bootstrap import Draws, draw_units, percentile_interval
 from dna_bigbird.metrics.label_areas import AREAS, label_areas, macro_area
-from dna_bigbird.metrics.seed_scores import LARGEST, SeedScores
+from dna_bigbird.metrics.seed_means import LARGEST, SeedScores
 from dna_bigbird.metrics.sources import Estimates, score_classes, score_targets
-from dna_bigbird.metrics.task_results import Score
+from dna_bigbird.metrics.task_results import Score, TaskResult
 from dna_bigbird.models.label_types import LOWER_IS_BETTER, MULTI_CLASS, REGRESSION
+from dna_bigbird.prediction.partial_results import checksums_of
+from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
+
+Method = Literal["full", "lora", "probe"]
+"""Fine-tune all weights; low-rank updates of the encoder; a regression on the encoder as it is."""
+
+
+@dataclass(frozen=True)
+class TrainingChoice:
+    """How every task of a suite is trained and scored."""
+
+    method: Method
+    seeds: tuple[int, ...]
+    training: LabelTrainConfig
+    head: LabelHeadConfig
+    threads: int
+    bootstrap_seed: int
+    replicates: int
+    """Bootstrap draws of the test rows."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """One task, the model, and how it is trained and scored."""
+
+    suite: Suite
+    task: Task
+    model: Path
+    """Bundle: a pretrained encoder, or a classifier whose encoder is taken."""
+    folder: Path
+    """Of finished parts of this task, read again when the command is started again."""
+    choice: TrainingChoice
+
+    @cached_property
+    def checksums(self) -> dict[str, Any]:
+        """Checksums of the model's weights and of its config.json, which has those of the vocabulary."""
+        return checksums_of([self.model], None)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what task.json has of every protocol."""
+        return {
+            "model": self.model.resolve().name,
+            "model_sha256": self.checksums["model"][0],
+            "version": __version__,
+            "replicates": self.choice.replicates,
+            "bootstrap_seed": self.choice.bootstrap_seed,
+        }
+
+    def result(self, *, settings: dict[str, Any], **values: Any) -> TaskResult:
+        """Return the result, with these settings after those of every protocol."""
+        return TaskResult(
+            suite=self.suite.name,
+            task=self.task.name,
+            about=self.task.about,
+            metric=self.task.metric,
+            protocol=self.task.protocol,
+            published=self.task.published,
+            settings=self.settings() | settings,
+            **values,
+        )
+
 
 # Scores of sequences and their changed forms: which one a model ranks higher, and by how much.
 #
@@ -97,8 +167,6 @@ def interval_score(value: float, drawn_R: NDArray[np.float64]) -> Score:
     low, high = percentile_interval(drawn_R) if len(drawn_R) else (np.nan, np.nan)
     return Score(*(round(float(x), 6) if np.isfinite(x) else None for x in (value, low, high)))
 
-
-# How far the predictions of the two strands of a sequence agree.
 
 # N rows, L labels, classes or targets
 
@@ -188,7 +256,7 @@ def over_seeds(trainings: list[Estimates], draws: Draws) -> SeedScores:
 
 
 def seed_score(scores: SeedScores, name: str) -> Score:
-    """Return the mean of a score over seeds, with the interval of `metrics.seed_scores`."""
+    """Return the mean of a score over seeds, with the interval of `metrics.seed_means`."""
     low, high = scores.mean(name).ends
     values = scores.values[name]
     return Score(

@@ -14,7 +14,7 @@ from dna_bigbird.baselines.config import CnnPromConfig, KmerConfig
 from dna_bigbird.baselines.kmer_baseline import fit_word_baseline
 from dna_bigbird.bench.parts import finish, finished, unfinish
 from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task
-from dna_bigbird.bench.task_run import TaskRun
+from dna_bigbird.bench.task_scores import TaskRun
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder
 from dna_bigbird.core.errors import InputError, notes_hidden

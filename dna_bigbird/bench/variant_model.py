@@ -19,8 +19,6 @@ from dna_bigbird.prediction.variants.effects import allele_windows
 from dna_bigbird.prediction.variants.likelihood import MaskedLikelihood
 from dna_bigbird.prediction.variants.scorers import usual_window_bp
 
-# The network of a bundle with random weights: what its architecture alone scores, without any training.
-
 DESCRIPTION = "the network of the model with random weights, not trained"
 
 

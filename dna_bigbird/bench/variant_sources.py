@@ -93,8 +93,6 @@ def _fit(features_ND: NDArray, labels_N: NDArray, folds_N: NDArray):
     return search.fit(features_ND, labels_N, groups=folds_N)
 
 
-# Scores of variants that need no network: GC content, counts of the genome's own sequence, random order.
-
 COUNTED_BP = 4_000_000
 """Bases of the genome that are counted at most."""
 PIECE_BP = 20_000

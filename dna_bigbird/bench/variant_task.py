@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dna_bigbird.bench.leak_free import leak_free_windows
 from dna_bigbird.bench.parts import ArrayParts
 from dna_bigbird.bench.suites.suite import VariantRow, VariantRows
-from dna_bigbird.bench.task_run import TaskRun
+from dna_bigbird.bench.task_scores import TaskRun
 from dna_bigbird.bench.variant_model import VariantModel, window_of, with_fresh_weights
 from dna_bigbird.bench.variant_sources import VariantSource, variant_sources
 from dna_bigbird.bundles.bundle import load_bundle
@@ -35,8 +35,6 @@ from dna_bigbird.metrics.variant_scores import (
 )
 from dna_bigbird.prediction.compute import Compute, exact
 from dna_bigbird.prediction.partial_results import file_identity
-
-# Scores, intervals and differences of the sources of a task of variants.
 
 BLOCK_BP = 5000
 """Bases of the genome whose variants are drawn together, for variants without a group."""
@@ -205,19 +203,13 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
     subsets = subsets_of(run, data.rows, tests.keeps)
     measured = {source.name: measure_source(source, data.rows, subsets) for source in sources}
     n = {name: len(rows) for name, (rows, _) in subsets.items()}
-    return TaskResult(
-        suite=run.suite.name,
-        task=run.task.name,
-        about=run.task.about,
-        metric=run.task.metric,
-        protocol=run.task.protocol,
+    return run.result(
         label_names=("label",),
         assembly=data.assembly,
         counts={**data.counts, "variants": len(data.rows), "positives": _positives(data.rows)},
         n=n,
         leaks=tests.counts,
         sources=[source_result(source, measured, run.task.metric) for source in sources],
-        published=run.task.published,
         seeds=run.choice.seeds,
         settings=_settings(run, data, window_bp),
         notes=[*notes, *tests.notes],
@@ -227,7 +219,7 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
 
 def _settings(run: TaskRun, data: VariantRows, window_bp: int) -> dict:
     is_grouped = any(row.group for row in data.rows)
-    return run.settings() | {
+    return {
         "method": "zero-shot and probe",
         "zero_shot": data.zero_shot,
         "window_bp": window_bp,

@@ -29,7 +29,7 @@ from dna_bigbird.bundles.metrics import Metrics, read_metrics
 from dna_bigbird.bundles.seen_sequences import SEQUENCES, no_sequences, read_sequences
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.representations import brief, representation
+from dna_bigbird.core.results import brief, representation
 from dna_bigbird.corpus.tokenizer_files import TOKENIZER_FILES, Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.seen_regions import PRETRAINING, ReadRegions
-from dna_bigbird.core.representations import representation
+from dna_bigbird.core.results import representation
 from dna_bigbird.core.settings import Count, Range, Seed
 from dna_bigbird.core.writing import json_text
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig

@@ -5,19 +5,16 @@ from pathlib import Path
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import InputPath
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import ModelOutput
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class Ensemble(Result):
     """A bundle whose probabilities are the mean of its members'."""
 
     output: Path
     num_models: int
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the number of models."""

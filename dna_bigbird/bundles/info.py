@@ -10,11 +10,11 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import InputPath
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 
 
 @dataclass(frozen=True)
-class Description:
+class Description(Result):
     """What a model bundle, a character model, a token store or a labelled set contains."""
 
     path: Path
@@ -23,17 +23,10 @@ class Description:
     text: str
     """The facts as the command prints them."""
 
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
     def to_dataframe(self) -> DataFrame:
         """Return the facts: name, such as config.encoder.num_layers, and value."""
         facts = dict(_flattened(self.facts))
         return dataframe({"name": list(facts), "value": list(facts.values())})
-
-    def summary(self) -> str:
-        """Return the text."""
-        return self.text
 
 
 def _flattened(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -75,7 +68,7 @@ def info(
     from dna_bigbird.bundles.bundled import bundled_model
     from dna_bigbird.bundles.choice import choose_labels
     from dna_bigbird.core.files import check_readable
-    from dna_bigbird.core.tables_and_pictures import as_columns
+    from dna_bigbird.core.tables import as_columns
     from dna_bigbird.core.writing import json_text
     from dna_bigbird.labelled.labelled_set import is_labelled_set
 

@@ -8,7 +8,7 @@ from dna_bigbird.bundles.bundle import WEIGHTS, Bundle
 from dna_bigbird.bundles.card_encoder import own_settings
 from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.bundles.config_file import read_bundle_json
-from dna_bigbird.core.tables_and_pictures import as_columns, in_words, without_markdown
+from dna_bigbird.core.tables import as_columns, in_words, without_markdown
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.splits import SPLITS

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dna_bigbird.bundles.config_file import is_number, read_bundle_json
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.core.representations import html_rows, representation
+from dna_bigbird.core.results import Rows, representation
 from dna_bigbird.core.writing import json_text
 
 LOW, HIGH = "_low", "_high"
@@ -127,7 +127,8 @@ class Metrics(Mapping[str, Any]):
             for name in metrics.score_names()
         )
 
-    _repr_html_ = html_rows()
+    _repr_html_ = Rows._repr_html_
+    _first_rows = Rows._first_rows
 
     def __repr__(self) -> str:
         facts = {name: getattr(self, name) for name in ("n", "split", "step", "seed")}

@@ -6,12 +6,12 @@ from pathlib import Path
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import GenomePath, PackedBedOutput
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.corpus.documents import DocumentConfig
 
 
 @dataclass(frozen=True)
-class DrawnDocuments:
+class DrawnDocuments(Result):
     """Documents of a genome in a BED12 file."""
 
     output: Path
@@ -21,9 +21,6 @@ class DrawnDocuments:
     num_stretches: int
     """Parts of the regions between gaps and excluded regions."""
     stretches_bp: int
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the counts."""

@@ -10,7 +10,7 @@ import numpy as np
 import tokenizers
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.representations import representation
+from dna_bigbird.core.results import representation
 from dna_bigbird.corpus.special_tokens import find_special, names_file
 from dna_bigbird.genome.alphabet import BASES, IUPAC_AMBIGUOUS
 

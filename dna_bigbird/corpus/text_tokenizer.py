@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from tokenizers.models import WordPiece
 
-from dna_bigbird.core.representations import representation
+from dna_bigbird.core.results import representation
 from dna_bigbird.corpus.json_tokenizer import parse
 from dna_bigbird.corpus.special_tokens import find_special, names_file
 from dna_bigbird.corpus.tokenizer import load_sentencepiece

@@ -8,7 +8,7 @@ from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.paths import GenomePath, InputPath, JsonOutput
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.core.representations import html_rows, short_repr
+from dna_bigbird.core.results import Rows
 from dna_bigbird.core.settings import Positive
 
 PAPER_BP_PER_TOKEN = 8.78
@@ -16,7 +16,7 @@ PAPER_BP_PER_TOKEN = 8.78
 
 
 @dataclass(frozen=True)
-class TokenStatistics:
+class TokenStatistics(Rows):
     """Base pairs per token, over all and by chromosome and repeat class."""
 
     output: Path
@@ -24,9 +24,6 @@ class TokenStatistics:
     """Contents of the JSON file, without the size of the vocabulary."""
     classes: Sequence[str]
     """Names of the repeat classes."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return base pairs per token: group ('all', a chromosome or a repeat class), bp_per_token, n."""

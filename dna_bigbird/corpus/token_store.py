@@ -32,7 +32,7 @@ from dna_bigbird.core.hdf5 import (
     stored_checksums,
 )
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.core.representations import brief, representation
+from dna_bigbird.core.results import brief, representation
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.coverage import Spans, merge_spans

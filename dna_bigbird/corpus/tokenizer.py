@@ -17,7 +17,7 @@ import sentencepiece
 
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.representations import representation
+from dna_bigbird.core.results import representation
 from dna_bigbird.core.settings import Positive, Range
 from dna_bigbird.corpus.symmetric_vocabulary import (
     CLS_ID,

@@ -7,13 +7,13 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe
 from dna_bigbird.core.paths import InputPath, JsonOutput, SentencePieceOutput
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.core.representations import html_rows, short_repr
+from dna_bigbird.core.results import Rows
 from dna_bigbird.core.shared_options import DocumentGenome
 from dna_bigbird.corpus.tokenizer import TokenizerConfig
 
 
 @dataclass(frozen=True)
-class TrainedTokenizer:
+class TrainedTokenizer(Rows):
     """A vocabulary and what describes it."""
 
     output: Path
@@ -21,16 +21,9 @@ class TrainedTokenizer:
     metrics: dict
     """Base pairs per token and other figures, measured on the sample."""
 
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
-
     def to_dataframe(self) -> DataFrame:
         """Return the figures of the vocabulary: name, value."""
         return dataframe({"name": list(self.metrics), "value": list(self.metrics.values())})
-
-    def summary(self) -> str:
-        """Return an empty text."""
-        return ""
 
 
 @checked()

@@ -9,7 +9,7 @@ from dna_bigbird.core.paths import OutputFolder
 from dna_bigbird.core.progress import shows_progress
 from dna_bigbird.core.results import Comparison
 from dna_bigbird.core.settings import NotNegative, Positive, Range
-from dna_bigbird.evaluation.long_attention.names import CORES, PARTS, Core, Part
+from dna_bigbird.evaluation.long_attention.jobs import CORES, PARTS, Core, Part
 
 LEAST_TOKENS = 256
 
@@ -61,8 +61,7 @@ def compare_attention(
         only: Jobs to do, by name; no table is written then. All if not given.
         progress: Whether to show a progress bar.
     """
-    from dna_bigbird.evaluation.long_attention.jobs import read_result, run_jobs
-    from dna_bigbird.evaluation.long_attention.names import COST
+    from dna_bigbird.evaluation.long_attention.jobs import COST, read_result, run_jobs
     from dna_bigbird.evaluation.long_attention.plan import Plan, check_names
     from dna_bigbird.evaluation.long_attention.tables import write_tables
 

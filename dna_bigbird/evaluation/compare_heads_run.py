@@ -23,8 +23,6 @@ from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
 from dna_bigbird.metrics.label_areas import LabelAreas, label_areas
 from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score
 
-# Scores of several models on the bins that all their labelled sets contain.
-
 
 def areas_on_same_bins(
     data: Sequence[Path], scores: Sequence[Path], *, seed: int, replicates: int
@@ -74,8 +72,6 @@ def bins_of(labelled: LabelledSet) -> dict[tuple[str, int], int]:
         for row, start in zip(rows, starts, strict=True)
     }
 
-
-# The same bins in windows of several lengths: the gain from a longer context.
 
 # L labels, R draws
 

@@ -37,13 +37,11 @@ def compare_lm(
             differences between models.
     """
     from dna_bigbird.core.figures.style import save
-    from dna_bigbird.core.tables import to_tsv
+    from dna_bigbird.core.tables import Table
     from dna_bigbird.core.writing import json_text
     from dna_bigbird.evaluation.compare.lm_figures import scores_figure, steps_figure
-    from dna_bigbird.evaluation.compare.lm_runs import read_run
-    from dna_bigbird.evaluation.compare.lm_seeds import join_seeds
-    from dna_bigbird.evaluation.compare.lm_tables import TABLES
-    from dna_bigbird.evaluation.compare.markdown import to_markdown
+    from dna_bigbird.evaluation.compare.lm_runs import join_seeds, read_run
+    from dna_bigbird.evaluation.compare.lm_tables import TABLES, to_markdown
     from dna_bigbird.evaluation.model_results import key_share
 
     if not runs:
@@ -60,11 +58,11 @@ def compare_lm(
         name: getattr(comparison, name) for name in ("title", "rows", "notes", "parts", "pairs")
     }
     with atomic_directory(output, COMPARISON) as folder:
-        (folder / "table.tsv").write_text(to_tsv(comparison.rows))
+        (folder / "table.tsv").write_text(Table(comparison.rows).to_tsv())
         (folder / "table.md").write_text(to_markdown(comparison))
         (folder / "table.json").write_text(json_text(facts))
         for name in ("parts", "pairs"):
             if facts[name]:
-                (folder / f"{name}.tsv").write_text(to_tsv(facts[name]))
+                (folder / f"{name}.tsv").write_text(Table(facts[name]).to_tsv())
         (folder / "figure.png").write_bytes(save(figure, "png"))
     return Comparison(output, comparison.rows, comparison.notes)

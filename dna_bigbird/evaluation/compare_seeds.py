@@ -7,21 +7,18 @@ from typing import Annotated
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.paths import InputPath, JsonOutput, check_paths
-from dna_bigbird.core.representations import html_rows, short_repr
+from dna_bigbird.core.results import Rows
 from dna_bigbird.core.settings import Range
 from dna_bigbird.core.shared_options import BootstrapSeed
 
 
 @dataclass(frozen=True)
-class SeedComparison:
+class SeedComparison(Rows):
     """Mean scores over trainings with several seeds, and differences to baselines."""
 
     output: Path
     values: dict
     """As in the file."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per score of the model and of each baseline: source, score, mean, low, high, sd."""

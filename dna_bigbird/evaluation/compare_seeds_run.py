@@ -9,8 +9,8 @@ from dna_bigbird.core.rounding import rounded
 from dna_bigbird.evaluation.test_scores import MODEL, HeldOut
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import LabelScores, read_scores
-from dna_bigbird.metrics import seed_scores
-from dna_bigbird.metrics.seed_scores import SeedScores
+from dna_bigbird.metrics import seed_means
+from dna_bigbird.metrics.seed_means import SeedScores
 from dna_bigbird.metrics.sources import score_source
 from dna_bigbird.models.label_types import BINARY, MULTI_LABEL
 
@@ -99,8 +99,8 @@ def _joined(tables: Sequence[LabelScores], held_out: HeldOut) -> SeedScores:
         test = held_out.labels[1], table.of(held_out.test)
         source = score_source(validation, test, held_out.groups, held_out.draws)
         sources.append(source)
-        drawn.append(seed_scores.drawn_scores(source, test, held_out.groups, held_out.draws))
-    return seed_scores.join(sources, drawn, len(held_out.draws.times))
+        drawn.append(seed_means.drawn_scores(source, test, held_out.groups, held_out.draws))
+    return seed_means.join(sources, drawn, len(held_out.draws.times))
 
 
 def _metrics(joined: Mapping[str, SeedScores], described: Mapping[str, dict], facts: dict) -> dict:
@@ -111,13 +111,13 @@ def _metrics(joined: Mapping[str, SeedScores], described: Mapping[str, dict], fa
         for score in model.values:
             if score.endswith(("auroc", "auprc")) or score == "mcc":
                 key = f"{score.removeprefix('macro_')}_gain_over_{name}"
-                gains |= seed_scores.cells(key, model.minus(joined[name], score))
+                gains |= seed_means.cells(key, model.minus(joined[name], score))
     return {
-        **seed_scores.seed_metrics(model),
+        **seed_means.seed_metrics(model),
         **gains,
         **facts,
         "strand": described[own]["strand"],
         "baselines": {
-            name: seed_scores.seed_metrics(joined[name]) | facts | described[name] for name in names
+            name: seed_means.seed_metrics(joined[name]) | facts | described[name] for name in names
         },
     }

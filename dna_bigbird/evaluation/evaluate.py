@@ -11,8 +11,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
 from dna_bigbird.core.paths import InputPath, OutputFolder, named_paths, next_to, optional_path
 from dna_bigbird.core.progress import shows_progress
-from dna_bigbird.core.representations import html_rows, short_repr
-from dna_bigbird.core.results import score_name
+from dna_bigbird.core.results import Rows, score_name
 from dna_bigbird.core.settings import Count, Positive
 from dna_bigbird.core.shared_options import (
     BootstrapSeed,
@@ -26,8 +25,6 @@ from dna_bigbird.models.label_types import gain_key, headlines_in
 if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Estimate, Metrics
 
-
-# What `evaluate` prints: the model and its baselines on the test rows, and what was read before.
 
 READ_IN = ("pretraining", "an earlier fine-tuning")
 """What the keys of `READ_COUNTS` count, in their order."""
@@ -101,7 +98,7 @@ SHOWN_LABELS = 12
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Rows):
     """Scores of a model and its baselines on the test rows."""
 
     output: Path
@@ -113,9 +110,6 @@ class Evaluation:
     num_labels: int
     label_aurocs: list[tuple[str, dict[str, float]]] = field(default_factory=list)
     """Each label with the AUROC of the model and of each baseline, if there are at most `SHOWN_LABELS`."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
 
     @checked()
     def to_dataframe(self, table: Table = "scores") -> DataFrame:

@@ -5,29 +5,21 @@ from pathlib import Path
 from typing import Literal
 
 from dna_bigbird.core.choices import checked
-from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import InputPath, JsonOutput
 from dna_bigbird.core.progress import shows_progress
-from dna_bigbird.core.representations import html_rows, short_repr
+from dna_bigbird.core.results import Rows
 from dna_bigbird.core.settings import Count, Positive
 from dna_bigbird.core.shared_options import BootstrapSeed, Progress, Threads
 
 
 @dataclass(frozen=True)
-class CharacterEvaluation:
+class CharacterEvaluation(Rows):
     """Bits per character of a model and of baselines, on the same characters."""
 
     output: Path
     rows: list[dict]
     """A row per predictor: name, bits, low, high, n."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
-
-    def to_dataframe(self) -> DataFrame:
-        """Return the rows."""
-        return dataframe_of_rows(self.rows)
 
     def summary(self) -> str:
         """Return a line per predictor."""

@@ -14,8 +14,6 @@ from dna_bigbird.corpus.characters import Characters, text_of
 from dna_bigbird.models.character_model import CharacterModel
 from dna_bigbird.training.characters import nats_of
 
-# Baselines of a character model, each on the same characters: counts, and mixtures of counts for DNA.
-
 TEXT_ORDERS = (1, 3, 5, 7)
 BASE_ORDERS = (1, 4, 8, 12)
 DOCUMENT_BP = 20_000

@@ -10,7 +10,7 @@ from dna_bigbird.core.dataframes import DataFrame
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import GenomePath, InputPath, JsonOutput, TsvOutput
 from dna_bigbird.core.progress import shows_progress
-from dna_bigbird.core.representations import html_rows, short_repr
+from dna_bigbird.core.results import Rows
 from dna_bigbird.core.settings import Count, Positive, Range
 from dna_bigbird.core.shared_options import Progress, ScoredBundle, Threads
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LanguageEvaluation:
+class LanguageEvaluation(Rows):
     """Scores of a pretrained model and its baselines on held-out documents."""
 
     output: Path
@@ -28,9 +28,6 @@ class LanguageEvaluation:
     """JSON file with the scores and a description of each baseline."""
     metrics: "Metrics"
     """metrics.json of the bundle."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per score of the model and of each baseline: source, score, value, low, high, n."""
@@ -112,7 +109,7 @@ def evaluate_lm(
     from dna_bigbird.bundles.metrics import Metrics
     from dna_bigbird.bundles.save import write_scored_bundle
     from dna_bigbird.core.limits import use_threads
-    from dna_bigbird.core.tables import to_tsv
+    from dna_bigbird.core.tables import Table
     from dna_bigbird.core.writing import atomic_path, json_text
     from dna_bigbird.corpus.masking import PAPER
     from dna_bigbird.corpus.pretraining_examples import PretrainExamples
@@ -146,7 +143,7 @@ def evaluate_lm(
     with contextlib.ExitStack() as outputs:  # all or none
         if example_scores is not None:
             path = outputs.enter_context(atomic_path(example_scores))
-            path.write_text(to_tsv(example_rows(**scores)))
+            path.write_text(Table(example_rows(**scores)).to_tsv())
         path = outputs.enter_context(atomic_path(report))
         path.write_text(json_text(evaluate_lm_run.with_descriptions(metrics)))
         write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))

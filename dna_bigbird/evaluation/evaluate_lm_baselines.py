@@ -21,8 +21,6 @@ from dna_bigbird.baselines.token_mixture import TokenMixtureMasked
 from dna_bigbird.corpus.counted_documents import covering_tokens
 from dna_bigbird.metrics.language import by_stratum, interval
 
-# Costs of predicted tokens, spread over chromosomes and repeat classes.
-
 # N examples, M predicted tokens of one, S strata, K predictors
 
 

@@ -42,8 +42,6 @@ from dna_bigbird.prediction.compute import beyond_training
 from dna_bigbird.training.data_modules import chunks
 from dna_bigbird.training.pretraining_task import PretrainingTask
 
-# Scores of a masked language model, example by example.
-
 
 @dataclass(frozen=True)
 class ExampleScores:
@@ -129,9 +127,6 @@ def score_examples(
     return ExampleScores(*np.concatenate(sums, axis=1), whole, token_nats)
 
 
-# Steps of `evaluate-lm`: load the model and the token stores, divide the genome into classes.
-
-
 def load_masked_model(model: Path) -> Bundle:
     """Return a pretrained bundle that can be scored.
 
@@ -198,9 +193,6 @@ def ways_to_divide(
     check_store_genome(store, reference)
     classes = repeat_classes(reference, repeats, pieces)
     return strata | {"by_repeat_class": ByRepeatClass(classes, store.chromosomes)}
-
-
-# Examples in which every predicted token shows [MASK].
 
 
 class AllMasked:

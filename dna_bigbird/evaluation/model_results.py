@@ -1,4 +1,4 @@
-"""Reads the result files of one trained model; nothing is computed from sequence here."""
+"""Reads the result files of one trained model, with messages that name the rule that makes them."""
 
 import csv
 import json
@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_type_hints
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.config_file import read_config
@@ -15,8 +16,6 @@ from dna_bigbird.core.plain_numbers import decimal_number, whole_number
 from dna_bigbird.metrics.scores import ModelMetrics, Score, is_number
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.label_types import HEADLINES, REGRESSION
-
-# How much of its sequence a model's attention reads.
 
 
 def key_share(config: EncoderConfig) -> float:
@@ -40,9 +39,6 @@ def key_share(config: EncoderConfig) -> float:
         )
     pattern = block_core(config, layer=0).eval().pattern(config.max_tokens)
     return float((pattern.times() > 0).mean())
-
-
-# Reading result files, with messages that name the rule that makes them.
 
 
 def read_text(path: Path, advice: str) -> str:
@@ -106,8 +102,6 @@ def _check_exists(path: Path, advice: str) -> None:
     if not path.is_file():
         raise InputError(f"{path}: no such file; {advice}")
 
-
-# Reads the scores of every target of a regression model: per_label.tsv of `evaluate`.
 
 BASELINE = "kmer"
 
@@ -252,12 +246,23 @@ def read_model(folder: Path, name: str) -> ModelResult:
 
 def read_history(path: Path) -> tuple[HistoryRow, ...]:
     """Read `history.tsv` (step, split, name, value); empty if there is none."""
+    return _rows_of(HistoryRow, path, "the training rule")
+
+
+def read_calibration(path: Path, rule: str) -> tuple[CalibrationBin, ...]:
+    """Read `calibration.tsv`; empty if there is none."""
+    return _rows_of(CalibrationBin, path, rule)
+
+
+def _rows_of(row_type: type, path: Path, rule: str) -> tuple:
+    """Read a table with a column for each field of a dataclass, of its type; empty if there is none."""
     if not path.is_file():
         return ()
-    rows = read_table(path, ("step", "split", "name", "value"), "the training rule")
+    read = {str: lambda text, *_: text, int: as_int, float: as_float}
+    types = get_type_hints(row_type)
     return tuple(
-        HistoryRow(as_int(r["step"], path, i), r["split"], r["name"], as_float(r["value"], path, i))
-        for i, r in enumerate(rows, start=2)
+        row_type(*(read[each](row[name], path, line) for name, each in types.items()))
+        for line, row in enumerate(read_table(path, tuple(types), rule), start=2)
     )
 
 
@@ -285,23 +290,6 @@ def read_curves(path: Path, rule: str) -> tuple[Curve, ...]:
         x.append(as_float(r["x"], path, line))
         y.append(as_float(r["y"], path, line))
     return tuple(Curve(*key, tuple(x), tuple(y)) for key, (x, y) in points.items())
-
-
-def read_calibration(path: Path, rule: str) -> tuple[CalibrationBin, ...]:
-    """Read `calibration.tsv`; empty if there is none."""
-    if not path.is_file():
-        return ()
-    columns = ("group", "probabilities", "n", "mean_probability", "share_positive")
-    return tuple(
-        CalibrationBin(
-            r["group"],
-            r["probabilities"],
-            as_int(r["n"], path, i),
-            as_float(r["mean_probability"], path, i),
-            as_float(r["share_positive"], path, i),
-        )
-        for i, r in enumerate(read_table(path, columns, rule), start=2)
-    )
 
 
 def count_leaks(path: Path) -> int | None:

@@ -7,23 +7,20 @@ from typing import Annotated
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
 from dna_bigbird.core.paths import GenomePath, InputPath, OutputPath
-from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.result_folders import RANKING, atomic_directory
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.settings import Positive
 from dna_bigbird.core.shared_options import BootstrapSeed
 
 
 @dataclass(frozen=True)
-class VariantRanking:
+class VariantRanking(Result):
     """How well variants with a known effect rank above neutral ones."""
 
     output: Path
     """Folder with metrics.json, ranked.tsv and sources.tsv."""
     metrics: dict
     """Contents of metrics.json, not rounded."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per variant, as in ranked.tsv."""

@@ -1,4 +1,4 @@
-"""Step of `rank-variants`: the scores of all sources for the same variants."""
+"""Steps of `rank-variants`: the scores of all sources for the same variants, and its tables."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,8 +22,6 @@ from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.genome.variants import Variant, read_vcf
 from dna_bigbird.labelled.labelled_set import open_labelled_set
 from dna_bigbird.metrics.variant_scores import DIRECTIONS, REFERENCE, KnownVariants
-
-# The tables of `rank-variants`: every variant with its scores, and the AUROC of every source.
 
 QUESTIONS = [name for effect in DIRECTIONS for name in (effect, f"{effect}_own_label")]
 
@@ -98,8 +96,6 @@ def source_table(metrics: Mapping[str, Mapping[str, float | int]]) -> str:
             lines.append("\t".join([source, question, *counts, *(f"{x:.6g}" for x in numbers)]))
     return "\n".join(lines) + "\n"
 
-
-# Steps of `rank-variants`: read the variants with their effects, and the scores of a model.
 
 EFFECTS = ("break", "create", "none")
 ENDING = "_log_odds"

@@ -18,8 +18,6 @@ from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.metrics.names import metric_name, ngram_title, source_name, window_baseline
 from dna_bigbird.metrics.scores import Score, is_number, shown
 
-# Keeps the pictures of a page: inside it as data addresses, and as files of their own.
-
 MOST_SVG_BYTES = 300_000
 """A larger drawing is shown as pixels, to keep the page small."""
 SEMI_SYNTHETIC_TAG = "semi-synthetic demo: planted truth"

@@ -11,7 +11,7 @@ from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note, shortened
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.labelled.blocks import block_units
 from dna_bigbird.labelled.labelled_set import LabelledSet
@@ -141,9 +141,9 @@ class HeldOut:
         own = self.sources[MODEL]
         if self.label_type == REGRESSION:
             tables = {
-                "per_label.tsv": to_tsv(
+                "per_label.tsv": Table(
                     per_target(self.names, len(self.test), own, self._baselines())
-                )
+                ).to_tsv()
             }
         else:
             tables = self._label_tables(own)
@@ -153,10 +153,10 @@ class HeldOut:
 
     def _label_tables(self, own: Source) -> dict[str, str]:
         return {
-            "per_label.tsv": to_tsv(
+            "per_label.tsv": Table(
                 per_label(self.names, self.groups, own, self._baselines(), self.calibration)
-            ),
-            "calibration.tsv": to_tsv(self.calibration.table()),
+            ).to_tsv(),
+            "calibration.tsv": Table(self.calibration.table()).to_tsv(),
             "curves.tsv": write_curves(self.curves),
         }
 

@@ -9,7 +9,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, dataframe
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import FastaOutput, InputPath
-from dna_bigbird.core.representations import html_rows, short_repr
+from dna_bigbird.core.results import Rows
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome.fasta_stream import read_dna
 
@@ -93,16 +93,13 @@ def check_assembly(
 
 
 @dataclass(frozen=True)
-class Reference:
+class Reference(Rows):
     """A checked genome in one indexed FASTA file."""
 
     output: Path
     assembly: str
     lengths: Mapping[str, int]
     """Base pairs of each sequence."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per sequence: chrom, length_bp."""

@@ -7,12 +7,12 @@ from pathlib import Path
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.errors import note
 from dna_bigbird.core.paths import BedOutput, InputPath, TsvOutput
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import SiteFormat
 
 
 @dataclass(frozen=True)
-class LiftedSites:
+class LiftedSites(Result):
     """Start sites on the new assembly, and the sites without a single target."""
 
     output: Path
@@ -20,13 +20,6 @@ class LiftedSites:
     num_lifted: int
     num_lost: int
     num_changed_strand: int
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
-    def summary(self) -> str:
-        """Return an empty text; the counts are a note."""
-        return ""
 
 
 @renamed(format="site_format")

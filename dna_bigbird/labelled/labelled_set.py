@@ -24,7 +24,7 @@ from dna_bigbird.core.hdf5 import (
     reading,
     stored_checksums,
 )
-from dna_bigbird.core.representations import brief, representation
+from dna_bigbird.core.results import brief, representation
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.labelled_data import (

@@ -8,12 +8,12 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
 from dna_bigbird.core.errors import InputError, check_named, note
 from dna_bigbird.core.paths import InputPath, TsvOutput
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import SetGenome
 
 
 @dataclass(frozen=True)
-class LeakageCheck:
+class LeakageCheck(Result):
     """A labelled set whose splits share nothing."""
 
     output: Path
@@ -23,16 +23,9 @@ class LeakageCheck:
     """Rows whose sequence is too simple to be compared."""
     compared_with_bedtools: bool
 
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
     def to_dataframe(self) -> DataFrame:
         """Return the table, which has no rows."""
         return read_table(self.output)
-
-    def summary(self) -> str:
-        """Return an empty text; the counts are a note."""
-        return ""
 
 
 @checked()

@@ -17,7 +17,7 @@ from dna_bigbird.core.hdf5 import (
     stored_checksums,
     write_checksums,
 )
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 
 FORMAT = "dna-bigbird scores"
 FORMAT_VERSION = 1
@@ -27,7 +27,7 @@ _AGAIN = "make it again: dna-bigbird baseline or evaluate"
 
 
 @dataclass(frozen=True)
-class LabelScores:
+class LabelScores(Result):
     """Scores of n rows for L labels; a higher score means more likely positive."""
 
     name: str
@@ -43,9 +43,6 @@ class LabelScores:
     """Checksum of the labelled set they belong to."""
     strand: str = ""
     """A key of `STRANDS`; empty for word counts, and in older files."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return the number of each row in the set, then a column per label."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dna_bigbird.core.dataframes import DataFrame
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 
 # A validation split with too few positives to choose a step and a threshold by.
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LabelledSetFile:
+class LabelledSetFile(Result):
     """A labelled set as it was written."""
 
     output: Path
@@ -55,18 +55,11 @@ class LabelledSetFile:
     counts: Mapping[str, float]
     """Rows kept and left out, by reason."""
 
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
     def to_dataframe(self) -> DataFrame:
         """Return a row per window of the set, see `LabelledSet.to_dataframe`."""
         from dna_bigbird.labelled.labelled_set import LabelledSet
 
         return LabelledSet(self.output, verify=False).to_dataframe()
-
-    def summary(self) -> str:
-        """Return an empty text; the counts are a note."""
-        return ""
 
     def counts_text(self) -> str:
         """Return the counts that are not 0, for the note."""

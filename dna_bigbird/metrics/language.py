@@ -12,8 +12,6 @@ from typing import Protocol
 
 import numpy as np
 
-# Sums of each test example of a masked model, as the file of `evaluate-lm --example_scores` has them.
-
 COLUMNS = ("example", "tokens", "bp", "nats", "right", "nats_all_masked", "right_all_masked")
 
 

@@ -2,8 +2,6 @@
 
 import re
 
-# Readable names of the baselines.
-
 WINDOW_BASELINES = {
     "kmer": "k-mer regression",
     "gc": "GC content",

@@ -140,8 +140,6 @@ def _intervals(areas: LabelAreas, label: int) -> dict[str, float]:
     }
 
 
-# One source of scores on the test rows, for classes and for targets; labels: `sources.score_source`.
-
 # N rows, K classes, L targets, R bootstrap draws
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from dna_bigbird.metrics import scores
+
 TASK_FILE = "task.json"
 PUBLISHED, LEAK_FREE = "published", "leak_free"
 SUBSETS = (PUBLISHED, LEAK_FREE)
@@ -23,12 +25,9 @@ FEWEST_ROWS = 200
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(scores.Score):
     """The mean of a score over seeds, and its 95 % interval over test rows and seeds; None is not defined."""
 
-    value: float | None
-    low: float | None = None
-    high: float | None = None
     sd: float | None = None
     """Standard deviation over seeds; None for one."""
     by_seed: Sequence[float | None] = ()
@@ -111,8 +110,8 @@ class TaskResult:
                 **{
                     **source,
                     "scores": {
-                        subset: {name: Score(**score) for name, score in scores.items()}
-                        for subset, scores in source["scores"].items()
+                        subset: {name: Score(**score) for name, score in by_name.items()}
+                        for subset, by_name in source["scores"].items()
                     },
                     "minus": {x: Score(**score) for x, score in source["minus"].items()},
                 }
@@ -120,8 +119,8 @@ class TaskResult:
             for source in values["sources"]
         ]
         groups = {
-            group: {subset: Score(**score) for subset, score in scores.items()}
-            for group, scores in values.get("groups", {}).items()
+            group: {subset: Score(**score) for subset, score in by_subset.items()}
+            for group, by_subset in values.get("groups", {}).items()
         }
         published = [Published(**each) for each in values["published"]]
         return cls(**{**values, "sources": sources, "published": published, "groups": groups})

@@ -15,7 +15,7 @@ from dna_bigbird.bundles.info import Description, describe
 from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.representations import brief, html_facts, representation
+from dna_bigbird.core.results import brief, html_facts, representation
 from dna_bigbird.corpus.tokenizer_files import Tokenizer
 from dna_bigbird.prediction.attribute import attribute
 from dna_bigbird.prediction.embed import embed

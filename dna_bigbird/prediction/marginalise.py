@@ -72,11 +72,11 @@ def marginalise(
     rows, notes = _measure(
         fasta, sites, distances, model, labels, backgrounds, window, seed, Compute(**compute)
     )
-    from dna_bigbird.core.tables import to_tsv
+    from dna_bigbird.core.tables import Table
     from dna_bigbird.core.writing import atomic_path
 
     with atomic_path(file) as out:
-        out.write_text(to_tsv(rows), encoding="utf-8")
+        out.write_text(Table(rows).to_tsv(), encoding="utf-8")
         if picture is not None:  # both or none
             with atomic_path(picture) as drawn:
                 drawn.write_bytes(save(distance_figure(rows), picture.suffix.lower()[1:]))

@@ -1,6 +1,6 @@
 """What `predict`, `embed`, `score_variants`, `mutagenesis` and `attribute` return."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -8,20 +8,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.choices import check_fields, checked
-from dna_bigbird.core.dataframes import DataFrame
-from dna_bigbird.core.representations import html_repr, html_rows, short_repr
-from dna_bigbird.prediction import result_frames as first
-from dna_bigbird.prediction import result_frames as frames
-from dna_bigbird.prediction.result_frames import LETTERS as LETTERS
-from dna_bigbird.prediction.result_frames import AnnData, vectors_anndata
+from dna_bigbird.core.dataframes import DataFrame, dataframe, with_values
+from dna_bigbird.core.results import Result
+from dna_bigbird.prediction.result_frames import (
+    AnnData,
+    FirstRows,
+    first_of,
+    read_predictions,
+    read_vectors,
+    vectors_anndata,
+)
 
+LETTERS = "ACGT"
+"""The bases of an axis of length 4 of `Mutagenesis`, in order."""
+WINDOWS = ("sequence", "start", "end", "name")
+ALLELES = ("chrom", "pos", "id", "ref", "alt")
+EFFECTS = ("diff", "log_odds")
 Pooling = Literal["mean", "cls", "max", "tokens"]
 Effect = Literal["log_odds", "diff"]
 VectorFormat = Literal["hdf5", "npz"]
 
 
+def _windows(result: "Predictions | Embeddings") -> dict[str, np.ndarray]:
+    return {"sequence": result.sequence, "start": result.start, "end": result.end}
+
+
 @dataclass(frozen=True)
-class Predictions:
+class Predictions(FirstRows):
     """Probabilities of n windows for L labels, in memory."""
 
     sequence: NDArray[np.str_]
@@ -38,19 +51,19 @@ class Predictions:
     name: NDArray[np.str_] | None = None
     """(n,), names of the BED rows that the windows are from; None without a BED or without names."""
 
-    __repr__ = short_repr
-    _repr_html_ = html_rows(first.first_predictions)
+    by_row = (*WINDOWS, "probabilities")
 
     def __len__(self) -> int:
         return len(self.start)
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per window, with the columns of the table: sequence, start, end, labels, name."""
-        return frames.predictions_frame(self)
+        names = {} if self.name is None else {"name": self.name}
+        return with_values(_windows(self), self.label_names, self.probabilities, names)
 
 
 @dataclass(frozen=True)
-class WrittenPredictions:
+class WrittenPredictions(Result):
     """A file of predictions."""
 
     output: str
@@ -60,16 +73,13 @@ class WrittenPredictions:
     notes: list[str] = field(default_factory=list)
     """As in `Predictions`."""
 
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
     def to_dataframe(self) -> DataFrame:
         """Read the table or HDF5 file, as `Predictions.to_dataframe`.
 
         Raises:
             InputError: If the output is a track (BED, bigWig) or standard output.
         """
-        return frames.read_predictions(self.output)
+        return read_predictions(self.output)
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,7 @@ class VectorSettings:
 
 
 @dataclass(frozen=True)
-class Embeddings:
+class Embeddings(FirstRows):
     """Vectors of n windows, in memory; coordinates are 0-based, half-open on the sequence."""
 
     sequence: NDArray[np.str_]
@@ -110,15 +120,36 @@ class Embeddings:
     """As in `Predictions`."""
     settings: VectorSettings | None = None
 
-    __repr__ = short_repr
-    _repr_html_ = html_rows(first.first_vectors)
+    by_row = (*WINDOWS, "vectors")
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per vector: sequence, start, end, name of the window, then v0, v1, ...
 
         With pooling 'tokens' the rows are tokens, and token_start and token_end are their bases.
         """
-        return frames.vectors_frame(self)
+        names = [f"v{i}" for i in range(self.vectors.shape[1])]
+        return with_values(self._vector_rows(), names, self.vectors)
+
+    def _vector_rows(self) -> dict[str, np.ndarray]:
+        """Return the columns of the window of each vector: sequence, start, end, name, bases of a token."""
+        columns = _windows(self) | ({} if self.name is None else {"name": self.name})
+        if self.offset is None:
+            return columns
+        window = np.repeat(np.arange(len(self.start)), np.diff(self.offset))
+        columns = {name: values[window] for name, values in columns.items()}
+        return columns | {x: np.asarray(getattr(self, x)) for x in ("token_start", "token_end")}
+
+    def _first_rows(self, count: int) -> tuple[DataFrame, int]:
+        """Return the first vectors, with tokens those of the first windows."""
+        if self.offset is None:
+            return super()._first_rows(count)
+        offset = self.offset[: count + 1]
+        tokens = first_of(self, int(offset[-1]), ("vectors", "token_start", "token_end"))
+        windows = replace(first_of(tokens, count, WINDOWS), offset=offset)
+        return windows.to_dataframe().head(count), self._num_rows()
+
+    def _num_rows(self) -> int:
+        return len(self.vectors)
 
     def to_anndata(self) -> AnnData:
         """Return an AnnData object: vectors in X (float32), coordinates in obs, `settings` in uns.
@@ -128,11 +159,11 @@ class Embeddings:
         Raises:
             MissingExtraError: Without anndata; it names the command that installs it.
         """
-        return vectors_anndata(self)
+        return vectors_anndata(self._vector_rows(), self.vectors, self.settings)
 
 
 @dataclass(frozen=True)
-class WrittenVectors:
+class WrittenVectors(Result):
     """A file of vectors."""
 
     output: Path
@@ -141,9 +172,6 @@ class WrittenVectors:
     notes: list[str] = field(default_factory=list)
     """As in `Predictions`."""
     settings: VectorSettings | None = None
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Read the file, as `Embeddings.to_dataframe`."""
@@ -154,11 +182,11 @@ class WrittenVectors:
         return self._read().to_anndata()
 
     def _read(self) -> Embeddings:
-        return Embeddings(**frames.read_vectors(self.output), settings=self.settings)
+        return Embeddings(**read_vectors(self.output), settings=self.settings)
 
 
 @dataclass(frozen=True)
-class VariantSummary:
+class VariantSummary(Result):
     """How many variants were read, and how many were not scored."""
 
     records: int
@@ -169,12 +197,9 @@ class VariantSummary:
     notes: list[str]
     """As in `Predictions`."""
 
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
 
 @dataclass(frozen=True)
-class VariantScores(VariantSummary):
+class VariantScores(VariantSummary, FirstRows):
     """One row per alternative allele, in the order of the file; NaN where there is no score.
 
     Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
@@ -196,8 +221,7 @@ class VariantScores(VariantSummary):
     alt_probability: NDArray[np.float32]
     """Probability of ALT, mean over strands."""
 
-    __repr__ = short_repr
-    _repr_html_ = html_rows(first.first_alleles)
+    by_row = (*ALLELES, "diff", "log_odds", "ref_probability", "alt_probability")
 
     @checked()
     def to_dataframe(
@@ -211,11 +235,19 @@ class VariantScores(VariantSummary):
             probabilities: Also `<label>_ref` and `<label>_alt`; the columns of an effect then have
                 its name too.
         """
-        return frames.variants_frame(self, effect, probabilities)
+        alleles = {name: getattr(self, name) for name in ALLELES}
+        if effect is not None and not probabilities:
+            return with_values(alleles, self.label_names, getattr(self, effect))
+        tables = {name: getattr(self, name) for name in ((effect,) if effect else EFFECTS)}
+        if probabilities:
+            tables |= {"ref": self.ref_probability, "alt": self.alt_probability}
+        names = [f"{label}_{name}" for label in self.label_names for name in tables]
+        values_nLS = np.stack(list(tables.values()), axis=-1)
+        return with_values(alleles, names, values_nLS.reshape(len(values_nLS), len(names)))
 
 
 @dataclass(frozen=True)
-class ZeroShotScores(VariantSummary):
+class ZeroShotScores(VariantSummary, FirstRows):
     """One row per alternative allele, in the order of the file; NaN where there is no score.
 
     Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
@@ -232,16 +264,15 @@ class ZeroShotScores(VariantSummary):
     score: NDArray[np.float32]
     """(alleles,)"""
 
-    __repr__ = short_repr
-    _repr_html_ = html_rows(first.first_zero_shot)
+    by_row = (*ALLELES, "score")
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per alternative allele: chrom, pos (from 1), id, ref, alt, score."""
-        return frames.zero_shot_frame(self)
+        return dataframe({x: getattr(self, x) for x in ALLELES} | {self.name: self.score})
 
 
 @dataclass(frozen=True)
-class Mutagenesis:
+class Mutagenesis(FirstRows):
     """Effects of all substitutions in a region of P bases on L labels.
 
     The bases of an axis of length 4 are A, C, G, T. Effects are 0 at the reference base, NaN
@@ -261,24 +292,40 @@ class Mutagenesis:
     notes: list[str] = field(default_factory=list)
     """As in `Predictions`."""
 
-    __repr__ = short_repr
-    _repr_html_ = html_rows(first.first_substitutions)
+    by_row = ("reference", "diff", "log_odds")
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per substitution and label: chrom, pos (from 1), ref, alt, label, diff, log_odds.
 
         A base has three rows per label; where the genome has N it has four, without effects.
         """
-        return frames.substitutions_frame(self)
+        letters, labels = np.array(list(LETTERS)), np.array(self.label_names, np.str_)
+        reference = np.array(list(self.reference), np.str_)
+        position, base = np.nonzero(reference[:, None] != letters)
+        row = np.repeat(np.arange(len(position)), len(labels))
+        return dataframe(
+            {
+                "chrom": [self.chrom] * len(row),
+                "pos": self.start + position[row] + 1,
+                "ref": reference[position[row]],
+                "alt": letters[base[row]],
+                "label": np.tile(labels, len(position)),
+                **{name: getattr(self, name)[position, base].ravel() for name in EFFECTS},
+            }
+        )
+
+    def _num_rows(self) -> int:
+        per_base = (len(LETTERS) - (base in LETTERS) for base in self.reference)
+        return sum(per_base) * len(self.label_names)
 
     @checked()
     def effects(self, effect: Effect) -> NDArray[np.float64]:
         """Return one of the two tables, (P, 4, L)."""
-        return {"diff": self.diff, "log_odds": self.log_odds}[effect]
+        return getattr(self, effect)
 
 
 @dataclass(frozen=True)
-class Attributions:
+class Attributions(FirstRows):
     """Effects of the W bases of n windows on the log odds of L labels, in memory.
 
     Effects are NaN beyond the end of a window that is shorter than the others, and where a window has no A, C, G or T.
@@ -304,19 +351,27 @@ class Attributions:
     name: NDArray[np.str_] | None = None
     """As in `Predictions`."""
 
-    __repr__ = short_repr
-    _repr_html_ = html_rows(first.first_bases)
+    by_row = (*WINDOWS, "bases", "effects")
 
     def __len__(self) -> int:
         return len(self.start)
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per base of each window: sequence, pos (from 1), base, a column per label."""
-        return frames.attributions_frame(self)
+        window, offset = np.nonzero(self.bases <= len(LETTERS))
+        columns = {
+            "sequence": self.sequence[window],
+            "pos": self.start[window] + offset + 1,
+            "base": np.array([*LETTERS, "N"])[self.bases[window, offset]],
+        }
+        return with_values(columns, self.label_names, self.effects[window, offset])
+
+    def _num_rows(self) -> int:
+        return int((self.bases <= len(LETTERS)).sum())
 
 
 @dataclass(frozen=True)
-class WrittenAttributions:
+class WrittenAttributions(Result):
     """A file of effects of bases."""
 
     output: str
@@ -325,6 +380,3 @@ class WrittenAttributions:
     label_names: list[str]
     notes: list[str] = field(default_factory=list)
     """As in `Predictions`."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr

@@ -25,8 +25,6 @@ from dna_bigbird.report.sections.track_section import tracks
 from dna_bigbird.report.sections.variant_section import variants
 from dna_bigbird.report.tracks import region_text
 
-# The section on the effects of all substitutions in a region.
-
 COLUMNS = ("chrom", "pos", "ref")
 
 
@@ -77,11 +75,6 @@ def mutagenesis(folder: Path, gallery: Gallery) -> Mutagenesis | None:
         return Mutagenesis(region_text(region), path.name, problem=str(error))
     picture = gallery.add("mutagenesis", figure, is_wide=True)
     return Mutagenesis(region_text(region), path.name, picture, drawn, len(labels))
-
-
-# The section on time and memory.
-
-# Run time and peak memory of the stages.
 
 
 def stage_figure(stages: Sequence[Stage], *, tag: str = "") -> Figure:
@@ -169,8 +162,6 @@ def _order(rule: str) -> int:
     words = [word for word in PIPELINE if word in rule.lower()]
     return PIPELINE.index(max(words, key=len)) if words else len(PIPELINE)
 
-
-# The section with what a second run needs: versions and seeds.
 
 PACKAGES = [
     "torch",

@@ -7,9 +7,9 @@ from typing import Literal
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import InputPath, OutputStream
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.settings import Count, Positive
-from dna_bigbird.core.tables_and_pictures import check_suffix
+from dna_bigbird.core.tables import check_suffix
 from dna_bigbird.report.plot_attention_options import EtcDrawing, LongformerDrawing
 
 Plan = Literal["uniform", "original", "huggingface"]
@@ -17,7 +17,7 @@ LEGEND = "g global, w window, r random, . not read, a digit: counted so often"
 
 
 @dataclass(frozen=True)
-class AttentionDrawing:
+class AttentionDrawing(Result):
     """Which key blocks every query block reads."""
 
     output: Path | None
@@ -26,9 +26,6 @@ class AttentionDrawing:
     """Each drawing as text, its title first."""
     legend: str = LEGEND
     """What the letters mean."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the drawings as text if no picture was written."""

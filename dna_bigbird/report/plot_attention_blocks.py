@@ -18,12 +18,10 @@ from dna_bigbird.attention.patterns.pattern import BlockPattern
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.figures.style import DARK, KMER, MODEL, PURPLE, SKY, new_figure, style
 from dna_bigbird.core.files import read_json
-from dna_bigbird.core.tables_and_pictures import write_figure
+from dna_bigbird.core.tables import write_figure
 from dna_bigbird.models.attention_cores import block_core
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import settings_from
-
-# The picture of an attention pattern: which key blocks a query block reads, and why.
 
 NOTHING = "#f4f5f6"
 COLOURS = (MODEL, SKY, KMER, DARK, PURPLE)
@@ -86,8 +84,6 @@ def _lines_between(ax, num_blocks: int) -> None:
         ax.grid(True, which="minor", color="white", linewidth=0.8 if num_blocks <= 32 else 0.4)
         ax.set_axisbelow(False)
 
-
-# Why a query block reads a key block: for drawings.
 
 NOT_READ, GLOBAL, WINDOW, RANDOM, REPEATED = range(5)
 LETTERS = ".gwr"
@@ -302,7 +298,5 @@ def write_picture(
         names: Name of each reason for the legend.
         unit: What a square stands for.
     """
-    # Not at the top: a drawing as text needs no matplotlib.
-
     drawn = [Panel(panel.title, panel.codes) for panel in panels]
     write_figure(output, attention_figure(drawn, names, panels_in_a_row, unit))

@@ -1,12 +1,10 @@
-"""The options of `plot-attention --pattern etc`."""
+"""The options of `plot-attention --pattern etc` and `longformer`."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Positive, Range
-
-# The options of `plot-attention --pattern longformer`.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Steps of `plot-attention --pattern etc`: an even layout and its drawing."""
+"""Steps of `plot-attention --pattern etc` and `longformer`: a layout or sequence, and its drawing."""
 
 import numpy as np
 import torch
@@ -10,8 +10,6 @@ from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout, d
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.report.plot_attention_blocks import DrawnPanel
 from dna_bigbird.report.plot_attention_options import EtcDrawing, LongformerDrawing
-
-# Why a token of BigBird-ETC reads another: for drawings.
 
 NOT_READ, GLOBAL_PAIR, BAND, BELONGS, OUTSIDE, OTHER_SEGMENT = range(6)
 LETTERS = ".gwbop"
@@ -55,8 +53,6 @@ def draw_etc(codes: np.ndarray) -> str:
     """
     return "\n".join("".join(LETTERS[code] for code in line) for line in codes)
 
-
-# Steps of `plot-attention --pattern longformer`: one sequence and its drawing.
 
 LONGFORMER_LEGEND = "w window, g global, . not read; a line per token that reads"
 LONGFORMER_REASONS = {1: "window", 2: "global"}

@@ -6,20 +6,17 @@ from pathlib import Path
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, check_named
 from dna_bigbird.core.paths import HtmlOutput, InputPath, ResultsPath, next_to
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import FigureFolder
 
 
 @dataclass(frozen=True)
-class ReportPage:
+class ReportPage(Result):
     """The report of a workflow run or of a model."""
 
     output: Path
     size_mb: float
     num_figures: int
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return size and number of pictures."""

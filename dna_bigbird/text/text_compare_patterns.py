@@ -4,26 +4,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.core.choices import checked
-from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.paths import HtmlOutput, InputPath
-from dna_bigbird.core.representations import html_rows, short_repr
+from dna_bigbird.core.results import Rows
 from dna_bigbird.core.shared_options import SyntheticSets
 
 
 @dataclass(frozen=True)
-class ComparedPatterns:
+class ComparedPatterns(Rows):
     """Scores of text models by attention pattern."""
 
     output: Path
     rows: list[dict]
-    """One per pattern, seed and score, in the units of the table."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
-
-    def to_dataframe(self) -> DataFrame:
-        """Return a row per pattern, seed and score: pattern, seed, column, score, value, low, high."""
-        return dataframe_of_rows(self.rows)
+    """One per pattern, seed and score, in the units of the table: pattern, seed, column, score, value, low,
+    high."""
 
     def summary(self) -> str:
         """Return how many trainings the page compares."""
@@ -53,7 +46,7 @@ def compare_patterns(
     """
     from dna_bigbird.core.writing import atomic_path
     from dna_bigbird.evaluation.model_results import key_share
-    from dna_bigbird.text.report.pattern_page import pattern_page
+    from dna_bigbird.text.report.text_results import pattern_page
 
     page, rows = pattern_page([Path(run) for run in runs], synthetic, key_share)
     with atomic_path(Path(output)) as path:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import InputPath, JsonLinesOutput, check_paths
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import MaxUnpackedGib, SetPart
 
 
 @dataclass(frozen=True)
-class PlainDocuments:
+class PlainDocuments(Result):
     """Documents of a set, as JSON lines."""
 
     output: Path
@@ -19,9 +19,6 @@ class PlainDocuments:
     characters: int
     left_out: dict[str, int]
     """What was left out, by reason."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return how many documents there are, and what was left out."""

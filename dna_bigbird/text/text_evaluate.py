@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame
 from dna_bigbird.core.paths import FolderOutput, InputPath
-from dna_bigbird.core.representations import html_rows, short_repr
+from dna_bigbird.core.results import Rows
 from dna_bigbird.core.settings import Positive
 from dna_bigbird.core.shared_options import BootstrapSeed, SetPart, TaskData, TaskModel
 from dna_bigbird.text.set_options import SetOptions
 
 
 @dataclass(frozen=True)
-class EvaluatedText:
+class EvaluatedText(Rows):
     """Scores of a text model."""
 
     output: Path
@@ -24,9 +24,6 @@ class EvaluatedText:
     """Names of the official files of predictions in `output`."""
     metrics: Mapping[str, object]
     """Contents of metrics.json."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per score of the model and of each baseline: source, score, value, low, high, n."""

@@ -6,21 +6,18 @@ from typing import Annotated
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import OutputPath
-from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.result_folders import MADE_TEXT
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.settings import Range
 
 
 @dataclass(frozen=True)
-class MadeText:
+class MadeText(Result):
     """Synthetic text of every set."""
 
     output: Path
     files: int
     sets: int
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return how many files there are."""

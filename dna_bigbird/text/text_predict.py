@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import FolderOutput
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import SetPart, TaskData, TaskModel
 from dna_bigbird.text.set_options import SetOptions
 
 
 @dataclass(frozen=True)
-class PredictedText:
+class PredictedText(Result):
     """Predictions of a text model."""
 
     output: Path
@@ -20,9 +20,6 @@ class PredictedText:
     """Names of the official files in `output`."""
     predictions: list
     """One per example, decoded."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return how many predictions there are, and in which files."""

@@ -7,20 +7,17 @@ from typing import Annotated
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
 from dna_bigbird.core.paths import InputPath, OutputPath
-from dna_bigbird.core.representations import html_rows, short_repr
 from dna_bigbird.core.result_folders import REPEATED_RUNS, atomic_directory
+from dna_bigbird.core.results import Rows
 
 
 @dataclass(frozen=True)
-class RepeatedRuns:
+class RepeatedRuns(Rows):
     """Mean scores of runs that differ in their seed."""
 
     output: Path
     metrics: dict
     """Contents of metrics.json: each score, and `<score>_sd`."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_rows()
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per score: score, mean, sd, runs."""
@@ -62,7 +59,7 @@ def runs(scores: list[InputPath], output: Annotated[OutputPath, REPEATED_RUNS]) 
         dna-bigbird text runs --scores scores/0/metrics.json scores/1/metrics.json --output scores/mean
     """
     from dna_bigbird.core.writing import json_text
-    from dna_bigbird.metrics.seed_scores import runs_summary
+    from dna_bigbird.metrics.seed_means import runs_summary
 
     output = Path(output)
     joined = runs_summary([Path(each) for each in scores])

@@ -5,19 +5,16 @@ from pathlib import Path
 
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.paths import HtmlOutput, InputPath, ResultsPath, optional_path
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import FigureFolder, SyntheticSets
 
 
 @dataclass(frozen=True)
-class TablesPage:
+class TablesPage(Result):
     """The page of tables."""
 
     output: Path
     characters: int
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the size of the page."""

@@ -5,21 +5,18 @@ from pathlib import Path
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import SentencePieceOutput
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import Corpus, MaxUnpackedGib
 
 
 @dataclass(frozen=True)
-class LearnedVocabulary:
+class LearnedVocabulary(Result):
     """A SentencePiece model of text."""
 
     output: Path
     size: int
     first_piece_id: int
     """Id of the first entry that is text."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the number of entries."""

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.core.dataframes import DataFrame, dataframe_of_rows
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 
 
 @dataclass(frozen=True)
-class TheoryResult:
+class TheoryResult(Result):
     """What a check computed."""
 
     output: Path | None
@@ -17,13 +17,6 @@ class TheoryResult:
     """The numbers, one row per case."""
     text: str
 
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
     def to_dataframe(self) -> DataFrame:
         """Return the rows."""
         return dataframe_of_rows(self.rows)
-
-    def summary(self) -> str:
-        """Return the text."""
-        return self.text

@@ -6,7 +6,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.limits import check_memory
 from dna_bigbird.core.paths import OutputPath
 from dna_bigbird.core.settings import Range
-from dna_bigbird.core.tables_and_pictures import check_suffix, table, write_figure
+from dna_bigbird.core.tables import Table, check_suffix, write_figure
 from dna_bigbird.theory.results import TheoryResult
 
 BYTES = 2 * 8
@@ -59,7 +59,9 @@ def furthest(
         f"{vectors} vectors of {dims} whole coordinates and length {length}, one layer, exact: "
         f"{right} of {vectors} right",
         "one layer with random edges (float64, an illustration):",
-        table([{"edges": f"{row['edges']:.0%}", "right": f"{row['right']:.1%}"} for row in rows]),
+        Table(
+            [{"edges": f"{row['edges']:.0%}", "right": f"{row['right']:.1%}"} for row in rows]
+        ).to_text(),
         f"vectors of 0 and 1: orthogonal pair by one layer: {pair or 'none'}; "
         f"by all pairs: {'one exists' if exists else 'none exists'}",
     ]

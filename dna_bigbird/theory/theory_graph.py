@@ -7,7 +7,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import OutputPath
 from dna_bigbird.core.settings import Count, Positive
-from dna_bigbird.core.tables_and_pictures import check_suffix, table, write_figure
+from dna_bigbird.core.tables import Table, check_suffix, write_figure
 from dna_bigbird.theory.results import TheoryResult
 
 NUM_GLOBAL = 128
@@ -94,7 +94,7 @@ def graph(
         {"tokens": length, **each.row()} for length, group in measured.items() for each in group
     ]
     parts = [
-        f"{length:,} {'vertices' if reference else 'tokens'}\n{table([x.row() for x in group])}"
+        f"{length:,} {'vertices' if reference else 'tokens'}\n{Table([x.row() for x in group]).to_text()}"
         for length, group in measured.items()
     ]
     if not reference and vertices == "blocks":

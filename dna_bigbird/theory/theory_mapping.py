@@ -8,7 +8,7 @@ from fractions import Fraction
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import OutputPath
-from dna_bigbird.core.tables_and_pictures import check_suffix, table, write_figure
+from dna_bigbird.core.tables import Table, check_suffix, write_figure
 from dna_bigbird.theory.results import TheoryResult
 
 # The contextual mapping on the star graph, checked by enumeration (Appendix A, Lemma 3).
@@ -249,7 +249,7 @@ def mapping(
                 "bits": check.bits,
             }
         )
-    text = [table(rows)]
+    text = [Table(rows).to_text()]
     if steps:
         errors = {
             name: [float(largest_error(function, 2, m)) for m in STEPS]
@@ -261,7 +261,11 @@ def mapping(
             | {"bound at 1/16": f"{constant / 16:.3f}"}
             for name, (_, constant) in FUNCTIONS.items()
         ]
-        text += ["", "largest error of the piecewise constant function, two tokens:", table(lines)]
+        text += [
+            "",
+            "largest error of the piecewise constant function, two tokens:",
+            Table(lines).to_text(),
+        ]
     if output is not None:
         from dna_bigbird.theory.figures import error_figure
 

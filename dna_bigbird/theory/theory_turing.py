@@ -6,7 +6,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import InputPath, OutputPath
 from dna_bigbird.core.settings import Positive
-from dna_bigbird.core.tables_and_pictures import check_suffix, table, write_figure
+from dna_bigbird.core.tables import Table, check_suffix, write_figure
 from dna_bigbird.theory.results import TheoryResult
 
 Repair = Literal[
@@ -72,7 +72,7 @@ def turing(
         if ignored := [name for name, is_given in others.items() if is_given]:
             raise InputError(f"--{ignored[0]} does not go with --check; leave it out")
         rows = steps.version_rows(scoring)
-        return TheoryResult(None, rows, table(rows))
+        return TheoryResult(None, rows, Table(rows).to_text())
     left_out = [without] if isinstance(without, str) else without or []
     is_fixed = "position_bound" in left_out
     if is_fixed and level == "definition":

@@ -6,7 +6,7 @@ from pathlib import Path
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame, read_table
 from dna_bigbird.core.paths import InputPath
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import Checkpoints, ProcessThreads, TrainedBundle
 from dna_bigbird.corpus.characters import CharacterSplit, Source
 from dna_bigbird.models.character_config import CharacterConfig
@@ -14,15 +14,12 @@ from dna_bigbird.training.character_config import StagedTraining
 
 
 @dataclass(frozen=True)
-class TrainedCharacters:
+class TrainedCharacters(Result):
     """A character model after all phases."""
 
     output: Path
     phases: list[dict]
     """Windows, lengths, chosen steps and bits per character on validation of each phase."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def to_dataframe(self) -> DataFrame:
         """Return the history of the training: phase, step, split, name, value."""

@@ -11,22 +11,19 @@ from dna_bigbird.core import watchdog
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import OutputFolder
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 
 WAIT_S = 10.0
 DAY_NS = 24 * 3600 * 10**9
 
 
 @dataclass(frozen=True)
-class ClearedLock:
+class ClearedLock(Result):
     """The lock of a folder after the check."""
 
     folder: Path
     num_dead_runs: int
     """Records of dead runs removed with a stale lock; 0 if there was no lock."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return what was removed; nothing without a lock."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dna_bigbird.core.choices import checked
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.genome.bedtools import HOW_TO_INSTALL
 from dna_bigbird.training.machine import ABSENT, Machine
 
@@ -92,18 +92,11 @@ def _threads(machine: Machine) -> str:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Result):
     """What works on this machine, what is slow, and what to do."""
 
     text: str
     """Verdict, tables and advice; after a build only the path of the native kernel."""
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
-    def summary(self) -> str:
-        """Return the text."""
-        return self.text
 
 
 @checked()

@@ -10,8 +10,8 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.extras import install_command
 from dna_bigbird.core.paths import OutputFolder
-from dna_bigbird.core.representations import html_repr, short_repr
 from dna_bigbird.core.resources import resource_folder
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.scratch import scratch_folder
 from dna_bigbird.core.writing import readable_write_error
 
@@ -35,13 +35,10 @@ LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)[^)]*\)")
 
 
 @dataclass(frozen=True)
-class WorkflowFolder:
+class WorkflowFolder(Result):
     """A folder in which the workflow runs."""
 
     folder: Path
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     def summary(self) -> str:
         """Return the next commands."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.paths import InputPath
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import ProcessThreads
 from dna_bigbird.workflow.planned_step import PlannedStep, minutes
 
@@ -12,15 +12,12 @@ COLUMNS = ("step", "what", "minutes", "memory", "how")
 
 
 @dataclass(frozen=True)
-class RunPlan:
+class RunPlan(Result):
     """What a run would make, and what it would cost on this machine."""
 
     name: str
     steps: tuple[PlannedStep, ...]
     device: str
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
 
     @property
     def seconds(self) -> float:

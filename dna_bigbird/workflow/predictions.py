@@ -77,7 +77,7 @@ def read_suites(
 
 def _task_names(name: str, section: Section, files: ConfigFiles) -> list[str]:
     from dna_bigbird.bench.suite_run import chosen
-    from dna_bigbird.bench.suites.registry import find_suite
+    from dna_bigbird.bench.suites.suite import find_suite
 
     path: KeyPath = ("bench", name)
     try:

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dna_bigbird.bench import interval_leaks
-from dna_bigbird.bench.interval_leaks import overlaps, repeated
+from dna_bigbird.bench import leak_free
+from dna_bigbird.bench.leak_free import overlaps, repeated
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.windows import Windows
 from tests.bedtools_program import needs_bedtools
@@ -49,7 +49,7 @@ def lists(result):
 @pytest.mark.parametrize("seed", range(3))
 def test_every_mask_is_that_of_a_double_loop(seed, length_bp, at_once, monkeypatch):
     """Some are equal; one length, or many; a table in one part or in many."""
-    monkeypatch.setattr(interval_leaks, "PAIRS_AT_ONCE", at_once)
+    monkeypatch.setattr(leak_free, "PAIRS_AT_ONCE", at_once)
     asked, classes = draw(80, seed, length_bp=length_bp)
     others, other_classes = draw(90, seed + 100, length_bp=length_bp)
     others[:10] = asked[10:20]

@@ -9,7 +9,7 @@ from sklearn import metrics as sk
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.metrics import multi_class
-from dna_bigbird.metrics.seed_scores import mean_and_sd, runs_summary
+from dna_bigbird.metrics.seed_means import mean_and_sd, runs_summary
 from dna_bigbird.text.tasks.glue import METRICS, glue_scores, glue_statistics
 
 

@@ -9,7 +9,7 @@ from sklearn import metrics as sk
 
 from dna_bigbird.bench.task_scores import over_seeds, seed_difference, seed_score, task_scores
 from dna_bigbird.metrics.bootstrap import draw_units
-from dna_bigbird.metrics.seed_scores import SeedScores
+from dna_bigbird.metrics.seed_means import SeedScores
 from dna_bigbird.metrics.task_results import Score
 
 ROWS, DRAWS = 90, 6

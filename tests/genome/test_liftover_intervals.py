@@ -101,7 +101,7 @@ def test_real_intervals_have_their_bases_in_order(real_data, strand):
 
 def test_real_rows_of_a_suite_have_all_their_bases(real_data):
     """Promoters and other DNA of chr22 on both strands, all 251 bp."""
-    from dna_bigbird.bench.suites.registry import find_suite
+    from dna_bigbird.bench.suites.suite import find_suite
 
     chain = read_chain(real_data / "chain" / "hg38ToHg19.chr17_chr22_only.over.chain.gz")
     suite, folder = find_suite("genomic-benchmarks"), real_data / "benchmarks/genomic_benchmarks"

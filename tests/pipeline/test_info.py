@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird.bundles import bundled
 from dna_bigbird.cli.main import main
-from dna_bigbird.core.tables_and_pictures import as_columns, without_markdown
+from dna_bigbird.core.tables import as_columns, without_markdown
 
 CARD = """\
 # A model

@@ -6,10 +6,10 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.figures.style import save
-from dna_bigbird.evaluation.compare.calibration import calibration_figure
+from dna_bigbird.evaluation.compare.head_pages import calibration_figure
 from dna_bigbird.evaluation.model_results import CalibrationBin, Curve, HistoryRow, LabelScore
-from dna_bigbird.report.history_figure import history_figure
 from dna_bigbird.report.sections.head_section import curve_figure, label_figure
+from dna_bigbird.report.sections.pretraining_section import history_figure
 
 
 def test_sources_are_drawn_in_the_same_axes():

@@ -9,8 +9,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from dna_bigbird.evaluation.rendering import FOLDER, environment, render, sentence
-from dna_bigbird.metrics.scores import Score
-from dna_bigbird.metrics.verdicts import Verdict
+from dna_bigbird.metrics.scores import Score, Verdict
 from dna_bigbird.report.page import build_report
 
 ROOT = Path(__file__).parents[2]

@@ -4,8 +4,7 @@ import pytest
 
 from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.names import ngram_title
-from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score
-from dna_bigbird.metrics.verdicts import Verdict, language_verdict
+from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score, Verdict, language_verdict
 
 HIGH, LOW = Score(0.9, 0.88, 0.92), Score(0.7, 0.66, 0.74)
 NEAR = Score(0.91, 0.87, 0.93)

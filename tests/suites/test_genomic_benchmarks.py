@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.registry import find_suite
+from dna_bigbird.bench.suites.suite import find_suite
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval, reverse_complement
 from dna_bigbird.labelled.sequences.sets import UNASSIGNED

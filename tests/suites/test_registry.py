@@ -7,7 +7,7 @@ import yaml
 
 from dna_bigbird.bench import suites
 from dna_bigbird.bench.suites import suite as suite_module
-from dna_bigbird.bench.suites.registry import MODULES, all_suites, find_suite
+from dna_bigbird.bench.suites.suite import MODULES, all_suites, find_suite
 from dna_bigbird.core.errors import InputError
 
 FILES = {

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.registry import find_suite
+from dna_bigbird.bench.suites.suite import find_suite
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 from tests.suites.variant_files import CHROMOSOMES, made_variants, write_table

@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird.bench.suite_run import chosen
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.registry import find_suite
+from dna_bigbird.bench.suites.suite import find_suite
 from dna_bigbird.core.errors import InputError, MissingExtraError, errors_for_reader
 from tests.suites.variant_files import made_variants, write_bed, write_genome, write_table
 

@@ -6,7 +6,7 @@ import yaml
 
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.evaluation.long_attention.names import job_names
+from dna_bigbird.evaluation.long_attention.jobs import job_names
 from dna_bigbird.evaluation.long_attention.plan import Plan
 from tests.workflow.test_bench_dag import commands
 

@@ -145,7 +145,7 @@ def _point(ax: Axes, y: float, score: Score, colour: str, marker: str, name: str
     if not is_number(score.value):
         return
     add_marks(ax, [score.value], [y], name, "{}", [score_text(score.value, score.low, score.high)])
-    if is_number(score.low) and is_number(score.high):
+    if score.has_interval:
         ax.plot([score.low, score.high], [y, y], color=colour, lw=1.5)
     ax.plot(score.value, y, marker, color=colour, ms=4.5)
 

@@ -13,13 +13,16 @@ from dna_bigbird.bench.report.claims import (
     claim,
     count_outcomes,
     find_source,
+    left_out,
     main_claims,
+    markdown_text,
     metric_score,
+    table_markdown_rows,
+    table_rows,
 )
 from dna_bigbird.bench.report.figures import summary_figure, task_figure
 from dna_bigbird.bench.report.results import SuiteFacts
-from dna_bigbird.bench.report.table import left_out, markdown_text, table_markdown_rows, table_rows
-from dna_bigbird.evaluation.compare.markdown import markdown_table
+from dna_bigbird.core.tables import Table
 from dna_bigbird.evaluation.rendering import (
     SEMI_SYNTHETIC_TAG,
     Gallery,
@@ -28,7 +31,7 @@ from dna_bigbird.evaluation.rendering import (
     sentence,
 )
 from dna_bigbird.metrics.names import file_name, metric_name, source_name
-from dna_bigbird.metrics.scores import Score, shown
+from dna_bigbird.metrics.scores import score_text
 from dna_bigbird.metrics.task_results import (
     FEWEST_ROWS,
     LABELS,
@@ -36,12 +39,10 @@ from dna_bigbird.metrics.task_results import (
     MODEL,
     PUBLISHED,
     SUBSETS,
+    Score,
     SourceResult,
     TaskResult,
 )
-from dna_bigbird.metrics.task_results import Score as StoredScore
-
-# Data of the page of benchmark results as its templates show them.
 
 DEMO = "demo"
 """Start of the assembly of semi-synthetic data."""
@@ -54,8 +55,6 @@ class SourceRow:
     name: str
     is_model: bool
     score: Score
-    sd: float | None
-    by_seed: Sequence[float | None]
     difference: Score
     """Model minus this source."""
     outcome: str
@@ -109,11 +108,6 @@ class SummaryRow:
     claims: Sequence[Claim]
 
 
-def shown_score(score: StoredScore) -> Score:
-    """Return a score of task.json as templates print it."""
-    return Score(score.value, score.low, score.high)
-
-
 def is_semi_synthetic(result: TaskResult) -> bool:
     """Whether a task's rows come from the demo, whose truth is planted."""
     return result.assembly.startswith(DEMO)
@@ -149,10 +143,8 @@ def _row(result: TaskResult, source: SourceResult, subset: str) -> SourceRow:
     return SourceRow(
         source_name(source.name),
         is_model,
-        shown_score(score),
-        score.sd,
-        score.by_seed,
-        shown_score(compared.difference if compared else NO_SCORE),
+        score,
+        compared.difference if compared else NO_SCORE,
         compared.outcome if compared else "",
     )
 
@@ -163,7 +155,7 @@ def summary_row(result: TaskResult, anchor: str) -> SummaryRow:
     random_weights = find_source(result, RANDOM_WEIGHTS)
 
     def score(source: SourceResult | None, subset: str = PUBLISHED) -> Score:
-        return shown_score(metric_score(result, source, subset) if source else NO_SCORE)
+        return metric_score(result, source, subset) if source else NO_SCORE
 
     return SummaryRow(
         anchor,
@@ -235,7 +227,6 @@ def bench_report(
         unequal=unequal_settings(results),
         suites=[(_facts(name, suites), tasks) for name, tasks in sections.items()],
         fewest_rows=FEWEST_ROWS,
-        shown_score=shown_score,
         protocols={result.protocol for result in results},
         has_chance=any(chance_score(result) is not None for result in results),
     )
@@ -279,7 +270,7 @@ def bench_markdown(results: Sequence[TaskResult], suites: Mapping[str, SuiteFact
     if any(map(is_semi_synthetic, results)):
         lines += [sentence("bench/sentences.planted"), ""]
     lines += [sentence("bench/sentences.rule", FEWEST_ROWS), ""]
-    lines += [*markdown_table([_markdown_row(row) for row in rows]), ""]
+    lines += [*Table([_markdown_row(row) for row in rows]).to_markdown(), ""]
     for result in results:
         facts = _facts(result.suite, suites)
         lines += [f"## {markdown_text(facts.title)}: {markdown_text(result.task)}", ""]
@@ -290,7 +281,7 @@ def bench_markdown(results: Sequence[TaskResult], suites: Mapping[str, SuiteFact
             groups.setdefault(row["subset"], []).append(row)
         for subset, group in groups.items():
             lines += [f"**{sentence('bench/sentences.subset', subset)}**", ""]
-            lines += [*markdown_table(table_markdown_rows(group, result.metric)), ""]
+            lines += [*Table(table_markdown_rows(group, result.metric)).to_markdown(), ""]
         lines += (
             [*(f"- {markdown_text(note)}" for note in result.notes), ""] if result.notes else []
         )
@@ -319,7 +310,4 @@ def _markdown_row(row: SummaryRow) -> dict[str, object]:
 
 
 def _interval(score: Score) -> str:
-    if score.value is None:
-        return "–"
-    ends = f" [{shown(score.low)}, {shown(score.high)}]" if score.has_interval else ""
-    return f"{shown(score.value)}{ends}"
+    return "–" if score.value is None else score_text(score.value, score.low, score.high)

@@ -1,4 +1,4 @@
-"""What a benchmark suite is: tasks, and the rows, variants or pairs that its files contain.
+"""The suites by name; a suite is tasks, and the rows, variants or pairs that its files contain.
 
 A suite is one file with a reader and a `Suite`; docs/benchmarks.md describes its protocol.
 """
@@ -6,6 +6,7 @@ A suite is one file with a reader and a `Suite`; docs/benchmarks.md describes it
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -215,3 +216,36 @@ class Suite:
     """False for a suite whose data are generated, which reads no files."""
     intervals: Callable[[Path, Task], Iterator[IntervalRow]] | None = None
     """Rows of a task without their sequences; None for suites without coordinates."""
+
+
+MODULES = {
+    "genomic-benchmarks": "genomic_benchmarks",
+    "gue": "gue",
+    "nt": "nucleotide_transformer:ORIGINAL",
+    "nt-revised": "nucleotide_transformer:REVISED",
+    "bend": "bend",
+    "traitgym": "traitgym",
+    "bend-variants": "bend_variants",
+    "dart-eval": "dart_eval",
+    "paper": "paper",
+    "long-range": "long_range",
+    "tata-displacement": "tata",
+}
+"""Name on the command line to module; after a colon the name of the `Suite` in it, `SUITE` without."""
+
+
+def find_suite(name: str) -> Suite:
+    """Return a suite.
+
+    Raises:
+        InputError: If there is none of this name.
+    """
+    if name not in MODULES:
+        raise InputError(f"{name}: no such suite; expected one of {', '.join(MODULES)}")
+    module, _, attribute = MODULES[name].partition(":")
+    return getattr(import_module(f"dna_bigbird.bench.suites.{module}"), attribute or "SUITE")
+
+
+def all_suites() -> list[Suite]:
+    """Return every suite."""
+    return [find_suite(name) for name in MODULES]

@@ -70,8 +70,6 @@ def labelled_classes(rows: list[SequenceRow], roles: Sequence[int], classes: int
     return LabelledRows(rows, splits, MULTI_CLASS, counts=counts)
 
 
-# Variants in the tables of a suite, and checks of their cells.
-
 LABELS = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
 BASES = frozenset("ACGT")
 

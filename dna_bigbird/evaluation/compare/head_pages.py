@@ -5,17 +5,84 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
-from dna_bigbird.core.figures.style import DARK, KMER, MODEL, add_marks, new_figure, style
-from dna_bigbird.core.tables import to_tsv
-from dna_bigbird.evaluation.compare.calibration import calibration
+from dna_bigbird.core.figures.style import DARK, GREY, KMER, MODEL, add_marks, new_figure, style
+from dna_bigbird.core.tables import Table
 from dna_bigbird.evaluation.compare.head_tables import Block, HeadComparison
-from dna_bigbird.evaluation.compare.markdown import markdown_table
-from dna_bigbird.evaluation.model_results import ModelResult
+from dna_bigbird.evaluation.model_results import CalibrationBin, ModelResult
 from dna_bigbird.evaluation.rendering import Gallery, Picture, render, sentence
-from dna_bigbird.metrics.scores import Score, score_text
+from dna_bigbird.metrics.scores import Score, is_number, score_text
 
-# Pictures of promoter and chromatin models side by side.
+CALIBRATION_LOOKS = {"raw": (MODEL, "o", "-"), "calibrated": (KMER, "s", "--")}
+CALIBRATION_NAMES = {"raw": "as predicted", "calibrated": "corrected on validation"}
+CALIBRATION_MARKS = "mean probability {}, share of positives {}"
+
+
+def calibration_figure(bins: Sequence[CalibrationBin], title: str, tag: str = "") -> Figure:
+    """Draw the share of positives over the mean probability of bins of equal numbers of rows.
+
+    Both axes are logarithmic where the probabilities of most bins are small, as for rare labels.
+    """
+    with style():
+        fig = new_figure(4.6, 4.3, tag)
+        ax = fig.add_subplot()
+        values = [v for x in bins for v in (x.mean_probability, x.share_positive) if v > 0]
+        low, high = min(values, default=0.0), max(values, default=1.0)
+        small = 0 < low < 0.02
+        for probabilities, (colour, mark, line) in CALIBRATION_LOOKS.items():
+            here = [x for x in bins if x.probabilities == probabilities]
+            if small:  # a bin without a positive cannot be drawn on a logarithmic axis
+                here = [x for x in here if x.share_positive > 0]
+            if here:
+                predicted = [x.mean_probability for x in here]
+                shares = [x.share_positive for x in here]
+                name = CALIBRATION_NAMES[probabilities]
+                ax.plot(
+                    predicted, shares, color=colour, marker=mark, ls=line, ms=5, lw=1.6, label=name
+                )
+                add_marks(ax, predicted, shares, name, CALIBRATION_MARKS, predicted, shares)
+        ends = (low / 1.3, min(1.0, high * 1.3)) if small else (0.0, 1.0)
+        ax.plot(ends, ends, color=GREY, ls=(0, (1, 1.5)), lw=1.2, label="what it should be")
+        if small:
+            ax.set(xscale="log", yscale="log")
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_formatter(lambda value, _: f"{value:g}")
+                axis.set_minor_formatter(NullFormatter())
+        ax.set(xlabel="mean probability", ylabel="share of positives", title=title)
+        ax.legend(loc="upper left")
+    return fig
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The picture, and the expected calibration error before and after correction."""
+
+    model: str
+    picture: Picture
+    ece: float | None
+    corrected_ece: float | None
+    weights_positives: bool
+    """Training counted positives more than negatives."""
+
+
+def calibration(
+    result: ModelResult, gallery: Gallery, title: str = "Calibration"
+) -> Calibration | None:
+    """Return the calibration of a model, None if its evaluation wrote none."""
+    bins = [x for x in result.calibration if x.group == "all"]
+    if not bins:
+        return None
+    weight = result.config.training.positive_weight
+    figure = calibration_figure(bins, title, gallery.tag)
+    return Calibration(
+        result.name,
+        gallery.add(f"{result.name.replace('/', '_')}_calibration", figure),
+        result.metrics.number("ece"),
+        result.metrics.number("ece_calibrated"),
+        is_number(weight) and weight > 1,
+    )
+
 
 LOOKS = {
     "this run": {"color": MODEL, "marker": "o", "ms": 6},
@@ -186,10 +253,8 @@ def comparison_markdown(comparison: HeadComparison) -> str:
     for block in comparison.blocks:
         lines += [f"## {block.title}", ""] + ([block.text, ""] if block.text else [])
         columns = _columns(block)
-        kept = [f"{name}{end}" for name in columns for end in ("", "_low", "_high")]
         for heading, group in block.groups:
-            rows = [{key: row[key] for key in row if key in kept} for row in group]
-            lines += [f"**{heading}**", "", *markdown_table(rows), ""]
+            lines += [f"**{heading}**", "", *Table(group, columns).to_markdown(), ""]
             notes = block.notes.get(heading, [])
             lines += [*(f"- {note}" for note in notes), ""] if notes else []
     return "\n".join(lines)
@@ -197,6 +262,4 @@ def comparison_markdown(comparison: HeadComparison) -> str:
 
 def comparison_tsv(comparison: HeadComparison) -> str:
     """Write all rows of all blocks as one table."""
-    rows = [row for block in comparison.blocks for row in block.rows]
-    columns = dict.fromkeys(key for row in rows for key in row)
-    return to_tsv([columns | row for row in rows])
+    return Table([row for block in comparison.blocks for row in block.rows]).to_tsv()

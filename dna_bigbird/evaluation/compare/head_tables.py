@@ -16,10 +16,7 @@ from dna_bigbird.evaluation.compare.head_runs import (
 )
 from dna_bigbird.evaluation.compare.lm_runs import cells, ranking_notes
 from dna_bigbird.evaluation.rendering import sentence
-from dna_bigbird.metrics.scores import PredictorScores, Score, is_number, shown
-from dna_bigbird.metrics.verdicts import Verdict
-
-# Sentences on the models of one labelled set: who is ahead, and what limits the scores.
+from dna_bigbird.metrics.scores import PredictorScores, Score, Verdict, is_number, shown
 
 SMALL_TEST = 1000
 """With fewer test rows the page says that the test is small."""
@@ -79,9 +76,6 @@ def set_warnings(same: Sequence[HeadRun]) -> list[str]:
     if len(seeds) > 1:
         notes.append(sentence("notes.seeds_differ", sorted(seeds, key=str)))
     return notes
-
-
-# Published scores of promoter and chromatin models, each with the protocol it belongs to.
 
 
 @dataclass(frozen=True)

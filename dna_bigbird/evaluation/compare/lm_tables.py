@@ -4,15 +4,20 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dna_bigbird.evaluation.compare.lm_runs import Run, cells, differences, ranking_notes
-from dna_bigbird.evaluation.compare.lm_seeds import no_seed_cells, seed_cells, sums_of
+from dna_bigbird.core.tables import Table
+from dna_bigbird.evaluation.compare.lm_runs import (
+    Run,
+    cells,
+    differences,
+    no_seed_cells,
+    ranking_notes,
+    seed_cells,
+    sums_of,
+)
 from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.names import ngram_name, ngram_title
-from dna_bigbird.metrics.scores import PredictorScores
+from dna_bigbird.metrics.scores import PredictorScores, best_masked
 from dna_bigbird.metrics.seed_means import difference, holm
-from dna_bigbird.metrics.verdicts import best_masked
-
-# Differences between pretrained models, every pair of them: rows, and what they show.
 
 NAMES = {
     "bits_per_base_masked": "bits per base",
@@ -266,3 +271,31 @@ def _test_scores(run: Run) -> dict:
 def _last(run: Run, name: str) -> float | None:
     points = [(r.step, r.value) for r in run.history if (r.split, r.name) == ("validation", name)]
     return round(max(points)[1], 6) if points else None
+
+
+def to_markdown(comparison: Comparison) -> str:
+    """Write a comparison for readers: scores with their intervals, then the notes."""
+    lines = [f"# {comparison.title}", "", *Table(comparison.rows).to_markdown(), ""]
+    if comparison.parts:
+        lines += ["By chromosome and repeat class:", ""]
+        parts = _side_by_side(comparison.parts, comparison.parts_shown)
+        lines += [*Table(parts).to_markdown(), ""]
+    if comparison.pairs:
+        lines += ["Differences between models:", "", *Table(comparison.pairs).to_markdown(), ""]
+    lines += [f"- {note}" for note in comparison.notes]
+    return "\n".join([*lines, "", sentence("notes.brackets", "seeds" in comparison.rows[0])]) + "\n"
+
+
+def _side_by_side(parts: Sequence[dict], shown: Sequence[tuple[str, str]]) -> list[dict]:
+    """Return one row per part, with a column for each predictor."""
+    rows: dict[tuple[str, str], dict] = {}
+    for part in parts:
+        key = part["positions_of"], part["predictor"]
+        if key in shown:
+            run, predictor = key
+            name = run if predictor == "model" else f"{ngram_title(predictor)}, {run}"
+            row = rows.setdefault((part["way"], part["part"]), {"part": part["part"]})
+            row |= cells(name, PredictorScores(part).bits_per_base) | {
+                f"masked bp of {run}": part["n_bp"]
+            }
+    return list(rows.values())

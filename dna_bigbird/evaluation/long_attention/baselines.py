@@ -21,8 +21,6 @@ from dna_bigbird.evaluation.long_attention.distant_pairs import (
 )
 from dna_bigbird.evaluation.long_attention.small_models import SmallModel
 
-# Scores of a model on fixed test sequences.
-
 TEST_SEED = 20_251_125
 Z = 1.959964
 """Of a 95 % interval."""

@@ -13,14 +13,12 @@ from dna_bigbird.attention.graphs.makers import etc_graph, longformer_graph, pat
 from dna_bigbird.attention.patterns import bigbird_itc
 from dna_bigbird.core.limits import usable_processors
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.evaluation.long_attention.layers import (
+from dna_bigbird.evaluation.long_attention.small_models import (
     RANDOM_BLOCKS,
     Layer,
     LayerSizes,
     build_layer,
 )
-
-# What each core reads, as numbers: keys per query, share of pairs, distances in the graph, exactness.
 
 CLASSES = {
     "full": "exact softmax over all pairs",
@@ -186,8 +184,6 @@ def measure_cost(
         row["saved_bytes"] = saved_bytes(layer)
     return rows
 
-
-# The job `cost`: exactness, pattern statistics, time and memory of every core and length.
 
 EXACTNESS_TOKENS = 1024
 """Longest sequence that is compared with a dense reference."""

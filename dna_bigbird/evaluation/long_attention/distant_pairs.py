@@ -153,8 +153,6 @@ class PairTask:
                 tokens_T[first + offset] = {KEY: key, VALUE: value}.get(part, part)
 
 
-# The two planted tasks: six-letter words in real DNA, and sentences in made text.
-
 WORD_BP = 6
 """Bases of a token of DNA; words do not overlap."""
 DNA_WORDS = 4**WORD_BP

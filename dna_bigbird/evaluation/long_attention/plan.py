@@ -13,13 +13,10 @@ from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.evaluation.long_attention.baselines import baselines_job, score
 from dna_bigbird.evaluation.long_attention.batches import Source, source_of
 from dna_bigbird.evaluation.long_attention.cost import cost_job
-from dna_bigbird.evaluation.long_attention.jobs import Job
-from dna_bigbird.evaluation.long_attention.names import BASELINES, COST, training_name
+from dna_bigbird.evaluation.long_attention.jobs import BASELINES, COST, Job, training_name
 from dna_bigbird.evaluation.long_attention.small_models import SmallModel
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.optimisation import build_optimizer
-
-# One training of the learning comparison: a job.
 
 STAGES = (256, 512, 1024, 2048)
 """Lengths of the first stages in tokens; the last one has the whole length."""

@@ -1,18 +1,150 @@
-"""The small model of every core that the learning comparison trains."""
+"""One layer and the small model of every core, with equal weights where the shapes agree."""
 
-# B batch, T tokens
-
-from dataclasses import replace
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from dna_bigbird.attention.cores import Longformer
-from dna_bigbird.evaluation.long_attention.layers import draw_by_name
+from dna_bigbird.attention.cores import BigBirdEtc, BigBirdItc, Full, Longformer, Performer
+from dna_bigbird.attention.cores.etc import LabelTable
+from dna_bigbird.attention.patterns.etc import EtcPattern
+from dna_bigbird.attention.patterns.longformer import LongformerPattern
+from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 from dna_bigbird.models.attention_config import EtcConfig, LongformerConfig, PerformerConfig
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.models.pretraining_model import PretrainingModel
+
+# Initial weights that depend on the name of a weight, so that models of different cores share them.
+
+
+@torch.no_grad()
+def draw_by_name(model: nn.Module, seed: int, std: float) -> None:
+    """Draw all weights again: equal names and shapes have equal weights in every model.
+
+    Matrices and embeddings are normal, biases of linear layers zero. Gains and biases of norms keep their values,
+    which are constants, and so do buffers, such as random features. Label tables of ETC, which no other core has,
+    are drawn as that core draws them.
+
+    Args:
+        std: Standard deviation of the normal distribution, which is cut at two of them.
+    """
+    for name, module in model.named_modules():
+        generator = torch.Generator().manual_seed(zlib.crc32(f"{seed}/{name}".encode()))
+        if isinstance(module, LabelTable):
+            module.reset_parameters(generator)
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.trunc_normal_(
+                module.weight, std=std, a=-2 * std, b=2 * std, generator=generator
+            )
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+# B batch, T tokens, G global tokens, E hidden size
+
+
+WINDOW_BLOCKS, RANDOM_BLOCKS = 3, 3
+GLOBAL_BLOCKS = 2
+SCALE = 0.5
+"""Standard deviation of the numbers of queries and keys; that of the scores is its square."""
+
+
+@dataclass(frozen=True)
+class LayerSizes:
+    """Sizes of the compared layers; all sparse cores have one width of the window."""
+
+    hidden_size: int = 256
+    num_heads: int = 4
+    block_size: int = 64
+    """Of BigBird; the window of every sparse core is three blocks wide."""
+    features: int = 256
+    """Of the Performer."""
+
+    @property
+    def side(self) -> int:
+        """Tokens on one side of an exact window, half of three blocks."""
+        return WINDOW_BLOCKS * self.block_size // 2
+
+    @property
+    def num_global(self) -> int:
+        """Global tokens of BigBird, and of the Longformer here."""
+        return GLOBAL_BLOCKS * self.block_size
+
+    def tokens_per_global(self, tokens: int) -> int:
+        """Return how many tokens share a global token of ETC.
+
+        At least the paper's 16; of a long sequence so many that a token reads about as many keys as in BigBird.
+        """
+        most = (WINDOW_BLOCKS + GLOBAL_BLOCKS + RANDOM_BLOCKS) * self.block_size - 2 * self.side - 1
+        return max(16, -(-tokens // most))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An attention layer and the input that it is called with."""
+
+    module: nn.Module
+    states: Tensor
+    """(1, T, E)."""
+    attend: Callable[[Tensor], Tensor]
+    """States to output, both (1, T, E)."""
+    reference: str | None
+    """Backend of the core's own dense reference; None: exact softmax attention over all pairs."""
+
+
+def first_tokens(tokens: int, count: int) -> Tensor:
+    """Return (1, T) bool, True for the first `count` tokens."""
+    return (torch.arange(tokens) < count)[None]
+
+
+def build_layer(core: str, tokens: int, sizes: LayerSizes, seed: int = 0) -> Layer:
+    """Return the layer of a core; states and weights depend on the seed, not on the core."""
+    module = _module(core, tokens, sizes).eval()
+    draw_by_name(module, seed, std=SCALE * sizes.hidden_size**-0.5)
+    if isinstance(module, Longformer):
+        module.copy_to_global()
+    generator = torch.Generator().manual_seed(seed)
+    states = torch.randn(1, tokens, sizes.hidden_size, generator=generator)
+    if isinstance(module, BigBirdEtc):
+        padding = torch.zeros(1, tokens, dtype=torch.bool)
+        layout = GlobalTokens.evenly(padding, sizes.tokens_per_global(tokens)).layout
+        num_global = layout.global_padding.shape[1]
+        of_global = torch.randn(1, num_global, sizes.hidden_size, generator=generator)
+        return Layer(module, states, lambda x: _joined(module(x, of_global, layout)), "dense")
+    if isinstance(module, Longformer):
+        marks = first_tokens(tokens, sizes.num_global)
+        layout = LongformerLayout(torch.zeros_like(marks), marks)
+        return Layer(module, states, lambda x: module(x, layout), "dense")
+    return Layer(module, states, module, None if core == "performer" else "dense")
+
+
+def _joined(streams: tuple[Tensor, Tensor]) -> Tensor:
+    """Return both streams as one, so that the work of the global stream counts."""
+    return torch.cat(streams, dim=1)
+
+
+def _module(core: str, tokens: int, sizes: LayerSizes) -> nn.Module:
+    shape = (sizes.hidden_size, sizes.num_heads)
+    if core == "full":
+        return Full(*shape, block_size=sizes.block_size)
+    if core == "bigbird":
+        return BigBirdItc(
+            *shape, num_random=RANDOM_BLOCKS, window_blocks=WINDOW_BLOCKS, block_size=sizes.block_size,
+            plan="uniform", seed=0, table_tokens=tokens,
+        )  # fmt: skip
+    if core == "etc":
+        return BigBirdEtc(*shape, EtcPattern(radius=sizes.side, hard_g2l=True), dropout_p=0.0)
+    if core == "longformer":
+        return Longformer(*shape, LongformerPattern(sizes.side), dropout_p=0.0)
+    return Performer(*shape, num_features=sizes.features)
+
+
+# B batch, T tokens
+
 
 BLOCK = 32
 WINDOW_SIDE = 3 * BLOCK // 2

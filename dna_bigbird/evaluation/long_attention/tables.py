@@ -21,13 +21,10 @@ from dna_bigbird.core.figures.style import (
     save,
     style,
 )
-from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path, json_text
-from dna_bigbird.evaluation.compare.markdown import markdown_table
 from dna_bigbird.evaluation.long_attention.baselines import Z, wilson
-from dna_bigbird.evaluation.long_attention.names import BASELINES, COST
-
-# The page of `compare-attention`: its tables for readers.
+from dna_bigbird.evaluation.long_attention.jobs import BASELINES, COST
 
 MEGABYTE = 1e6
 WORD_BP = 6
@@ -49,8 +46,8 @@ def attention_page(tables: Mapping[str, Rows]) -> str:
     """Return the Markdown page of the tables that there are."""
     lines = ["# Long attention: a comparison", ""]
     if "cost" in tables:
-        lines += ["## What a layer reads", "", *markdown_table(_reading(tables["cost"])), ""]
-        lines += ["## What a layer costs", "", *markdown_table(_costs(tables["cost"])), ""]
+        lines += ["## What a layer reads", "", *Table(_reading(tables["cost"])).to_markdown(), ""]
+        lines += ["## What a layer costs", "", *Table(_costs(tables["cost"])).to_markdown(), ""]
         lines += [
             "Processor time: median [lowest, highest] of the rounds, in which the cores take turns. Memory: what the "
             "forward pass keeps for the backward pass, weights aside.",
@@ -59,7 +56,7 @@ def attention_page(tables: Mapping[str, Rows]) -> str:
     for part, title in TITLES.items():
         rows = [row for row in tables.get("learning", []) if row["part"] == part]
         if rows:
-            lines += [f"## {title}", "", *markdown_table(learning_table(rows)), ""]
+            lines += [f"## {title}", "", *Table(learning_table(rows)).to_markdown(), ""]
     if "learning" in tables:
         lines += [
             "Brackets: 95 % intervals over the questions (Wilson) or the sequences (normal) of one test set, for the "
@@ -144,8 +141,6 @@ def _short(value: float) -> str:
     """
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
-
-# The picture of `compare-attention`: one panel per question, one line per core.
 
 LOOKS = {
     "full": (GREY, "-", "o"),
@@ -274,7 +269,7 @@ def write_tables(folder: Path, results: Results) -> dict[str, list[dict]]:
     """
     tables = tables_of(results)
     files: dict[str, bytes] = {"results.json": json_text(results).encode()}
-    files |= {f"{name}.tsv": to_tsv(rows).encode() for name, rows in tables.items()}
+    files |= {f"{name}.tsv": Table(rows).to_tsv().encode() for name, rows in tables.items()}
     files["page.md"] = attention_page(tables).encode()
     files["comparison.png"] = save(comparison_figure(tables), "png")
     for name, content in files.items():

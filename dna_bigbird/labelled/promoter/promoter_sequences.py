@@ -6,24 +6,17 @@ from pathlib import Path
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.errors import note
 from dna_bigbird.core.paths import BedOutput, FastaOutput, InputPath
-from dna_bigbird.core.representations import html_repr, short_repr
+from dna_bigbird.core.results import Result
 from dna_bigbird.core.settings import Count
 
 
 @dataclass(frozen=True)
-class PromoterChromosomes:
+class PromoterChromosomes(Result):
     """Small chromosomes of one promoter each, and their start sites."""
 
     fasta: Path
     sites: Path
     num_sequences: int
-
-    __repr__ = short_repr
-    _repr_html_ = html_repr
-
-    def summary(self) -> str:
-        """Return an empty text; the count is a note."""
-        return ""
 
 
 @renamed(fasta="output", sites="output_sites")

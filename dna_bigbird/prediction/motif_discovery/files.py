@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dna_bigbird.core.figures.style import Letter, draw_letters, new_figure, save, style
-from dna_bigbird.core.tables import to_tsv
+from dna_bigbird.core.tables import Table
 from dna_bigbird.genome.motif_files import MotifMatrix, meme_text
 from dna_bigbird.prediction.motif_discovery.naming import Match
 from dna_bigbird.prediction.motif_discovery.patterns import Pattern, information
@@ -134,8 +134,7 @@ def write_files(
         windows: Of each label.
         caption: What the page says above its table, as plain text.
     """
-    table = to_tsv(rows) if rows else "\t".join(COLUMNS) + "\n"
-    (folder / "motifs.tsv").write_text(table, encoding="utf-8")
+    (folder / "motifs.tsv").write_text(Table(rows, COLUMNS).to_tsv(), encoding="utf-8")
     matrices = [
         MotifMatrix(pattern.identifier, row["matrix"], pattern.shares)
         for pattern, row in zip(patterns, rows, strict=True)

@@ -26,8 +26,6 @@ from dna_bigbird.genome.sites.annotation import annotation_rows
 from dna_bigbird.genome.variants import open_vcf
 from dna_bigbird.report.browser.extents import Extents
 
-# The values of a bigWig file in some stretches of a genome.
-
 MOST_CPU_S = 60
 """Processor seconds for one file; the stretches of a page take less than one."""
 

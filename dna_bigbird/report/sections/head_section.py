@@ -20,16 +20,13 @@ from dna_bigbird.core.figures.style import (
     new_figure,
     style,
 )
-from dna_bigbird.evaluation.compare.calibration import Calibration, calibration
+from dna_bigbird.evaluation.compare.head_pages import Calibration, calibration
 from dna_bigbird.evaluation.model_results import Curve, LabelScore, ModelResult
 from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.metrics.names import metric_name, window_baseline
-from dna_bigbird.metrics.scores import ModelMetrics
-from dna_bigbird.metrics.verdicts import NamedVerdict, Verdict
-from dna_bigbird.report.history_figure import history_figure
+from dna_bigbird.metrics.scores import ModelMetrics, NamedVerdict, Verdict
+from dna_bigbird.report.sections.pretraining_section import history_picture
 from dna_bigbird.report.sections.summary_section import compared, headline, main_score
-
-# ROC and precision-recall curves.
 
 SOURCES = {
     "model": ("BigBird", MODEL, "-"),
@@ -84,8 +81,6 @@ def _emptier_corner(curves: Sequence[Curve]) -> str:
         return "upper right"
     return "lower left" if not left or min(left) > 0.3 else "best"
 
-
-# The AUROC of every label, model and k-mer baseline.
 
 MOST_LABEL_ROWS = 40
 """Above this many labels every label is a point in a scatter plot, below it a row."""
@@ -262,30 +257,19 @@ def _curves(result: ModelResult, gallery: Gallery) -> list[CurvePicture]:
 def _loss(result: ModelResult, gallery: Gallery) -> Picture | None:
     if not any(row.name == "loss" for row in result.history):
         return None
-    figure = history_figure(
-        result.history,
-        "loss",
-        title="Fine-tuning loss",
-        ylabel="binary cross-entropy (nats)",
-        chosen_step=result.chosen_step,
-        tag=gallery.tag,
+    ylabel = "binary cross-entropy (nats)"
+    return history_picture(
+        result, gallery, f"{result.name}_loss", "loss", "Fine-tuning loss", ylabel
     )
-    return gallery.add(f"{result.name}_loss", figure)
 
 
 def _validation_auroc(result: ModelResult, gallery: Gallery) -> Picture | None:
     score = next((x for x in ("macro_auroc", "auroc") if result.logs(x)), None)
     if score is None or not any(row.name == "loss" for row in result.history):
         return None
-    figure = history_figure(
-        result.history,
-        score,
-        title="Validation AUROC",
-        ylabel="AUROC" if len(result.labels) < 2 else "AUROC, mean over labels",
-        chosen_step=result.chosen_step,
-        tag=gallery.tag,
-    )
-    return gallery.add(f"{result.name}_validation_auroc", figure)
+    ylabel = "AUROC" if len(result.labels) < 2 else "AUROC, mean over labels"
+    name = f"{result.name}_validation_auroc"
+    return history_picture(result, gallery, name, score, "Validation AUROC", ylabel)
 
 
 def _labels(result: ModelResult, gallery: Gallery) -> Labels:

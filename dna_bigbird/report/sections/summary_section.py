@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.evaluation.model_results import ModelResult
-from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores
-from dna_bigbird.metrics.verdicts import (
+from dna_bigbird.metrics.scores import (
     MASKED_BITS,
     UNIGRAM,
     LanguageVerdict,
+    ModelMetrics,
+    PredictorScores,
     Verdict,
     best_masked,
     language_verdict,

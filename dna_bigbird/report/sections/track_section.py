@@ -34,8 +34,6 @@ from dna_bigbird.report.tracks import (
     region_text,
 )
 
-# The genome-browser-like picture: predicted tracks over the true ones, aligned.
-
 LEAST_SPAN = 0.05
 TRUTH_SHARE = 0.26
 """Part of a row's height that the truth takes, below the predicted curve."""

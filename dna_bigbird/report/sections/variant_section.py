@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.figures.style import DARK, GREY, KMER, MODEL, add_marks, new_figure, style
 from dna_bigbird.evaluation.model_results import as_float, as_int, read_json_object, read_table
 from dna_bigbird.evaluation.rendering import Gallery, Picture
-from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores, Score
-from dna_bigbird.metrics.verdicts import Verdict
-
-# The picture of planted variants: one row of dots per effect, one panel per source of scores.
+from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores, Score, Verdict
 
 SOURCES = {"model": "BigBird", "kmer": "k-mer baseline", "gc": "change of GC content"}
 """By the name that their columns have in ranked.tsv."""

@@ -10,11 +10,8 @@ from matplotlib.figure import Figure
 from dna_bigbird.core.figures.style import KMER, MODEL, add_marks, new_figure, style
 from dna_bigbird.evaluation.rendering import Gallery, render
 from dna_bigbird.metrics.published_table import Column, PublishedTable
-from dna_bigbird.metrics.scores import NO_SCORE, Score, is_number, score_text
-from dna_bigbird.metrics.verdicts import Verdict
+from dna_bigbird.metrics.scores import NO_SCORE, Score, Verdict, is_number, score_text
 from dna_bigbird.text.report.text_results import TextRun, published_tables, read_runs
-
-# The picture of the text report: every task with its best baseline.
 
 
 class TaskScore(NamedTuple):
@@ -61,8 +58,6 @@ def tasks_figure(rows: Sequence[TaskScore], tag: str = "") -> Figure:
         fig.legend(loc="outside lower center", ncols=2)
     return fig
 
-
-# The paper's tables of text tasks, with the measured rows below the published ones.
 
 Runs = Mapping[str, TextRun]
 

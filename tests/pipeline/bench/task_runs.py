@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dna_bigbird.bench.suites import tata
 from dna_bigbird.bench.suites.suite import Suite, Task
-from dna_bigbird.bench.task_run import TaskRun, TrainingChoice
+from dna_bigbird.bench.task_scores import TaskRun, TrainingChoice
 from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
 
 PAIR_TASK = Task("toy", "accuracy", "Which is higher?", protocol="pairs")

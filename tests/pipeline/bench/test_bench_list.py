@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dna_bigbird.bench.bench_list import SHOWN, bench_list
-from dna_bigbird.bench.suites.registry import MODULES, all_suites
+from dna_bigbird.bench.suites.suite import MODULES, all_suites
 from dna_bigbird.cli.commands import SUITES
 from dna_bigbird.cli.main import main
 

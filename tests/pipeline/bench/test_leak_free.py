@@ -9,8 +9,7 @@ import pytest
 
 from dna_bigbird.bench.leak_free import leak_free, leak_free_pairs, leak_free_windows
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.registry import find_suite
-from dna_bigbird.bench.suites.suite import PairRow, PairRows
+from dna_bigbird.bench.suites.suite import PairRow, PairRows, find_suite
 from dna_bigbird.bench.trainings import write_task_set
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.config import BundleConfig

@@ -21,8 +21,7 @@ from dna_bigbird.bench.parts import ArrayParts
 from dna_bigbird.bench.suites import tata
 from dna_bigbird.bench.suites.genomes import Genomes
 from dna_bigbird.bench.suites.suite import PairRow, PairRows
-from dna_bigbird.bench.task_run import TaskRun
-from dna_bigbird.bench.task_scores import PairScores
+from dna_bigbird.bench.task_scores import PairScores, TaskRun
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.core.errors import InputError

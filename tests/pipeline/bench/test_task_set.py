@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.bench import label_task
-from dna_bigbird.bench.suites.registry import find_suite
-from dna_bigbird.bench.suites.suite import LabelledRows, Task
+from dna_bigbird.bench.suites.suite import LabelledRows, Task, find_suite
 from dna_bigbird.bench.trainings import task_data, write_task_set
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval, reverse_complement

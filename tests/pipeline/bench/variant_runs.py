@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from dna_bigbird.bench.suites.genomes import Genomes
-from dna_bigbird.bench.suites.registry import find_suite
-from dna_bigbird.bench.suites.suite import VariantRows
-from dna_bigbird.bench.task_run import TaskRun
+from dna_bigbird.bench.suites.suite import VariantRows, find_suite
+from dna_bigbird.bench.task_scores import TaskRun
 from tests.pipeline.bench.task_runs import toy_run
 
 
