@@ -15,22 +15,17 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import NamedTuple
 
-import h5py
 import numpy as np
 
 from dna_bigbird.core.child_processes import EndingContext, StoppedWorkerError
 from dna_bigbird.core.errors import InputError, note
-from dna_bigbird.core.hdf5 import (
-    Digests,
-    new_hdf5,
-    write_checksums,
-)
+from dna_bigbird.core.hdf5 import StoreWriter
 from dna_bigbird.core.limits import allowed_workers
 from dna_bigbird.core.locks import kernel_lock
 from dna_bigbird.core.parts import array_part, read_array_part
 from dna_bigbird.core.writing import readable_write_error
 from dna_bigbird.corpus.documents import Document
-from dna_bigbird.corpus.token_store import DATASETS, FORMAT_VERSION, checksum_of
+from dna_bigbird.corpus.token_store import DATASETS, STORE, checksum_of
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.genome import Genome
 
@@ -253,16 +248,12 @@ def _work(
 
 
 class Appender:
-    """Appends rows to the datasets of a new file and keeps the checksum of what it wrote."""
+    """Appends parts to the datasets of a new store."""
 
-    def __init__(self, file: h5py.File) -> None:
-        self._file = file
-        self.digests = Digests()
+    def __init__(self, store: StoreWriter) -> None:
+        self.append = store.append
         for name, (dtype, columns, rows) in DATASETS.items():
-            tail = (columns,) if columns else ()
-            file.create_dataset(
-                name, (0, *tail), dtype, maxshape=(None, *tail), chunks=(rows, *tail)
-            )
+            store.growing(name, dtype, rows, columns)
         self.chroms: dict[str, int] = {}
         self.sentences_done = self.tokens_done = 0
         self.append("sentence_token_offsets", [0])
@@ -282,13 +273,6 @@ class Appender:
         self.append("document_strand", part.document_strand)
         self.tokens_done += len(part.token_ids)
         self.sentences_done += len(part.sentence_tokens)
-
-    def append(self, name: str, values: np.ndarray | list) -> None:
-        dataset = self._file[name]
-        values = np.ascontiguousarray(values, dtype=dataset.dtype)
-        dataset.resize(len(dataset) + len(values), axis=0)
-        dataset[len(dataset) - len(values) :] = values
-        self.digests.update(name, values)
 
 
 def write_token_store(
@@ -324,27 +308,24 @@ def write_token_store(
     if tokenizer.vocab_size > 65536:
         raise InputError(f"the tokenizer has {tokenizer.vocab_size} entries; a store holds 65536")
     tokenizer_sha256 = hashlib.sha256(tokenizer.model_bytes).hexdigest()
-    key = f"{FORMAT_VERSION} {tokenizer_sha256} {restart_key}" if restart_key else ""
+    key = f"{STORE.versions[-1]} {tokenizer_sha256} {restart_key}" if restart_key else ""
     with (
         parts_folder(Path(path), key) as folder,
-        new_hdf5(path) as file,
+        STORE.create(path) as store,
         contextlib.closing(iter_parts(folder, documents, genome, tokenizer, workers)) as parts,
     ):
-        out = Appender(file)
+        out = Appender(store)
         for part in parts:
             out.append_part(part)
         if not out.sentences_done:
             raise InputError(f"{path}: not written, there is no document to tokenize")
-        file.attrs.update(
+        store.describe(
             {
-                "kind": "dna-bigbird token store",
-                "format_version": FORMAT_VERSION,
                 "assembly": assembly,
                 "chromosomes": json.dumps(list(out.chroms)),
                 "vocab_size": tokenizer.vocab_size,
                 "tokenizer_sha256": tokenizer_sha256,
-                "checksum": checksum_of(out.digests.as_json()),
+                "checksum": checksum_of(store.digests),
                 **(attributes or {}),
-            },
+            }
         )
-        write_checksums(file, out.digests)

@@ -5,7 +5,6 @@ interval is the window the model reads. Equal inputs give equal bytes.
 """
 
 import json
-import os
 from functools import cached_property
 from pathlib import Path
 
@@ -16,21 +15,12 @@ from numpy.typing import NDArray
 from dna_bigbird.core.dataframes import DataFrame, with_values
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.hdf5 import (
-    check_datasets,
-    open_hdf5,
-    read_attributes,
-    read_hdf5,
-    reading,
-    stored_checksums,
-)
+from dna_bigbird.core.hdf5 import StoredArrays, open_hdf5
 from dna_bigbird.core.representations import brief, representation
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.labelled_data import (
-    FORMAT,
-    FORMAT_VERSION,
-    SEQUENCES_VERSION,
+    STORE,
     LabelledData,
     bases_digest,
     checked_rows,
@@ -42,8 +32,6 @@ from dna_bigbird.labelled.stored_sequences import PackedLabels
 from dna_bigbird.models.label_types import label_type_of
 
 __all__ = ["LabelledData", "LabelledSet", "is_labelled_set", "write_labelled_set"]
-
-_AGAIN = "build the set again"
 
 
 class LabelledSet:
@@ -65,30 +53,13 @@ class LabelledSet:
     ) -> None:
         self.path = Path(path)
         self.genome = genome
-        self._reader: tuple[int, h5py.File] | None = None
+        self._arrays = StoredArrays(self.path, STORE)
         self._read_all(verify)
         if genome is not None and self.needs_genome:
             self._check_genome(genome)
 
     def _read_all(self, verify: bool) -> None:
-        if not self.path.is_file():
-            raise InputError(f"{self.path}: no such labelled set")
-        with open_hdf5(self.path, _AGAIN) as file:
-            attributes = read_attributes(file)
-            if attributes.get("format") != FORMAT:
-                raise InputError(
-                    f"{self.path}: this HDF5 file is not a labelled set; "
-                    "make one with: dna-bigbird sequence-set, promoter-set or chromatin-set"
-                )
-            version = attributes["format_version"]
-            if version not in (FORMAT_VERSION, SEQUENCES_VERSION):
-                raise InputError(
-                    f"{self.path}: format version {version}, this program reads "
-                    f"{FORMAT_VERSION} and {SEQUENCES_VERSION}; {_AGAIN}"
-                )
-            checksums = stored_checksums(file, self.path, _AGAIN)
-            if verify and checksums is not None:
-                check_datasets(file, self.path, checksums, _AGAIN)
+        with STORE.open(self.path, verify=verify) as (file, attributes):
             self.task = str(attributes["task"])
             self.assembly = str(attributes["assembly"])
             self.negatives = str(attributes["negatives"])
@@ -124,7 +95,7 @@ class LabelledSet:
     @cached_property
     def packed_labels(self) -> PackedLabels:
         """All labels, eight to a byte, read at first use."""
-        with open_hdf5(self.path, _AGAIN) as file:
+        with open_hdf5(self.path, STORE.again) as file:
             count = 0 if self._targets is not None else len(self.label_names)
             return PackedLabels(file["labels/bits"][:], count)
 
@@ -221,23 +192,15 @@ class LabelledSet:
         """
         stored = -1 if self._stored is None else int(self._stored[row])
         if stored >= 0:
-            with reading(self.path, _AGAIN):
-                letters = self._file()["sequences"]
-                if self._offsets is None:
-                    return letters[stored].tobytes().decode("ascii")
-                begin, end = self._offsets[stored : stored + 2].tolist()
-                return letters[begin:end].tobytes().decode("ascii")
+            begin, end = (
+                (stored, stored + 1)
+                if self._offsets is None
+                else self._offsets[stored : stored + 2].tolist()
+            )
+            return self._arrays.read("sequences", begin, end).tobytes().decode("ascii")
         if self.genome is None:
             raise ValueError(f"{self.path}: the bases of row {row} need the genome")
         return self.genome.fetch(self.interval(row))
-
-    def _file(self) -> h5py.File:
-        if self._reader is None or self._reader[0] != os.getpid():
-            self._reader = (os.getpid(), read_hdf5(self.path))
-        return self._reader[1]
-
-    def __getstate__(self) -> dict:
-        return {**self.__dict__, "_reader": None}
 
     def _check_genome(self, genome: Genome) -> None:
         for chrom, length in zip(self.intervals.chromosomes, self._lengths.tolist(), strict=True):

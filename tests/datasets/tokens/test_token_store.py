@@ -128,7 +128,7 @@ def test_bad_files(toy_corpus, tmp_path):
     newer.write_bytes(toy_corpus.path.read_bytes())
     with h5py.File(newer, "r+") as file:
         file.attrs["format_version"] = 99
-    with pytest.raises(InputError, match="format version 99, this dna-bigbird reads 1"):
+    with pytest.raises(InputError, match="format version 99, this program reads 1"):
         TokenStore(newer)
 
 
