@@ -88,12 +88,12 @@ def token_statistics(
     import json
 
     from dna_bigbird.core.writing import atomic_path
-    from dna_bigbird.corpus.counted_documents import covering_documents
     from dna_bigbird.corpus.store_statistics import describe_tokens
     from dna_bigbird.corpus.token_store import (
         TokenStore,
         check_store_genome,
         check_tokenizer,
+        covering_documents,
         verify_stores,
     )
     from dna_bigbird.corpus.tokenizer import DnaTokenizer

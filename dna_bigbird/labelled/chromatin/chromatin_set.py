@@ -58,7 +58,7 @@ def chromatin_set(
         held_out_notes,
         recorded_settings,
     )
-    from dna_bigbird.labelled.chromatin.peak_files import peak_rows
+    from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows
 
     config = ChromatinConfig(**settings)
     if check_every:
