@@ -18,7 +18,7 @@ import numpy as np
 from dna_bigbird.cli.main import main as command_line
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.corpus.documents import DocumentConfig, build_documents
+from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
@@ -30,6 +30,7 @@ from dna_bigbird.prediction.writers.attributions import ATTRIBUTIONS, read_attri
 from dna_bigbird.text.data.store import TextStore, write_text_store
 from tests.fuzz.crash_child import limit_memory
 from tests.text_vocabulary import tiny_text_tokenizer
+from tests.toy_corpus import build_documents
 
 
 def genome_in(folder: Path) -> Genome:
