@@ -7,7 +7,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -371,6 +371,17 @@ class StoreWriter:
 
     def _digest(self, name: str, values: np.ndarray) -> None:
         self._digests.setdefault(name, hashlib.sha256()).update(np.ascontiguousarray(values))
+
+
+def text_array(values: Sequence[str]) -> np.ndarray:
+    """Return UTF-8 of fixed length: HDF5's strings of variable length are slow and not compressed."""
+    encoded = [value.encode() for value in values]
+    return np.array(encoded, dtype=f"S{max(map(len, encoded), default=0) or 1}")
+
+
+def texts_of(dataset: h5py.Dataset) -> list[str]:
+    """Return what `text_array` encoded."""
+    return [value.decode() for value in dataset[:].tolist()]
 
 
 class StoredArrays:

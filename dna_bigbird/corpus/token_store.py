@@ -29,8 +29,6 @@ from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.coverage import Spans, merge_spans
 from dna_bigbird.genome.fasta_stream import combined_sha256, sequence_sha256
 
-# Which documents of a token store the count-based language models read: every base once.
-
 TOKEN_TYPE = np.uint16
 """Of the tokens held while they are counted; vocabularies have at most 65,536 entries."""
 
@@ -259,9 +257,6 @@ class TokenStore:
                 f"{self.path}: damaged: its checksum is {checksum[:12]}…, the file says "
                 f"{expected[:12]}…; {STORE.again}"
             )
-
-
-# Checks of token stores: made with the model's tokenizer, from the genome, and not damaged.
 
 
 def check_tokenizer(store: TokenStore, tokenizer: DnaTokenizer, tokenizer_path: Path | str) -> None:

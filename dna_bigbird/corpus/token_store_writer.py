@@ -37,6 +37,7 @@ from dna_bigbird.genome import Genome
 #     .lock        held by the process that writes the store
 # The number of documents in a part is fixed, so the parts do not depend on who makes them.
 
+_PART = "{:06d}.npz"
 DOCUMENTS_PER_PART = 64
 """About 4 Mbp and 1 MB; part of no result, but of the key."""
 WORKER_BYTES = 150_000_000
@@ -147,21 +148,6 @@ def _keep_matching(folder: Path, key: str) -> None:
     noted.write_text(key)
 
 
-def part_path(folder: Path, number: int) -> Path:
-    """Return where part `number` lies."""
-    return folder / f"{number:06d}.npz"
-
-
-def write_part(path: Path, part: Part, key: str) -> None:
-    """Write a part under a name of this process alone, then rename it.
-
-    A worker whose parent was killed may live a moment longer, next to those of the next run.
-    """
-    partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
-    partial.write_bytes(array_part(f"{path.stem} {key}", part._asdict()))
-    partial.replace(path)
-
-
 def read_part(path: Path, key: str) -> Part | None:
     """Read a part; None if it is not there, of another key or number, or damaged."""
     arrays = read_array_part(path, f"{path.stem} {key}")
@@ -190,13 +176,13 @@ def iter_parts(
     batches = enumerate(iter(lambda: list(itertools.islice(remaining, DOCUMENTS_PER_PART)), []))
     if workers <= 1:
         for number, batch in batches:
-            yield _make(part_path(folder, number), key, batch, genome, tokenizer)
+            yield _make(folder / _PART.format(number), key, batch, genome, tokenizer)
         return
     workers = allowed_workers(workers, WORKER_BYTES)
     with ProcessPoolExecutor(workers, mp_context=EndingContext()) as pool:
 
         def start(number: int, batch: list[Document]) -> Callable[[], Part]:
-            path = part_path(folder, number)
+            path = folder / _PART.format(number)
             finish = functools.partial(_make, path, key, batch, genome, tokenizer)
             if path.exists():
                 return finish
@@ -230,7 +216,10 @@ def _make(
     part = read_part(path, key)
     if part is None:
         part = tokenize_documents(documents, genome, tokenizer)
-        write_part(path, part, key)
+        # A worker whose parent was killed may live a moment longer, next to those of the next run.
+        partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
+        partial.write_bytes(array_part(f"{path.stem} {key}", part._asdict()))
+        partial.replace(path)
     return part
 
 

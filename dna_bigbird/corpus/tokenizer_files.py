@@ -50,9 +50,6 @@ def load_tokenizer(folder: Path, files: Sequence[str] = TOKENIZER_FILES) -> Toke
     return TextTokenizer(content, path.name, names, str(path))
 
 
-# A vocabulary of text from the path that a user gives.
-
-
 def read_text_tokenizer(path: Path) -> TextTokenizer:
     """Read a SentencePiece model, a `tokenizer.json`, or a folder that has one of them.
 

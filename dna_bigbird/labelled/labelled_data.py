@@ -11,13 +11,11 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.core.hdf5 import StoreFormat, open_hdf5, read_attributes
+from dna_bigbird.core.hdf5 import StoreFormat, open_hdf5, read_attributes, text_array
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.stored_sequences import PackedLabels, StoredSequences
 from dna_bigbird.models.label_types import RECORDED, label_type_of
-
-# The scale on which a model learns the targets of a regression.
 
 
 def standardisation(targets_NL: np.ndarray) -> tuple[list[float], list[float]]:
@@ -174,17 +172,17 @@ def write_labelled_set(
             },
             data.format_version,
         )
-        put("chromosomes/name", _text(list(chroms)))
+        put("chromosomes/name", text_array(list(chroms)))
         put("chromosomes/length_bp", np.array(list(chroms.values()), np.int64))
-        put("labels/name", _text(data.label_names))
-        put("labels/group", _text(data.label_groups))
-        put("labels/cell", _text(data.label_cells or [""] * len(data.label_names)))
-        put("labels/target", _text(data.label_targets or [""] * len(data.label_names)))
+        put("labels/name", text_array(data.label_names))
+        put("labels/group", text_array(data.label_groups))
+        put("labels/cell", text_array(data.label_cells or [""] * len(data.label_names)))
+        put("labels/target", text_array(data.label_targets or [""] * len(data.label_names)))
         put("labels/bits", data.labels.bits)
         put("rows/chrom", rank[rows.chrom])
         put("rows/start", rows.start.astype(np.int64))
         put("rows/strand", rows.strand)
-        put("rows/name", _text(data.names) if data.names else np.zeros(len(rows), "S1"))
+        put("rows/name", text_array(data.names) if data.names else np.zeros(len(rows), "S1"))
         put("rows/split", data.split.astype(np.uint8))
         if data.pair is not None:
             put("rows/pair", data.pair.astype(np.int64))
@@ -235,12 +233,6 @@ def is_labelled_set(path: Path) -> bool:
         return False
     with open_hdf5(path, "make it again") as file:
         return read_attributes(file).get("format") == STORE.kind
-
-
-def _text(values: list[str]) -> NDArray[np.bytes_]:
-    """UTF-8 of fixed length: HDF5's strings of variable length are slow and not compressed."""
-    encoded = [value.encode() for value in values]
-    return np.array(encoded, dtype=f"S{max(map(len, encoded), default=0) or 1}")
 
 
 def bases_digest(genome: Genome, intervals: list[Interval]) -> str:

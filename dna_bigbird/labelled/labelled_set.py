@@ -9,14 +9,13 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.dataframes import DataFrame, with_values
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.hdf5 import StoredArrays, open_hdf5
+from dna_bigbird.core.hdf5 import StoredArrays, open_hdf5, texts_of
 from dna_bigbird.core.representations import brief, representation
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import normalise, reverse_complement
@@ -72,14 +71,14 @@ class LabelledSet:
             self.inputs: dict[str, str] = json.loads(attributes["inputs"])
             self._bases_sha256 = str(attributes["bases_sha256"])
             self.has_coordinates = bool(attributes.get("has_coordinates", 1))
-            self.label_names = _strings(file["labels/name"])
+            self.label_names = texts_of(file["labels/name"])
             self.label_type = label_type_of(attributes.get("label_type"), self.label_names)
-            self.label_groups = _strings(file["labels/group"])
-            self.label_cells = _strings(file["labels/cell"])
-            self.label_targets = _strings(file["labels/target"])
+            self.label_groups = texts_of(file["labels/group"])
+            self.label_cells = texts_of(file["labels/cell"])
+            self.label_targets = texts_of(file["labels/target"])
             self._lengths = file["chromosomes/length_bp"][:]
             self.intervals = Windows(
-                tuple(_strings(file["chromosomes/name"])),
+                tuple(texts_of(file["chromosomes/name"])),
                 file["rows/chrom"][:],
                 file["rows/start"][:],
                 self.window_bp,
@@ -218,13 +217,6 @@ class LabelledSet:
                 f"{self.path}: made on {self.assembly}, but {genome.path.name} has other bases in "
                 "its windows. Use the FASTA that it was made from"
             )
-
-
-def _strings(dataset: h5py.Dataset) -> list[str]:
-    return [value.decode() for value in dataset[:].tolist()]
-
-
-# Opening a labelled set with the genome that it was made from.
 
 
 def open_labelled_set(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.dataframes import DataFrame, with_values
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.hdf5 import StoreFormat
+from dna_bigbird.core.hdf5 import StoreFormat, text_array, texts_of
 from dna_bigbird.core.representations import html_repr, short_repr
 
 STORE = StoreFormat(
@@ -82,7 +82,6 @@ def write_scores(path: Path, scores: LabelScores) -> None:
     Raises:
         InputError: If the disk is full.
     """
-    names = [name.encode() for name in scores.label_names]
     with STORE.create(path) as store:
         store.describe(
             {
@@ -92,8 +91,7 @@ def write_scores(path: Path, scores: LabelScores) -> None:
                 **({"strand": scores.strand} if scores.strand else {}),
             }
         )
-        width = max(map(len, names), default=0) or 1
-        store.put("label_names", np.array(names, dtype=f"S{width}"))
+        store.put("label_names", text_array(scores.label_names))
         store.put("rows", scores.rows.astype(np.int64))
         store.put("scores", scores.values.astype(np.float32))
 
@@ -108,7 +106,7 @@ def read_scores(path: Path) -> LabelScores:
         return LabelScores(
             name=str(attributes["name"]),
             description=str(attributes["description"]),
-            label_names=[value.decode() for value in file["label_names"][:].tolist()],
+            label_names=texts_of(file["label_names"]),
             rows=file["rows"][:],
             values=file["scores"][:],
             set_sha256=str(attributes["set_sha256"]),

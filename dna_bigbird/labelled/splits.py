@@ -23,8 +23,6 @@ from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.genome.windows import Windows
 
-# Rows that must stay in one split, and folds that keep them together.
-
 
 def group_windows(intervals: Sequence[Interval], keys: Sequence[str] = ()) -> NDArray[np.int64]:
     """Number the groups of rows that must stay in one split.
@@ -269,7 +267,7 @@ class SplitConfig:
             InputError: If the rows hang together in fewer groups than there are folds.
         """
         if self.folds:
-            return self._deal(intervals, keys)
+            return self.split_of_groups(group_windows(intervals, keys))
         names, chrom, start, end = arrays_of(intervals)
         result = np.empty(len(intervals), dtype=np.int8)
         for number, name in enumerate(names):
@@ -282,9 +280,6 @@ class SplitConfig:
             if key and result[row] < most_held_out[key]:
                 result[row] = STRADDLING
         return result
-
-    def _deal(self, intervals: Sequence[Interval], keys: Sequence[str]) -> NDArray[np.int8]:
-        return self.split_of_groups(group_windows(intervals, keys))
 
     def split_of_groups(
         self, groups: ArrayLike, strata: ArrayLike | None = None

@@ -1,4 +1,4 @@
-"""The sample sheet: which peak file makes which chromatin label."""
+"""Which peak file makes which chromatin label: a sample sheet, or peak files named one by one."""
 
 import re
 from collections import Counter
@@ -214,8 +214,6 @@ def _bins(
             flags[bins_touched(merged, bin_bp)] = True
     return bins
 
-
-# Peak files named one by one, each a label, in place of a sample sheet.
 
 _BED = re.compile(r"\.(bed\d*|(narrow|broad|gapped)peak)(\.b?gz)?$", re.IGNORECASE)
 GROUP = "peaks"

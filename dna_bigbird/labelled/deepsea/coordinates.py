@@ -1,6 +1,6 @@
-"""`allTFs.pos.bed`, the coordinates of the DeepSEA bundle: published as an archive of its own.
+"""The text files of the DeepSEA bundle: its labels, and `allTFs.pos.bed`, the coordinates of its rows.
 
-The file is taken from inside the bundle's folder or from next to it, plain, gzip or still packed.
+The coordinates are published as an archive of their own. The file is taken from inside the bundle's folder or from next to it, plain, gzip or still packed.
 """
 
 import gzip

@@ -26,8 +26,6 @@ from dna_bigbird.labelled.labelled_data import LabelledData
 from dna_bigbird.labelled.splits import SPLITS
 from dna_bigbird.labelled.stored_sequences import PackedLabels
 
-# Comparing rows of the DeepSEA bundle with the genome: a row that differs is named, with a reason.
-
 _SEARCHED_BP = 1000
 """How far from its coordinates a row's bases are looked for, to say what is wrong."""
 

@@ -261,9 +261,6 @@ def _as_data(
     )
 
 
-# Steps of `sequence-set`: the rows of all its files.
-
-
 def read_rows(
     files: Sequence[SequenceFile],
     columns: SequenceColumns,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.hdf5 import StoreFormat
+from dna_bigbird.core.hdf5 import StoreFormat, texts_of
 from dna_bigbird.core.result_folders import FILE_PER_LABEL, atomic_directory
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.prediction.partial_results_file import Spool
@@ -256,7 +256,7 @@ def read_attributions(path: Path, middle_bp: int = 0) -> AttributedWindows:
             str(attributes["assembly"]),
             file["input_seqs"][:, middle].astype(np.float32),
             file["hyp_scores"][:, middle].astype(np.float32),
-            [name.decode() for name in file["rows/sequence"][:]],
+            texts_of(file["rows/sequence"]),
             starts,
             np.minimum(ends, starts + kept),
         )
