@@ -21,7 +21,7 @@ import torch
 from timing import MIN_ROUNDS, Case, Spread, header, interleaved, ratio, spread
 
 from dna_bigbird.corpus import token_store_writer
-from dna_bigbird.corpus.document_file import genome_lines, read_documents, write_documents
+from dna_bigbird.corpus.document_file import genome_lines, iter_document_file, write_documents
 from dna_bigbird.corpus.documents import DocumentConfig, draw_documents, find_stretches
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
@@ -165,7 +165,7 @@ def prepare(folder: Path, options: argparse.Namespace) -> SimpleNamespace:
     genome = Genome(simulate(folder / "simulated.fa", options.mbp))
     stretches = find_stretches(genome, [], [], DocumentConfig())
     write_documents(folder / "d.bed.gz", draw_documents(stretches, DocumentConfig(), seed=0))
-    documents = read_documents(folder / "d.bed.gz")
+    documents = list(iter_document_file(folder / "d.bed.gz"))
     texts = (text for document in documents[::10] for text in document.texts(genome))
     config = TokenizerConfig(vocab_size=options.vocab_size)
     model = train_tokenizer(itertools.islice(texts, options.learn_sentences), config)

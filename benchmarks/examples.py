@@ -16,12 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.corpus.counted_documents import covering_documents
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.piece_dropout import PieceDropout
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.site_windows import SiteWindows
-from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.corpus.token_store import TokenStore, covering_documents
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.repeats import RepeatClasses

@@ -15,6 +15,7 @@ that are there are kept. Prints Markdown.
 
 import argparse
 import csv
+import json
 import os
 import shutil
 from pathlib import Path
@@ -24,7 +25,7 @@ import numpy as np
 
 from dna_bigbird import attribute
 from dna_bigbird.cli.main import main as main_of_commands
-from dna_bigbird.core.hdf5 import DATASETS, HEADER, TEXTS, Digests, write_checksums
+from dna_bigbird.core.hdf5 import DATASETS, HEADER, TEXTS, dataset_digests, write_checksums
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.motifs import load_motifs
 from dna_bigbird.prediction.motif_discovery.naming import Database, match_all, read_database
@@ -56,13 +57,7 @@ def shuffled_set(source: Path, output: Path, seed: int) -> None:
         bits = file["labels/bits"][:]
         bits[train] = bits[np.random.default_rng(seed).permutation(train)]
         file["labels/bits"][...] = bits
-        digests = Digests()
-
-        def add(name: str, node: object) -> None:
-            if isinstance(node, h5py.Dataset):
-                digests.update(name, node[()])
-
-        file.visititems(add)
+        digests = dataset_digests(file, json.loads(file.attrs[DATASETS]))
         for name in (TEXTS, DATASETS, HEADER):
             del file.attrs[name]
         write_checksums(file, digests)

@@ -21,7 +21,7 @@ from timing import header
 from dna_bigbird.baselines import ngram_table
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
 from dna_bigbird.baselines.ngram import TokenBigramMasked, TokenNgramCausal
-from dna_bigbird.corpus.counted_documents import TOKEN_TYPE
+from dna_bigbird.corpus.token_store import TOKEN_TYPE
 
 VOCAB = 32_000
 DOCUMENT_TOKENS = 6_400

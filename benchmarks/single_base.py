@@ -23,10 +23,9 @@ from paired import parser_of, report, stratified_rows
 from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus.counted_documents import covering_documents
 from dna_bigbird.corpus.masking import PAPER, mask_tokens
 from dna_bigbird.corpus.regions import select
-from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.corpus.token_store import TokenStore, covering_documents
 from dna_bigbird.evaluation import evaluate_lm_run
 from dna_bigbird.evaluation.evaluate_lm_baselines import MaskedBaselines
 from dna_bigbird.evaluation.evaluate_lm_run import score_examples

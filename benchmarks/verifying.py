@@ -17,8 +17,8 @@ import torch
 from targets import Target, print_targets
 from timing import MIN_ROUNDS, Case, Spread, header, interleaved, ratio, spread
 
-from dna_bigbird.core.hdf5 import _blocks, new_hdf5, open_hdf5, write_checksums
-from dna_bigbird.corpus.token_store import DATASETS, TokenStore
+from dna_bigbird.core.hdf5 import _blocks, open_hdf5
+from dna_bigbird.corpus.token_store import DATASETS, STORE, TokenStore
 from dna_bigbird.corpus.token_store_writer import Appender, Part
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.windows import Windows
@@ -39,8 +39,8 @@ def simulate_store(path: Path, gb: float) -> Path:
     """Write a token store of random numbers, in the layout and the proportions of a real one."""
     rng = np.random.default_rng(0)
     sentences = DOCUMENTS * SENTENCES
-    with new_hdf5(path) as file:
-        out = Appender(file)
+    with STORE.create(path) as store:
+        out = Appender(store)
         while out.tokens_done * 2 + out.sentences_done * 24 < gb * 1e9:
             out.append_part(
                 Part(
@@ -53,10 +53,8 @@ def simulate_store(path: Path, gb: float) -> Path:
                     np.ones(DOCUMENTS, np.int8),
                 )
             )
-        file.attrs.update({"kind": "dna-bigbird token store", "format_version": 1})
-        file.attrs.update({"chromosomes": '["chr1"]', "vocab_size": 32_000})
-        file.attrs.update({"assembly": "none", "tokenizer_sha256": "0", "checksum": "0"})
-        write_checksums(file, out.digests)
+        store.describe({"chromosomes": '["chr1"]', "vocab_size": 32_000})
+        store.file.attrs.update({"assembly": "none", "tokenizer_sha256": "0", "checksum": "0"})
     return path
 
 

@@ -19,7 +19,6 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import LONGEST_ROW, numbered_lines
 from dna_bigbird.core.unpacking import unpacked_limit
 from dna_bigbird.corpus import document_file
-from dna_bigbird.corpus.document_file import read_documents
 from dna_bigbird.evaluation.rank_variants_run import read_score_table
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.bed import read_bed, read_columns, start_site
@@ -30,8 +29,7 @@ from dna_bigbird.genome.motif_files import read_motifs
 from dna_bigbird.genome.sites.reading import read_sites
 from dna_bigbird.genome.sites.sequences import read_promoter_sequences
 from dna_bigbird.genome.variants import read_vcf
-from dna_bigbird.labelled.chromatin.peak_files import peak_rows
-from dna_bigbird.labelled.chromatin.peak_sheet import read_sheet
+from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows, read_sheet
 from dna_bigbird.labelled.sequences.files import SequenceColumns, SequenceFile
 from dna_bigbird.labelled.sequences.labels import encode_labels
 from dna_bigbird.report.tracks import covered, read_scores
@@ -83,7 +81,7 @@ READERS = {
     "EPD rows": Reader(
         "chr1\t30\t90\tname\t0\t+\t<60>\t<61>\n", lambda path: [start_site(x, path) for x in read_bed(path)]
     ),
-    "BED12": Reader("chr1\t<5>\t<9>\td\t0\t+\t5\t9\t0\t2\t<1>,<3>\t<0>,<1>\n", read_documents, rows=False),
+    "BED12": Reader("chr1\t<5>\t<9>\td\t0\t+\t5\t9\t0\t2\t<1>,<3>\t<0>,<1>\n", lambda path: list(document_file.iter_document_file(path)), rows=False),
     "genome of documents": Reader(
         f"{document_file._MARK}chr1 length <9> sha256 {'0' * 64}\n", document_file._read, rows=False
     ),

@@ -5,11 +5,17 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from dna_bigbird.corpus.documents import DocumentConfig, build_documents
+from dna_bigbird.corpus.documents import Document, DocumentConfig, draw_documents, find_stretches
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.genome import Genome
+
+
+def build_documents(genome, regions, exclude, config, seed) -> list[Document]:
+    """All documents of some regions."""
+    stretches = find_stretches(genome, regions, exclude, config)
+    return list(draw_documents(stretches, config, seed))
 
 
 def make_corpus(folder: Path) -> SimpleNamespace:

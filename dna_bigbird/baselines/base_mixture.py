@@ -19,7 +19,7 @@ from dna_bigbird.baselines.base_inputs import (
 from dna_bigbird.baselines.base_kmers import UNKNOWN, Words, base_codes
 from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.ngram import Score
-from dna_bigbird.corpus.counted_documents import MOST_COUNTED_BP, Store, documents_within
+from dna_bigbird.corpus.token_store import MOST_COUNTED_BP, Store, documents_within
 
 # Copying: the base that followed an earlier occurrence of a context, tolerant of substitutions.
 

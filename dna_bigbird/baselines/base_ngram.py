@@ -14,7 +14,7 @@ from dna_bigbird.baselines.ngram import (
     hold_out_every,
     smooth,
 )
-from dna_bigbird.corpus.counted_documents import Store, covering_documents
+from dna_bigbird.corpus.token_store import Store, covering_documents
 
 # Causal counts over characters of any alphabet: what a character model has to beat.
 

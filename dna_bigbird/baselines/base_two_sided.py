@@ -18,7 +18,7 @@ from dna_bigbird.baselines.base_inputs import (
 from dna_bigbird.baselines.base_kmers import LONGEST, UNKNOWN, Words, base_codes, shifted
 from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.ngram import Score
-from dna_bigbird.corpus.counted_documents import (
+from dna_bigbird.corpus.token_store import (
     MOST_COUNTED_BP,
     Store,
     covering_documents,

@@ -15,7 +15,7 @@ import numpy as np
 
 from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus.counted_documents import Store, covering_documents, documents_within
+from dna_bigbird.corpus.token_store import Store, covering_documents, documents_within
 
 TOKEN_ORDER, BASE_ORDER = 3, 12
 MOST_BASES = {"token": 200_000_000, "base": 20_000_000}

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from dna_bigbird.baselines.ngram_table import GramTable, gram_keys
-from dna_bigbird.corpus.counted_documents import Store, covering_documents, covering_tokens
+from dna_bigbird.corpus.token_store import Store, covering_documents, covering_tokens
 
 
 class Score(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 from dna_bigbird.baselines.ngram import TokenUnigram, hold_out_every
 from dna_bigbird.baselines.ngram_table import GramTable
 from dna_bigbird.baselines.rolled_bases import CONTEXT_BP, RolledBases
-from dna_bigbird.corpus.counted_documents import (
+from dna_bigbird.corpus.token_store import (
     MOST_COUNTED_BP,
     TOKEN_TYPE,
     Store,

@@ -12,8 +12,7 @@ from dna_bigbird.bench.suites.suite import PairRows, Suite, Task
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.labelled_set import LabelledSet
-from dna_bigbird.labelled.sequence_hashes import sequence_hash
+from dna_bigbird.labelled.labelled_set import LabelledSet, sequence_hash
 from dna_bigbird.labelled.shared_rows import (
     NEAR_IDENTICAL,
     SHARED_BASES,

@@ -1,6 +1,6 @@
 """The file of a bundle with the hashes of the sequences without coordinates that it has read.
 
-    hashes    (n,) uint64, rising, each once: `labelled.sequence_hashes.sequence_hash`
+    hashes    (n,) uint64, rising, each once: `labelled.labelled_set.sequence_hash`
 
 The file exists if `n_sequences_read` in config.json is more than 0.
 """

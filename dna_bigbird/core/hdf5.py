@@ -7,15 +7,17 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
-from dna_bigbird.core.errors import InputError, note
+from dna_bigbird.core.errors import InputError, note, shortened
 from dna_bigbird.core.files import check_readable
+from dna_bigbird.core.messages import listed_words
 from dna_bigbird.core.writing import atomic_path
 
 LOCKS_FAILED = ("unable to lock file", "flag values don't match")
@@ -116,23 +118,6 @@ BLOCK_BYTES = 1 << 24
 """Data that are in memory at once while a file is verified."""
 
 
-class Digests:
-    """sha256 of the bytes of every dataset, updated with what is written."""
-
-    def __init__(self) -> None:
-        self._digests: dict[str, Any] = {}
-
-    def update(self, name: str, values: np.ndarray) -> None:
-        """Append values, in the type of the dataset."""
-        digest = self._digests.setdefault(name, hashlib.sha256())
-        digest.update(np.ascontiguousarray(values))
-
-    def as_json(self) -> str:
-        """Return the digests by name."""
-        digests = {name: digest.hexdigest() for name, digest in self._digests.items()}
-        return json.dumps(digests, sort_keys=True)
-
-
 def read_attributes(file: h5py.File) -> dict[str, Any]:
     """Return all attributes: text as str, numbers as those of Python.
 
@@ -149,11 +134,11 @@ def read_attributes(file: h5py.File) -> dict[str, Any]:
     }
 
 
-def write_checksums(file: h5py.File, digests: Digests) -> None:
-    """Add the checksums to a new file; all else must have been written."""
+def write_checksums(file: h5py.File, digests: Mapping[str, str]) -> None:
+    """Add the checksums, of every dataset by name, to a new file; all else must have been written."""
     texts = {name: value for name, value in file.attrs.items() if isinstance(value, str)}
     _write_text(file, TEXTS, json.dumps(texts, sort_keys=True))
-    _write_text(file, DATASETS, digests.as_json())
+    _write_text(file, DATASETS, json.dumps(digests, sort_keys=True))
     _write_text(file, HEADER, _header_sha256(file, read_attributes(file)))
 
 
@@ -231,65 +216,6 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).strip("'\"").split())[:200] or type(error).__name__
 
 
-def stored_checksums(
-    file: h5py.File, path: Path, advice: str, *, lacking: str = "it has no checksums"
-) -> dict[str, str] | None:
-    """Check attributes, names, types and shapes; return the sha256 of every dataset.
-
-    Args:
-        lacking: What a file of an earlier version lacks, for the note.
-
-    Returns:
-        None for a file of an earlier version, with a note.
-
-    Raises:
-        InputError: If they are not what was written.
-    """
-    attributes = read_attributes(file)
-    if HEADER not in attributes:
-        _note_earlier_version(path, lacking)
-        return None
-    actual, expected = _header_sha256(file, attributes), attributes[HEADER]
-    if actual != expected:
-        raise InputError(
-            f"{path}: damaged: the sha256 of its attributes is {actual[:12]}…, the file says "
-            f"{str(expected)[:12]}…; {advice}"
-        )
-    return json.loads(attributes[DATASETS])
-
-
-@functools.cache
-def _note_earlier_version(path: Path, lacking: str) -> None:
-    note(f"{path}: made by an earlier version: {lacking}, so damage may go unnoticed")
-
-
-def check_datasets(
-    file: h5py.File,
-    path: Path,
-    expected: dict[str, str],
-    advice: str,
-    *,
-    names: Iterable[str] | None = None,
-    progress: Callable[[list], Iterable] = iter,
-) -> None:
-    """Compare the bytes of datasets with their checksums; holds `BLOCK_BYTES` of them in memory.
-
-    Args:
-        expected: From `stored_checksums`.
-        names: Those to check; all by default.
-
-    Raises:
-        InputError: If one is not what was written.
-    """
-    names = list(expected) if names is None else list(names)
-    for name, digest in dataset_digests(file, names, progress).items():
-        if digest != expected[name]:
-            raise InputError(
-                f"{path}: damaged: the sha256 of {name} is {digest[:12]}…, the file says "
-                f"{expected[name][:12]}…; {advice}"
-            )
-
-
 def dataset_digests(
     file: h5py.File, names: Iterable[str], progress: Callable[[list], Iterable] = iter
 ) -> dict[str, str]:
@@ -307,3 +233,178 @@ def _blocks(dataset: h5py.Dataset) -> list[slice]:
     chunk_rows = dataset.chunks[0] if dataset.chunks else 1
     rows = max(1, BLOCK_BYTES // (row_bytes * chunk_rows)) * chunk_rows
     return [slice(start, start + rows) for start in range(0, len(dataset), rows)]
+
+
+@dataclass(frozen=True)
+class StoreFormat:
+    """A format of ours: what its files say of themselves, and how they are written and read."""
+
+    kind: str
+    """Value of the attribute `key`."""
+    what: str
+    """What a file is called in messages."""
+    again: str
+    """How to make a damaged file again."""
+    make: str
+    """How to make one in place of another file."""
+    versions: tuple[int, ...] = (1,)
+    """Values of `format_version` that are read."""
+    key: str = "format"
+    has_checksums: bool = True
+    lacking: str = "it has no checksums"
+    """What a file of an earlier version lacks, for a note."""
+
+    def identity(self, version: int = 0) -> dict[str, object]:
+        """Return the attributes that name the format and its version, the last one if not given."""
+        return {self.key: self.kind, "format_version": version or self.versions[-1]}
+
+    @contextlib.contextmanager
+    def create(self, path: Path) -> Iterator["StoreWriter"]:
+        """Yield a new file that becomes `path` if the block succeeds.
+
+        Raises:
+            InputError: If the disk is full or the folder cannot be written to.
+        """
+        with new_hdf5(path) as file:
+            writer = StoreWriter(file, self)
+            yield writer
+            if self.has_checksums:
+                write_checksums(file, writer.digests)
+
+    @contextlib.contextmanager
+    def open(
+        self,
+        path: Path,
+        *,
+        verify: bool | Collection[str] = True,
+        progress: Callable[[list], Iterable] = iter,
+    ) -> Iterator[tuple[h5py.File, dict[str, Any]]]:
+        """Yield a file for a block that only reads, and its attributes, which are always checked.
+
+        Args:
+            verify: Compare all datasets, or those of these names, with their checksums; a file of an
+                earlier version may have none, which a note says.
+            progress: Called with the list of blocks to read; for a progress bar.
+
+        Raises:
+            InputError: If the file is missing, damaged, or not of this format and its versions.
+        """
+        if not Path(path).is_file():
+            raise InputError(f"{path}: no such {self.what}; {self.make}")
+        with open_hdf5(path, self.again) as file:
+            attributes = read_attributes(file)
+            if attributes.get(self.key) != self.kind:
+                found = str(attributes.get("format") or attributes.get("kind") or "")
+                named = f": its format is {shortened(found)!r}" if found else ""
+                raise InputError(f"{path}: this HDF5 file is not a {self.what}{named}; {self.make}")
+            if (version := attributes.get("format_version")) not in self.versions:
+                raise InputError(
+                    f"{path}: format version {shortened(str(version))}, this program reads "
+                    f"{listed_words([str(x) for x in self.versions], 'and')}; {self.again}"
+                )
+            if self.has_checksums and HEADER in attributes:
+                header = {"its attributes": _header_sha256(file, attributes)}
+                self._compare(path, header, {"its attributes": attributes[HEADER]})
+                sha256 = json.loads(attributes[DATASETS])
+                names = (sha256 if verify else ()) if isinstance(verify, bool) else verify
+                self._compare(path, dataset_digests(file, names, progress), sha256)
+            elif self.has_checksums:
+                _note_earlier_version(path, self.lacking)
+            yield file, attributes
+
+    def _compare(self, path: Path, found: Mapping[str, str], expected: Mapping[str, str]) -> None:
+        for name, digest in found.items():
+            if digest != expected[name]:
+                raise InputError(
+                    f"{path}: damaged: the sha256 of {name} is {digest[:12]}…, the file says "
+                    f"{str(expected[name])[:12]}…; {self.again}"
+                )
+
+
+@functools.cache
+def _note_earlier_version(path: Path, lacking: str) -> None:
+    note(f"{path}: made by an earlier version: {lacking}, so damage may go unnoticed")
+
+
+class StoreWriter:
+    """A new file of a format: attributes, and datasets with the sha256 of what is written."""
+
+    def __init__(self, file: h5py.File, format: StoreFormat) -> None:
+        self.file, self._format = file, format
+        self._digests: dict[str, Any] = {}
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The sha256 of every dataset so far, by name."""
+        return {name: digest.hexdigest() for name, digest in self._digests.items()}
+
+    def describe(self, attributes: Mapping[str, object], version: int = 0) -> None:
+        """Write the attributes, those of the format first."""
+        self.file.attrs.update({**self._format.identity(version), **attributes})
+
+    def put(
+        self, name: str, values: np.ndarray, *, named_last: bool = False, **options: object
+    ) -> None:
+        """Write a whole dataset; options are those of h5py.
+
+        Args:
+            named_last: As stores of text always were: the same content in other bytes.
+        """
+        self._digest(name, values)
+        dataset = self.file.create_dataset(None if named_last else name, data=values, **options)
+        if named_last:
+            self.file[name] = dataset
+
+    def growing(self, name: str, dtype: Any, chunk_rows: int, columns: int = 0) -> h5py.Dataset:
+        """Create a dataset without rows, (0,) or (0, columns), for `append`."""
+        tail = (columns,) if columns else ()
+        shape = {"maxshape": (None, *tail), "chunks": (chunk_rows, *tail)}
+        return self.file.create_dataset(name, (0, *tail), dtype, **shape)
+
+    def append(self, name: str, values: np.ndarray | list) -> None:
+        """Append rows to a dataset of `growing`."""
+        dataset = self.file[name]
+        values = np.ascontiguousarray(values, dtype=dataset.dtype)
+        dataset.resize(len(dataset) + len(values), axis=0)
+        dataset[len(dataset) - len(values) :] = values
+        self._digest(name, values)
+
+    def _digest(self, name: str, values: np.ndarray) -> None:
+        self._digests.setdefault(name, hashlib.sha256()).update(np.ascontiguousarray(values))
+
+
+def text_array(values: Sequence[str]) -> np.ndarray:
+    """Return UTF-8 of fixed length: HDF5's strings of variable length are slow and not compressed."""
+    encoded = [value.encode() for value in values]
+    return np.array(encoded, dtype=f"S{max(map(len, encoded), default=0) or 1}")
+
+
+def texts_of(dataset: h5py.Dataset) -> list[str]:
+    """Return what `text_array` encoded."""
+    return [value.decode() for value in dataset[:].tolist()]
+
+
+class StoredArrays:
+    """Datasets of a file, read in pieces; can be pickled and used after a fork: each process opens the file."""
+
+    def __init__(self, path: Path, format: StoreFormat) -> None:
+        self._path, self._format = path, format
+        self._file: h5py.File | None = None
+        self._datasets: dict[str, h5py.Dataset] = {}
+        self._pid = -1
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_file": None, "_datasets": {}, "_pid": -1}
+
+    def read(self, name: str, start: int, end: int) -> np.ndarray:
+        """Return the rows [start, end) of a dataset.
+
+        Raises:
+            InputError: If the file is damaged there.
+        """
+        with reading(self._path, self._format.again):
+            if self._pid != os.getpid():
+                self._file, self._datasets, self._pid = read_hdf5(self._path), {}, os.getpid()
+            if name not in self._datasets:
+                self._datasets[name] = self._file[name]
+            return self._datasets[name][start:end]

@@ -11,8 +11,6 @@ from torch.utils.data import DataLoader
 
 from dna_bigbird.core.errors import InputError
 
-# Batches on their way from a data worker: one buffer instead of many tensors.
-
 
 class PackedBatch(NamedTuple):
     """A batch on its way from a data worker: one buffer instead of a dozen, in narrow types."""
@@ -173,12 +171,6 @@ def collate_labelled(rows: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> Labe
         bins_P2=torch.from_numpy(bins.astype(np.int64)),
         **fields,
     )
-
-
-# Batches of masked text.
-
-# B batch, T tokens, P predicted positions of the whole batch
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 
 class MaskedBatch(NamedTuple):

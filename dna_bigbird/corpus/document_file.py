@@ -158,18 +158,6 @@ def iter_document_file(path: Path) -> Iterator[Document]:
             yield _parse_bed12(line, f"{path}:{number}")
 
 
-def read_documents(path: Path) -> list[Document]:
-    """Return all documents of a file (see `iter_document_file`).
-
-    Raises:
-        InputError: Also if the file has none.
-    """
-    documents = list(iter_document_file(path))
-    if not documents:
-        raise InputError(f"{path}: no document in it; make one with: dna-bigbird documents --help")
-    return documents
-
-
 def _parse_bed12(line: str, where: str) -> Document:
     fields = line.split()
     if len(fields) != 12:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dna_bigbird.core.choices import check_fields
-from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Count, Positive
 from dna_bigbird.corpus.regions import contiguous_stretches, select
 from dna_bigbird.genome import Genome, Interval
@@ -81,25 +80,6 @@ class Document:
         return [whole[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def iter_documents(
-    genome: Genome,
-    regions: Sequence[str | int],
-    exclude: Sequence[str | int],
-    config: DocumentConfig,
-    seed: int,
-) -> Iterator[Document]:
-    """Draw the documents of all passes, stretch by stretch, sorted by start within a stretch.
-
-    The draw of a pass depends only on the seed, the chromosome's name (`chr1` and `1` count as
-    equal), the stretch and the number of the pass, so other regions may come or go without moving
-    it.
-
-    Raises:
-        InputError: If a region is not in the genome or lies after a chromosome's end.
-    """
-    yield from draw_documents(find_stretches(genome, regions, exclude, config), config, seed)
-
-
 def find_stretches(
     genome: Genome,
     regions: Sequence[str | int],
@@ -121,7 +101,12 @@ def find_stretches(
 def draw_documents(
     stretches: Iterable[Interval], config: DocumentConfig, seed: int
 ) -> Iterator[Document]:
-    """Draw the documents of all passes over some stretches; see `iter_documents`."""
+    """Draw the documents of all passes, stretch by stretch, sorted by start within a stretch.
+
+    The draw of a pass depends only on the seed, the chromosome's name (`chr1` and `1` count as
+    equal), the stretch and the number of the pass, so other regions may come or go without moving
+    it.
+    """
     for stretch in stretches:
         chrom = zlib.crc32(stretch.chrom.removeprefix("chr").encode())
         rngs = (
@@ -130,24 +115,6 @@ def draw_documents(
         )
         passes = [_draw_pass(stretch, config, rng) for rng in rngs]
         yield from heapq.merge(*passes, key=lambda d: (d.interval.start, d.interval.end))
-
-
-def build_documents(
-    genome: Genome,
-    regions: Sequence[str | int],
-    exclude: Sequence[str | int],
-    config: DocumentConfig,
-    seed: int,
-) -> list[Document]:
-    """Return all documents of `iter_documents` (for a whole genome, iterate instead).
-
-    Raises:
-        InputError: Also if no stretch is long enough for a single sentence.
-    """
-    documents = list(iter_documents(genome, regions, exclude, config, seed))
-    if not documents:
-        raise InputError(no_documents_message(regions, config))
-    return documents
 
 
 def no_documents_message(regions: Sequence[str | int], config: DocumentConfig) -> str:

@@ -13,7 +13,6 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.masking import MaskingConfig, PieceLengths, mask_tokens
 from dna_bigbird.corpus.site_windows import Pair, Part, SiteWindows, count_starts, fill, two_parts
 from dna_bigbird.corpus.token_store import TokenStore
-from dna_bigbird.genome import Interval
 
 _TRIES = 8
 """How often a random second part is drawn again because it overlaps the first on the genome."""
@@ -225,12 +224,7 @@ class PretrainExamples:
             offsets = self.store.token_offsets(document)
             first = int(rng.integers(count_starts(offsets, int(offsets[-1]), room)))
             part = fill(document, offsets, first, room)
-            if not _overlap(
-                true_interval, self.store.sentence_interval(document, part.first, part.last)
-            ):
+            drawn = self.store.sentence_interval(document, part.first, part.last)
+            if not true_interval.overlap(drawn):
                 break
         return part
-
-
-def _overlap(a: Interval, b: Interval) -> bool:
-    return a.overlap(b) > 0

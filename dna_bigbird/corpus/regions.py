@@ -4,12 +4,11 @@ Regions are given as text (`chr1`, `chr22:1-20,000,000`), merged, freed of what 
 cut at assembly gaps. Everything inside is 0-based and half-open.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-
-import numpy as np
+from collections.abc import Iterable, Sequence
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.coverage import unknown_spans
 from dna_bigbird.genome.interval import parse_region
 
 SCAN_BP = 1 << 16
@@ -123,40 +122,11 @@ def contiguous_stretches(genome: Genome, interval: Interval, max_n_run_bp: int) 
     """
     chrom_bp = genome.lengths[genome.resolve(interval.chrom)]
     reach = max_n_run_bp + 1
-    seen = Interval(
-        interval.chrom, max(0, interval.start - reach), min(chrom_bp, interval.end + reach)
-    )
+    first, last = max(0, interval.start - reach), min(chrom_bp, interval.end + reach)
+    starts, ends = unknown_spans(genome, interval.chrom, first, last, at_once_bp=SCAN_BP)
     gaps = [
         Interval(interval.chrom, start, end)
-        for start, end in _runs_of_n(genome, seen)
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
         if end - start > max_n_run_bp
     ]
     return subtract([Interval(interval.chrom, interval.start, interval.end)], gaps)
-
-
-def _runs_of_n(genome: Genome, interval: Interval) -> Iterator[tuple[int, int]]:
-    """Yield start and end of every run of N, reading `SCAN_BP` at a time."""
-    run = None  # the last run, which may go on in the next piece
-    for start in range(interval.start, interval.end, SCAN_BP):
-        end = min(start + SCAN_BP, interval.end)
-        is_n = genome.unknown_bases(Interval(interval.chrom, start, end))
-        for next_run in _runs(is_n, start):
-            if run and run[1] == next_run[0]:
-                run = (run[0], next_run[1])
-                continue
-            if run:
-                yield run
-            run = next_run
-    if run:
-        yield run
-
-
-def _runs(flags: bytes, start: int) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each run of 1, both counted from `start`."""
-    if 1 not in flags:  # the usual case, and much faster
-        return
-    is_one = np.frombuffer(flags, dtype=bool)
-    edges = np.flatnonzero(is_one[1:] != is_one[:-1]) + 1
-    edges = [0] * flags.startswith(b"\1") + edges.tolist() + [len(flags)] * flags.endswith(b"\1")
-    for first, last in zip(edges[::2], edges[1::2], strict=True):
-        yield start + first, start + last

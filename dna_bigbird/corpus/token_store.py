@@ -6,31 +6,22 @@ Layout (S sentences, D documents, T tokens; docs/corpus.md has the table):
     sentence_bounds          (S, 2) int64, 0-based half-open on the chromosome, also on '-'
     document_sentence_offsets (D+1,) int64 into the sentences
     document_bounds          (D, 2) int64; document_chrom (D,) uint32; document_strand (D,) int8
-Equal inputs give equal bytes for any number of workers. Checksums: datasets.checked_hdf5;
+Equal inputs give equal bytes for any number of workers. Checksums: core.hdf5;
 the attribute `checksum` is the sha256 of `datasets_sha256`, and older stores have only that.
 """
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
-import h5py
 import numpy as np
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.hdf5 import (
-    check_datasets,
-    dataset_digests,
-    open_hdf5,
-    read_attributes,
-    read_hdf5,
-    reading,
-    stored_checksums,
-)
+from dna_bigbird.core.hdf5 import HEADER, StoredArrays, StoreFormat, dataset_digests
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.core.results import brief, representation
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
@@ -38,8 +29,71 @@ from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.coverage import Spans, merge_spans
 from dna_bigbird.genome.fasta_stream import combined_sha256, sequence_sha256
 
-FORMAT_VERSION = 1
-_AGAIN = "make it again: dna-bigbird tokenize"
+TOKEN_TYPE = np.uint16
+"""Of the tokens held while they are counted; vocabularies have at most 65,536 entries."""
+
+
+class Store(Protocol):
+    """What the baselines read of a `TokenStore`."""
+
+    vocab_size: int
+
+    @property
+    def num_documents(self) -> int: ...
+    def document_interval(self, document: int): ...
+    def document(self, document: int) -> np.ndarray: ...
+
+
+MOST_COUNTED_BP = 50_000_000
+"""Bases of a store that a mixture of counts reads at most; they take 1 to 2 GB."""
+
+
+def covering_documents(store: Store, max_documents: int | None = None) -> list[int]:
+    """Choose documents that do not overlap, from each chromosome's start to its end.
+
+    The next document is the first one that starts where the last one ended or later; within one
+    pass documents follow each other without holes, so nearly every base is covered once.
+
+    Args:
+        max_documents: If there are more, that many of them, evenly spaced.
+    """
+    intervals = [store.document_interval(d) for d in range(store.num_documents)]
+    order = sorted(range(len(intervals)), key=lambda d: (intervals[d].chrom, intervals[d].start, d))
+    chosen: list[int] = []
+    for document in order:
+        interval = intervals[document]
+        last = intervals[chosen[-1]] if chosen else None
+        if last is None or last.chrom != interval.chrom or interval.start >= last.end:
+            chosen.append(document)
+    if max_documents is not None and len(chosen) > max_documents:
+        spaced = np.linspace(0, len(chosen) - 1, max_documents).round().astype(int)
+        chosen = [chosen[i] for i in spaced]
+    return chosen
+
+
+def documents_within(store: Store, max_documents: int | None, most_bases: int) -> list[int]:
+    """Choose `covering_documents` of about `most_bases` together at most, evenly spaced."""
+    chosen = covering_documents(store, max_documents)
+    bases = sum(store.document_interval(d).length for d in chosen)
+    if bases <= most_bases:
+        return chosen
+    return covering_documents(store, max(1, len(chosen) * most_bases // bases))
+
+
+def covering_tokens(store: Store, max_documents: int | None = None) -> list[np.ndarray]:
+    """Return the token ids of `covering_documents`, one array per document, two bytes per token."""
+    chosen = covering_documents(store, max_documents)
+    return [store.document(d).astype(TOKEN_TYPE) for d in chosen]
+
+
+STORE = StoreFormat(
+    "dna-bigbird token store",
+    "token store",
+    again="make it again: dna-bigbird tokenize",
+    make="make it with: dna-bigbird tokenize",
+    key="kind",
+    lacking="its attributes have no checksum",
+)
 DATASETS = {  # name: (dtype, columns or 0, rows in a chunk)
     "token_ids": (np.uint16, 0, 65536),
     "sentence_token_offsets": (np.int64, 0, 8192),
@@ -53,8 +107,9 @@ _TABLES = ("document_sentence_offsets", "document_bounds", "document_chrom", "do
 """Small: read, and compared with their checksums, whenever a store is opened."""
 
 
-def checksum_of(digests: str) -> str:
-    return hashlib.sha256(digests.encode()).hexdigest()
+def checksum_of(digests: dict[str, str]) -> str:
+    """Return the attribute `checksum` of a store whose datasets have these sha256."""
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 
 class TokenStore:
@@ -73,24 +128,8 @@ class TokenStore:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._open_datasets: dict[str, h5py.Dataset] = {}
-        self._pid = -1
-        if not self.path.is_file():
-            raise InputError(f"{path}: no such token store; make it with: dna-bigbird tokenize")
-        with open_hdf5(self.path, _AGAIN) as file:
-            self.attributes = read_attributes(file)
-            if self.attributes.get("kind") != "dna-bigbird token store":
-                raise InputError(f"{path}: this HDF5 file is not a token store or a labelled set")
-            if (version := self.attributes["format_version"]) != FORMAT_VERSION:
-                raise InputError(
-                    f"{path}: format version {version}, this dna-bigbird reads "
-                    f"{FORMAT_VERSION}; {_AGAIN}"
-                )
-            self._checksums = stored_checksums(
-                file, self.path, _AGAIN, lacking="its attributes have no checksum"
-            )
-            if self._checksums is not None:
-                check_datasets(file, self.path, self._checksums, _AGAIN, names=_TABLES)
+        self._arrays = StoredArrays(self.path, STORE)
+        with STORE.open(self.path, verify=_TABLES) as (file, self.attributes):
             self.document_sentence_offsets = file["document_sentence_offsets"][:]
             self._bounds = file["document_bounds"][:]
             self._chrom = file["document_chrom"][:]
@@ -110,17 +149,6 @@ class TokenStore:
             assembly=self.assembly,
             vocab_size=self.vocab_size,
         )
-
-    def __getstate__(self) -> dict:
-        return {**self.__dict__, "_open_datasets": {}, "_pid": -1}
-
-    def _read(self, name: str, start: int, end: int) -> np.ndarray:
-        with reading(self.path, _AGAIN):
-            if self._pid != os.getpid():
-                file = read_hdf5(self.path)
-                self._open_datasets = {key: file[key] for key in DATASETS}
-                self._pid = os.getpid()
-            return self._open_datasets[name][start:end]
 
     @property
     def num_documents(self) -> int:
@@ -157,11 +185,11 @@ class TokenStore:
     def token_offsets(self, document: int) -> np.ndarray:
         """Offsets into the tokens of all documents, shape (sentences + 1,), int64."""
         first, last = self.document_sentence_offsets[document : document + 2].tolist()
-        return self._read("sentence_token_offsets", first, last + 1)
+        return self._arrays.read("sentence_token_offsets", first, last + 1)
 
     def tokens(self, start: int, end: int) -> np.ndarray:
         """Token ids between two offsets (see `token_offsets`), int64."""
-        return self._read("token_ids", start, end).astype(np.int64)
+        return self._arrays.read("token_ids", start, end).astype(np.int64)
 
     def document(self, document: int) -> np.ndarray:
         """Token ids of a whole document in reading order, int64."""
@@ -200,7 +228,7 @@ class TokenStore:
         self._check(document, first)
         self._check(document, last - 1)
         base = int(self.document_sentence_offsets[document])
-        bounds = self._read("sentence_bounds", base + first, base + last)
+        bounds = self._arrays.read("sentence_bounds", base + first, base + last)
         interval = self.document_interval(document)
         return Interval(interval.chrom, int(bounds.min()), int(bounds.max()), interval.strand)
 
@@ -219,23 +247,16 @@ class TokenStore:
         Raises:
             InputError: If the data are not what was written.
         """
-        with open_hdf5(self.path, _AGAIN) as file:
-            if self._checksums is not None:
-                names = [name for name in DATASETS if name not in _TABLES]
-                check_datasets(
-                    file, self.path, self._checksums, _AGAIN, names=names, progress=progress
-                )
+        rest = [name for name in DATASETS if name not in _TABLES]
+        with STORE.open(self.path, verify=rest, progress=progress) as (file, attributes):
+            if HEADER in attributes:
                 return
-            digests = dataset_digests(file, DATASETS, progress)  # an older store
-        checksum = checksum_of(json.dumps(digests, sort_keys=True))
-        if checksum != (expected := str(self.attributes["checksum"])):
+            checksum = checksum_of(dataset_digests(file, DATASETS, progress))  # an older store
+        if checksum != (expected := str(attributes["checksum"])):
             raise InputError(
                 f"{self.path}: damaged: its checksum is {checksum[:12]}…, the file says "
-                f"{expected[:12]}…; {_AGAIN}"
+                f"{expected[:12]}…; {STORE.again}"
             )
-
-
-# Checks of token stores: made with the model's tokenizer, from the genome, and not damaged.
 
 
 def check_tokenizer(store: TokenStore, tokenizer: DnaTokenizer, tokenizer_path: Path | str) -> None:

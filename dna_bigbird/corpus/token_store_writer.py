@@ -15,22 +15,17 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import NamedTuple
 
-import h5py
 import numpy as np
 
 from dna_bigbird.core.child_processes import EndingContext, StoppedWorkerError
 from dna_bigbird.core.errors import InputError, note
-from dna_bigbird.core.hdf5 import (
-    Digests,
-    new_hdf5,
-    write_checksums,
-)
+from dna_bigbird.core.hdf5 import StoreWriter
 from dna_bigbird.core.limits import allowed_workers
 from dna_bigbird.core.locks import kernel_lock
 from dna_bigbird.core.parts import array_part, read_array_part
 from dna_bigbird.core.writing import readable_write_error
 from dna_bigbird.corpus.documents import Document
-from dna_bigbird.corpus.token_store import DATASETS, FORMAT_VERSION, checksum_of
+from dna_bigbird.corpus.token_store import DATASETS, STORE, checksum_of
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.genome import Genome
 
@@ -42,6 +37,7 @@ from dna_bigbird.genome import Genome
 #     .lock        held by the process that writes the store
 # The number of documents in a part is fixed, so the parts do not depend on who makes them.
 
+_PART = "{:06d}.npz"
 DOCUMENTS_PER_PART = 64
 """About 4 Mbp and 1 MB; part of no result, but of the key."""
 WORKER_BYTES = 150_000_000
@@ -152,21 +148,6 @@ def _keep_matching(folder: Path, key: str) -> None:
     noted.write_text(key)
 
 
-def part_path(folder: Path, number: int) -> Path:
-    """Return where part `number` lies."""
-    return folder / f"{number:06d}.npz"
-
-
-def write_part(path: Path, part: Part, key: str) -> None:
-    """Write a part under a name of this process alone, then rename it.
-
-    A worker whose parent was killed may live a moment longer, next to those of the next run.
-    """
-    partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
-    partial.write_bytes(array_part(f"{path.stem} {key}", part._asdict()))
-    partial.replace(path)
-
-
 def read_part(path: Path, key: str) -> Part | None:
     """Read a part; None if it is not there, of another key or number, or damaged."""
     arrays = read_array_part(path, f"{path.stem} {key}")
@@ -195,13 +176,13 @@ def iter_parts(
     batches = enumerate(iter(lambda: list(itertools.islice(remaining, DOCUMENTS_PER_PART)), []))
     if workers <= 1:
         for number, batch in batches:
-            yield _make(part_path(folder, number), key, batch, genome, tokenizer)
+            yield _make(folder / _PART.format(number), key, batch, genome, tokenizer)
         return
     workers = allowed_workers(workers, WORKER_BYTES)
     with ProcessPoolExecutor(workers, mp_context=EndingContext()) as pool:
 
         def start(number: int, batch: list[Document]) -> Callable[[], Part]:
-            path = part_path(folder, number)
+            path = folder / _PART.format(number)
             finish = functools.partial(_make, path, key, batch, genome, tokenizer)
             if path.exists():
                 return finish
@@ -235,7 +216,10 @@ def _make(
     part = read_part(path, key)
     if part is None:
         part = tokenize_documents(documents, genome, tokenizer)
-        write_part(path, part, key)
+        # A worker whose parent was killed may live a moment longer, next to those of the next run.
+        partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
+        partial.write_bytes(array_part(f"{path.stem} {key}", part._asdict()))
+        partial.replace(path)
     return part
 
 
@@ -253,16 +237,12 @@ def _work(
 
 
 class Appender:
-    """Appends rows to the datasets of a new file and keeps the checksum of what it wrote."""
+    """Appends parts to the datasets of a new store."""
 
-    def __init__(self, file: h5py.File) -> None:
-        self._file = file
-        self.digests = Digests()
+    def __init__(self, store: StoreWriter) -> None:
+        self.append = store.append
         for name, (dtype, columns, rows) in DATASETS.items():
-            tail = (columns,) if columns else ()
-            file.create_dataset(
-                name, (0, *tail), dtype, maxshape=(None, *tail), chunks=(rows, *tail)
-            )
+            store.growing(name, dtype, rows, columns)
         self.chroms: dict[str, int] = {}
         self.sentences_done = self.tokens_done = 0
         self.append("sentence_token_offsets", [0])
@@ -282,13 +262,6 @@ class Appender:
         self.append("document_strand", part.document_strand)
         self.tokens_done += len(part.token_ids)
         self.sentences_done += len(part.sentence_tokens)
-
-    def append(self, name: str, values: np.ndarray | list) -> None:
-        dataset = self._file[name]
-        values = np.ascontiguousarray(values, dtype=dataset.dtype)
-        dataset.resize(len(dataset) + len(values), axis=0)
-        dataset[len(dataset) - len(values) :] = values
-        self.digests.update(name, values)
 
 
 def write_token_store(
@@ -324,27 +297,24 @@ def write_token_store(
     if tokenizer.vocab_size > 65536:
         raise InputError(f"the tokenizer has {tokenizer.vocab_size} entries; a store holds 65536")
     tokenizer_sha256 = hashlib.sha256(tokenizer.model_bytes).hexdigest()
-    key = f"{FORMAT_VERSION} {tokenizer_sha256} {restart_key}" if restart_key else ""
+    key = f"{STORE.versions[-1]} {tokenizer_sha256} {restart_key}" if restart_key else ""
     with (
         parts_folder(Path(path), key) as folder,
-        new_hdf5(path) as file,
+        STORE.create(path) as store,
         contextlib.closing(iter_parts(folder, documents, genome, tokenizer, workers)) as parts,
     ):
-        out = Appender(file)
+        out = Appender(store)
         for part in parts:
             out.append_part(part)
         if not out.sentences_done:
             raise InputError(f"{path}: not written, there is no document to tokenize")
-        file.attrs.update(
+        store.describe(
             {
-                "kind": "dna-bigbird token store",
-                "format_version": FORMAT_VERSION,
                 "assembly": assembly,
                 "chromosomes": json.dumps(list(out.chroms)),
                 "vocab_size": tokenizer.vocab_size,
                 "tokenizer_sha256": tokenizer_sha256,
-                "checksum": checksum_of(out.digests.as_json()),
+                "checksum": checksum_of(store.digests),
                 **(attributes or {}),
-            },
+            }
         )
-        write_checksums(file, out.digests)

@@ -90,17 +90,27 @@ def _inner(first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int6
     return np.repeat(first + 1, counts) + offsets
 
 
-def unknown_spans(genome: Genome, chrom: str, *, at_once_bp: int = 1 << 24) -> Spans:
-    """Return the runs of N of a chromosome, which is read in pieces of `at_once_bp`.
+def unknown_spans(
+    genome: Genome,
+    chrom: str,
+    first: int = 0,
+    last: int | None = None,
+    *,
+    at_once_bp: int = 1 << 24,
+) -> Spans:
+    """Return the runs of N of a chromosome, from `first` to before `last`, read in pieces of `at_once_bp`.
 
     Raises:
         InputError: If the FASTA has letters that are not DNA.
     """
-    parts: list[Spans] = []
-    length = genome.lengths[chrom]
-    for start in range(0, length, at_once_bp):
-        piece = Interval(chrom, start, min(length, start + at_once_bp))
-        is_n = np.frombuffer(b"\0" + genome.unknown_bases(piece) + b"\0", dtype=np.int8)
+    nothing = np.empty(0, dtype=np.int64)
+    parts: list[Spans] = [(nothing, nothing)]
+    last = genome.lengths[genome.resolve(chrom)] if last is None else last
+    for start in range(first, last, at_once_bp):
+        flags = genome.unknown_bases(Interval(chrom, start, min(last, start + at_once_bp)))
+        if 1 not in flags:  # the usual case, and much faster
+            continue
+        is_n = np.frombuffer(b"\0" + flags + b"\0", dtype=np.int8)
         edges = np.flatnonzero(np.diff(is_n)) + start
         parts.append((edges[0::2], edges[1::2]))
     starts, ends = zip(*parts, strict=True)

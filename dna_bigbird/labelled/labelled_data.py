@@ -1,10 +1,9 @@
 """A labelled set in memory, and how it is written; docs/labelled-sets.md describes the file."""
 
 import dataclasses
-import functools
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,19 +11,11 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.core.hdf5 import (
-    Digests,
-    new_hdf5,
-    open_hdf5,
-    read_attributes,
-    write_checksums,
-)
+from dna_bigbird.core.hdf5 import StoreFormat, open_hdf5, read_attributes, text_array
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.stored_sequences import PackedLabels, StoredSequences
 from dna_bigbird.models.label_types import RECORDED, label_type_of
-
-# The scale on which a model learns the targets of a regression.
 
 
 def standardisation(targets_NL: np.ndarray) -> tuple[list[float], list[float]]:
@@ -38,10 +29,13 @@ def standardisation(targets_NL: np.ndarray) -> tuple[list[float], list[float]]:
     return targets_NL.mean(axis=0).tolist(), np.where(stds > 0, stds, 1.0).tolist()
 
 
-FORMAT = "dna-bigbird labelled set"
-FORMAT_VERSION = 2
-SEQUENCES_VERSION = 3
-"""Of sets with sequences of their own, classes or targets; version 2 cannot have them."""
+STORE = StoreFormat(
+    "dna-bigbird labelled set",
+    "labelled set",
+    again="build the set again",
+    make="make one with: dna-bigbird sequence-set, promoter-set or chromatin-set",
+    versions=(2, 3),  # 3: sequences of their own, classes or targets, which version 2 cannot have
+)
 CHECKED_ROWS = 16
 """Rows whose bases are compared with the genome when a set is opened."""
 
@@ -100,7 +94,7 @@ class LabelledData:
         """2 if every reader of sets understands it, else 3."""
         is_new = isinstance(self.sequences, StoredSequences) or not self.has_coordinates
         is_new |= self.label_type in RECORDED or self.intervals.length is not None
-        return SEQUENCES_VERSION if is_new else FORMAT_VERSION
+        return 3 if is_new else 2
 
     def __len__(self) -> int:
         return len(self.split)
@@ -154,13 +148,17 @@ def write_labelled_set(
     """
     rows = data.intervals
     chroms, rank = _chromosomes(data, genome)
-    with new_hdf5(path) as file:
-        digests = Digests()
-        put = functools.partial(_put, file, digests)
-        file.attrs.update(
+    new = {"label_type": data.label_type, "has_coordinates": int(data.has_coordinates)}
+    with STORE.create(path) as store:
+
+        def put(name: str, values: NDArray, rows_per_chunk: int = 4096) -> None:
+            chunks = (min(rows_per_chunk, len(values)), *values.shape[1:])
+            store.put(
+                name, values, **({"chunks": chunks, "compression": "gzip"} if values.size else {})
+            )
+
+        store.describe(
             {
-                "format": FORMAT,
-                "format_version": data.format_version,
                 "task": data.task,
                 "assembly": assembly,
                 "window_bp": data.window_bp,
@@ -170,20 +168,21 @@ def write_labelled_set(
                 "inputs": json.dumps(inputs, sort_keys=True),
                 "counts": json.dumps(data.counts),
                 "bases_sha256": _bases_checksum(data, genome),
-                **_new_attributes(data),
+                **(new if data.format_version > 2 else {}),
             },
+            data.format_version,
         )
-        put("chromosomes/name", _text(list(chroms)))
+        put("chromosomes/name", text_array(list(chroms)))
         put("chromosomes/length_bp", np.array(list(chroms.values()), np.int64))
-        put("labels/name", _text(data.label_names))
-        put("labels/group", _text(data.label_groups))
-        put("labels/cell", _text(data.label_cells or [""] * len(data.label_names)))
-        put("labels/target", _text(data.label_targets or [""] * len(data.label_names)))
+        put("labels/name", text_array(data.label_names))
+        put("labels/group", text_array(data.label_groups))
+        put("labels/cell", text_array(data.label_cells or [""] * len(data.label_names)))
+        put("labels/target", text_array(data.label_targets or [""] * len(data.label_names)))
         put("labels/bits", data.labels.bits)
         put("rows/chrom", rank[rows.chrom])
         put("rows/start", rows.start.astype(np.int64))
         put("rows/strand", rows.strand)
-        put("rows/name", _text(data.names) if data.names else np.zeros(len(rows), "S1"))
+        put("rows/name", text_array(data.names) if data.names else np.zeros(len(rows), "S1"))
         put("rows/split", data.split.astype(np.uint8))
         if data.pair is not None:
             put("rows/pair", data.pair.astype(np.int64))
@@ -191,12 +190,15 @@ def write_labelled_set(
             put("rows/bin_start", data.bin_starts.astype(np.int64))
         if data.sequences is not None and data.stored is not None:
             put("rows/stored", data.stored.astype(np.int64))
-            _put_sequences(put, data.sequences)
+            if isinstance(data.sequences, StoredSequences):
+                put("sequences", data.sequences.letters, 1 << 16)
+                put("sequence_offsets", data.sequences.offsets)
+            else:
+                put("sequences", data.sequences.astype(np.uint8), 1)
         if rows.length is not None:
             put("rows/length", rows.length.astype(np.int64))
         if data.targets is not None:
             put("labels/values", data.targets.astype(np.float64))
-        write_checksums(file, digests)
 
 
 def _chromosomes(
@@ -221,22 +223,6 @@ def _bases_checksum(data: LabelledData, genome: Genome | None) -> str:
     return bases_digest(genome, [data.intervals[i] for i in checked_rows(len(data))])
 
 
-def _new_attributes(data: LabelledData) -> dict[str, object]:
-    if data.format_version == FORMAT_VERSION:
-        return {}
-    return {"label_type": data.label_type, "has_coordinates": int(data.has_coordinates)}
-
-
-def _put_sequences(
-    put: Callable[..., None], sequences: NDArray[np.uint8] | StoredSequences
-) -> None:
-    if isinstance(sequences, StoredSequences):
-        put("sequences", sequences.letters, rows_per_chunk=1 << 16)
-        put("sequence_offsets", sequences.offsets)
-    else:
-        put("sequences", sequences.astype(np.uint8), rows_per_chunk=1)
-
-
 def is_labelled_set(path: Path) -> bool:
     """Return True if a file says that it is a labelled set, of whatever version.
 
@@ -246,22 +232,7 @@ def is_labelled_set(path: Path) -> bool:
     if not h5py.is_hdf5(path):
         return False
     with open_hdf5(path, "make it again") as file:
-        return read_attributes(file).get("format") == FORMAT
-
-
-def _put(
-    file: h5py.File, digests: Digests, name: str, values: NDArray, rows_per_chunk: int = 4096
-) -> None:
-    digests.update(name, values)
-    chunks = (min(rows_per_chunk, len(values)), *values.shape[1:]) if values.size else None
-    packing = {"chunks": chunks, "compression": "gzip"} if chunks else {}
-    file.create_dataset(name, data=values, **packing)
-
-
-def _text(values: list[str]) -> NDArray[np.bytes_]:
-    """UTF-8 of fixed length: HDF5's strings of variable length are slow and not compressed."""
-    encoded = [value.encode() for value in values]
-    return np.array(encoded, dtype=f"S{max(map(len, encoded), default=0) or 1}")
+        return read_attributes(file).get("format") == STORE.kind
 
 
 def bases_digest(genome: Genome, intervals: list[Interval]) -> str:

@@ -5,11 +5,10 @@ interval is the window the model reads. Equal inputs give equal bytes.
 """
 
 import json
-import os
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,20 +16,16 @@ from dna_bigbird.core.dataframes import DataFrame, with_values
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.hdf5 import (
-    check_datasets,
+    StoredArrays,
     open_hdf5,
-    read_attributes,
-    read_hdf5,
-    reading,
-    stored_checksums,
+    texts_of,
 )
 from dna_bigbird.core.results import brief, representation
 from dna_bigbird.genome import Genome, Interval
+from dna_bigbird.genome.alphabet import normalise, reverse_complement
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.labelled_data import (
-    FORMAT,
-    FORMAT_VERSION,
-    SEQUENCES_VERSION,
+    STORE,
     LabelledData,
     bases_digest,
     checked_rows,
@@ -42,8 +37,6 @@ from dna_bigbird.labelled.stored_sequences import PackedLabels
 from dna_bigbird.models.label_types import label_type_of
 
 __all__ = ["LabelledData", "LabelledSet", "is_labelled_set", "write_labelled_set"]
-
-_AGAIN = "build the set again"
 
 
 class LabelledSet:
@@ -65,30 +58,13 @@ class LabelledSet:
     ) -> None:
         self.path = Path(path)
         self.genome = genome
-        self._reader: tuple[int, h5py.File] | None = None
+        self._arrays = StoredArrays(self.path, STORE)
         self._read_all(verify)
         if genome is not None and self.needs_genome:
             self._check_genome(genome)
 
     def _read_all(self, verify: bool) -> None:
-        if not self.path.is_file():
-            raise InputError(f"{self.path}: no such labelled set")
-        with open_hdf5(self.path, _AGAIN) as file:
-            attributes = read_attributes(file)
-            if attributes.get("format") != FORMAT:
-                raise InputError(
-                    f"{self.path}: this HDF5 file is not a labelled set; "
-                    "make one with: dna-bigbird sequence-set, promoter-set or chromatin-set"
-                )
-            version = attributes["format_version"]
-            if version not in (FORMAT_VERSION, SEQUENCES_VERSION):
-                raise InputError(
-                    f"{self.path}: format version {version}, this program reads "
-                    f"{FORMAT_VERSION} and {SEQUENCES_VERSION}; {_AGAIN}"
-                )
-            checksums = stored_checksums(file, self.path, _AGAIN)
-            if verify and checksums is not None:
-                check_datasets(file, self.path, checksums, _AGAIN)
+        with STORE.open(self.path, verify=verify) as (file, attributes):
             self.task = str(attributes["task"])
             self.assembly = str(attributes["assembly"])
             self.negatives = str(attributes["negatives"])
@@ -99,14 +75,14 @@ class LabelledSet:
             self.inputs: dict[str, str] = json.loads(attributes["inputs"])
             self._bases_sha256 = str(attributes["bases_sha256"])
             self.has_coordinates = bool(attributes.get("has_coordinates", 1))
-            self.label_names = _strings(file["labels/name"])
+            self.label_names = texts_of(file["labels/name"])
             self.label_type = label_type_of(attributes.get("label_type"), self.label_names)
-            self.label_groups = _strings(file["labels/group"])
-            self.label_cells = _strings(file["labels/cell"])
-            self.label_targets = _strings(file["labels/target"])
+            self.label_groups = texts_of(file["labels/group"])
+            self.label_cells = texts_of(file["labels/cell"])
+            self.label_targets = texts_of(file["labels/target"])
             self._lengths = file["chromosomes/length_bp"][:]
             self.intervals = Windows(
-                tuple(_strings(file["chromosomes/name"])),
+                tuple(texts_of(file["chromosomes/name"])),
                 file["rows/chrom"][:],
                 file["rows/start"][:],
                 self.window_bp,
@@ -124,7 +100,7 @@ class LabelledSet:
     @cached_property
     def packed_labels(self) -> PackedLabels:
         """All labels, eight to a byte, read at first use."""
-        with open_hdf5(self.path, _AGAIN) as file:
+        with open_hdf5(self.path, STORE.again) as file:
             count = 0 if self._targets is not None else len(self.label_names)
             return PackedLabels(file["labels/bits"][:], count)
 
@@ -221,23 +197,15 @@ class LabelledSet:
         """
         stored = -1 if self._stored is None else int(self._stored[row])
         if stored >= 0:
-            with reading(self.path, _AGAIN):
-                letters = self._file()["sequences"]
-                if self._offsets is None:
-                    return letters[stored].tobytes().decode("ascii")
-                begin, end = self._offsets[stored : stored + 2].tolist()
-                return letters[begin:end].tobytes().decode("ascii")
+            begin, end = (
+                (stored, stored + 1)
+                if self._offsets is None
+                else self._offsets[stored : stored + 2].tolist()
+            )
+            return self._arrays.read("sequences", begin, end).tobytes().decode("ascii")
         if self.genome is None:
             raise ValueError(f"{self.path}: the bases of row {row} need the genome")
         return self.genome.fetch(self.interval(row))
-
-    def _file(self) -> h5py.File:
-        if self._reader is None or self._reader[0] != os.getpid():
-            self._reader = (os.getpid(), read_hdf5(self.path))
-        return self._reader[1]
-
-    def __getstate__(self) -> dict:
-        return {**self.__dict__, "_reader": None}
 
     def _check_genome(self, genome: Genome) -> None:
         for chrom, length in zip(self.intervals.chromosomes, self._lengths.tolist(), strict=True):
@@ -253,13 +221,6 @@ class LabelledSet:
                 f"{self.path}: made on {self.assembly}, but {genome.path.name} has other bases in "
                 "its windows. Use the FASTA that it was made from"
             )
-
-
-def _strings(dataset: h5py.Dataset) -> list[str]:
-    return [value.decode() for value in dataset[:].tolist()]
-
-
-# Opening a labelled set with the genome that it was made from.
 
 
 def open_labelled_set(
@@ -297,3 +258,50 @@ def open_labelled_set(
             "chromosomes and the bases of up to 16 windows agree; the other windows are not checked"
         )
     return labelled
+
+
+# Hashes by which sequences without coordinates are recognised on either strand.
+
+HASH_BYTES = 8
+
+
+def sequence_hash(sequence: str) -> int:
+    """Return 64 bits that a sequence and its reverse complement share; case does not matter.
+
+    They are BLAKE2b of the smaller of the two strands as ASCII, read as a little-endian number. Two
+    different sequences have the same hash with a probability of 2^-64.
+
+    Raises:
+        ValueError: If a letter is not DNA.
+
+    Example:
+        >>> sequence_hash("aacg") == sequence_hash("CGTT") != sequence_hash("AACC")
+        True
+    """
+    forward = normalise(sequence)
+    smaller = min(forward, reverse_complement(forward))
+    digest = blake2b(smaller.encode("ascii"), digest_size=HASH_BYTES).digest()
+    return int.from_bytes(digest, "little")
+
+
+def row_hashes(labelled: LabelledSet, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the hash of the sequence of every row, (rows,).
+
+    Raises:
+        ValueError: If the bases of a row are in the genome and the set was opened without it.
+    """
+    hashes = (sequence_hash(labelled.sequence(row)) for row in rows.tolist())
+    return np.fromiter(hashes, dtype=np.uint64, count=len(rows))
+
+
+def rows_without_coordinates(labelled: LabelledSet, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return those of some rows that have no coordinates.
+
+    They are all rows of a set without coordinates, else the rows on chromosomes that are no longer
+    than a window (promoter-sequences).
+    """
+    if not labelled.has_coordinates:
+        return rows
+    alone, names = labelled.chromosomes_of_one_window(), labelled.intervals.chromosomes
+    is_alone = np.array([name in alone for name in names], dtype=bool)
+    return rows[is_alone[labelled.intervals.chrom[rows]]]

@@ -9,21 +9,20 @@ from numpy.typing import NDArray
 from dna_bigbird.core.dataframes import DataFrame, with_values
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.hdf5 import (
-    Digests,
-    check_datasets,
-    new_hdf5,
-    open_hdf5,
-    read_attributes,
-    stored_checksums,
-    write_checksums,
+    StoreFormat,
+    text_array,
+    texts_of,
 )
 from dna_bigbird.core.results import Result
 
-FORMAT = "dna-bigbird scores"
-FORMAT_VERSION = 1
+STORE = StoreFormat(
+    "dna-bigbird scores",
+    "file of scores",
+    again="make it again: dna-bigbird baseline or evaluate",
+    make="make one with: dna-bigbird baseline",
+)
 STRANDS = {"both": "mean of both strands", "forward": "forward strand only"}
 """What the scores are of, by strand option; 'forward' is the strand on which the set has the row."""
-_AGAIN = "make it again: dna-bigbird baseline or evaluate"
 
 
 @dataclass(frozen=True)
@@ -84,29 +83,18 @@ def write_scores(path: Path, scores: LabelScores) -> None:
     Raises:
         InputError: If the disk is full.
     """
-    names = [name.encode() for name in scores.label_names]
-    with new_hdf5(path) as file:
-        file.attrs.update(
+    with STORE.create(path) as store:
+        store.describe(
             {
-                "format": FORMAT,
-                "format_version": FORMAT_VERSION,
                 "name": scores.name,
                 "description": scores.description,
                 "set_sha256": scores.set_sha256,
                 **({"strand": scores.strand} if scores.strand else {}),
-            },
+            }
         )
-        width = max(map(len, names), default=0) or 1
-        datasets = {
-            "label_names": np.array(names, dtype=f"S{width}"),
-            "rows": scores.rows.astype(np.int64),
-            "scores": scores.values.astype(np.float32),
-        }
-        digests = Digests()
-        for name, values in datasets.items():
-            file.create_dataset(name, data=values)
-            digests.update(name, values)
-        write_checksums(file, digests)
+        store.put("label_names", text_array(scores.label_names))
+        store.put("rows", scores.rows.astype(np.int64))
+        store.put("scores", scores.values.astype(np.float32))
 
 
 def read_scores(path: Path) -> LabelScores:
@@ -115,23 +103,11 @@ def read_scores(path: Path) -> LabelScores:
     Raises:
         InputError: If the file is missing, damaged or holds something else.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"{path}: no such file of scores")
-    with open_hdf5(path, _AGAIN) as file:
-        attributes = read_attributes(file)
-        identity = (attributes.get("format"), attributes.get("format_version"))
-        if identity != (FORMAT, FORMAT_VERSION):
-            raise InputError(
-                f"{path}: not a file of scores that this program reads; "
-                "make one with: dna-bigbird baseline"
-            )
-        if (checksums := stored_checksums(file, path, _AGAIN)) is not None:
-            check_datasets(file, path, checksums, _AGAIN)
+    with STORE.open(path) as (file, attributes):
         return LabelScores(
             name=str(attributes["name"]),
             description=str(attributes["description"]),
-            label_names=[value.decode() for value in file["label_names"][:].tolist()],
+            label_names=texts_of(file["label_names"]),
             rows=file["rows"][:],
             values=file["scores"][:],
             set_sha256=str(attributes["set_sha256"]),

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from dna_bigbird.core.dataframes import DataFrame
 from dna_bigbird.core.results import Result
 
-# A validation split with too few positives to choose a step and a threshold by.
-
 ENOUGH = 200
 """Positives. With as many negatives, an AUROC of 0.9 has a standard error of 0.016 (0.037 with 38
 positives, 0.007 with 1,130; Hanley and McNeil 1982)."""

@@ -1,7 +1,7 @@
 """Windows of a labelled set as token ids: all in memory, or made when they are asked for."""
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +10,10 @@ from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.labelled.stored_sequences import PackedLabels
 
-# Training windows moved by a random number of bases.
+if TYPE_CHECKING:
+    from dna_bigbird.corpus.piece_dropout import PieceDropout
+    from dna_bigbird.corpus.tokenizer_files import Tokenizer
+    from dna_bigbird.labelled.labelled_set import LabelledSet
 
 _SHIFT = 4
 """Part of the seed of shifts; 3 is that of drawn tokens."""
@@ -24,7 +27,7 @@ class ShiftedRows:
     moved in both ways, because N next to some of them would tell labels.
 
     Args:
-        data: A datasets.labelled.LabelledSet with its genome.
+        data: A `LabelledSet` with its genome.
         rows: Rows that are trained on.
         max_shift: In bases, at least 1 and below the window.
         seed: Of the shifts.
@@ -33,7 +36,7 @@ class ShiftedRows:
         from_genome: Whether bases around the windows are read.
     """
 
-    def __init__(self, data: "Rows", rows: np.ndarray, max_shift: int, seed: int) -> None:
+    def __init__(self, data: "LabelledSet", rows: np.ndarray, max_shift: int, seed: int) -> None:
         self.data = data
         self.max_shift = max_shift
         self.seed = seed
@@ -54,14 +57,6 @@ class ShiftedRows:
         return moved_within(self.data.sequence(row), shift)
 
 
-class Rows(Protocol):
-    """What is needed of datasets.labelled.LabelledSet."""
-
-    def sequence(self, row: int) -> str: ...
-
-    def interval(self, row: int) -> Interval: ...
-
-
 def moved_within(bases: str, shift: int) -> str:
     """Return a sequence seen through a window that is moved to the right; N where it has no bases.
 
@@ -73,7 +68,7 @@ def moved_within(bases: str, shift: int) -> str:
     return kept.ljust(len(bases), "N") if shift > 0 else kept.rjust(len(bases), "N")
 
 
-def has_surroundings(data, rows: np.ndarray, margin_bp: int) -> bool:
+def has_surroundings(data: "LabelledSet", rows: np.ndarray, margin_bp: int) -> bool:
     """Return True if the windows of all rows are in the genome, with so many bases on both sides."""
     if data.genome is None or data.is_stored(rows).any():
         return False
@@ -88,31 +83,6 @@ def has_surroundings(data, rows: np.ndarray, margin_bp: int) -> bool:
 
 _DRAW = 3
 """Part of the seed of drawn tokens, so that they do not depend on the order of rows."""
-
-
-class Tokenizer(Protocol):
-    """What is needed of corpus.tokenizer.DnaTokenizer."""
-
-    cls_id: int | None
-    """None: no [CLS] before a window."""
-    sep_id: int | None
-    """None: no [SEP] after it."""
-
-    def encode(self, sequence: str) -> np.ndarray: ...
-
-
-class Draw(Protocol):
-    """What is needed of corpus.piece_dropout.PieceDropout."""
-
-    share: float
-
-    def encode(self, sequence: str, rng: np.random.Generator) -> np.ndarray: ...
-
-
-class Shifts(Protocol):
-    """What is needed of datasets.shifted.ShiftedRows."""
-
-    def bases(self, row: int, example: int) -> str: ...
 
 
 class TokenizedRows:
@@ -154,7 +124,7 @@ class RowsOnTheFly:
     be pickled and used after a fork.
 
     Args:
-        data: A datasets.labelled.LabelledSet with its genome.
+        data: A `LabelledSet` with its genome.
         name: What to call the set in messages.
         dropout: Draws the tokens of an example.
         seed: Of these draws.
@@ -163,15 +133,15 @@ class RowsOnTheFly:
 
     def __init__(
         self,
-        data,
+        data: "LabelledSet",
         rows: np.ndarray,
-        tokenizer: Tokenizer,
+        tokenizer: "Tokenizer",
         *,
         max_tokens: int,
         name: str = "labelled set",
-        dropout: Draw | None = None,
+        dropout: "PieceDropout | None" = None,
         seed: int = 0,
-        shifts: Shifts | None = None,
+        shifts: ShiftedRows | None = None,
     ) -> None:
         self.data = data
         self.rows = np.asarray(rows)
@@ -229,12 +199,12 @@ class RowsOnTheFly:
         return reverse_complement(bases) if strand == "-" else bases
 
 
-def encode_window(bases: str, tokenizer: Tokenizer) -> np.ndarray:
+def encode_window(bases: str, tokenizer: "Tokenizer") -> np.ndarray:
     """Return [CLS] window [SEP] (without them if the tokenizer has none), (T,), uint16 or int32."""
     return with_ends(tokenizer.encode(bases), tokenizer)
 
 
-def with_ends(ids: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:
+def with_ends(ids: np.ndarray, tokenizer: "Tokenizer") -> np.ndarray:
     """Return ids with [CLS] and [SEP] (if the tokenizer has them), (T,), uint16 or int32."""
     before, after = ([] if x is None else [x] for x in (tokenizer.cls_id, tokenizer.sep_id))
     ids = np.concatenate([before, ids, after])
@@ -242,9 +212,9 @@ def with_ends(ids: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:
 
 
 def tokenize_rows(
-    data,
+    data: "LabelledSet",
     rows: np.ndarray,
-    tokenizer: Tokenizer,
+    tokenizer: "Tokenizer",
     *,
     max_tokens: int,
     both_strands: bool,
@@ -254,7 +224,7 @@ def tokenize_rows(
     """Tokenize rows of a labelled set; no window is ever cut.
 
     Args:
-        data: A datasets.labelled.LabelledSet.
+        data: A `LabelledSet`.
         name: What to call the set in messages.
 
     Raises:
@@ -281,7 +251,7 @@ def tokenize_rows(
     return TokenizedRows(rows, data.label_table(np.asarray(rows)), flat)
 
 
-def _too_long(data, row: int, tokens: int, max_tokens: int, name: str) -> InputError:
+def _too_long(data: "LabelledSet", row: int, tokens: int, max_tokens: int, name: str) -> InputError:
     interval = data.interval(row)
     return InputError(
         f"{name}: row {row} ({interval.chrom}:{interval.start}-{interval.end}, "

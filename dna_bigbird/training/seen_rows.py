@@ -14,8 +14,7 @@ from dna_bigbird.genome.chromosome_names import usual_name
 from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans
 from dna_bigbird.genome.sources.assemblies import usual_assembly
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.labelled_set import LabelledSet
-from dna_bigbird.labelled.sequence_hashes import row_hashes, rows_without_coordinates
+from dna_bigbird.labelled.labelled_set import LabelledSet, row_hashes, rows_without_coordinates
 
 # What a model has read, of a token store and of a labelled set, and rows that overlap its regions.
 

@@ -141,7 +141,7 @@ def _peaks(
     import numpy as np
 
     from dna_bigbird.genome.bed import read_columns
-    from dna_bigbird.labelled.chromatin.peak_files import peak_rows
+    from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows
 
     rows = peak_rows([path for path in files if path is not None])
     if sum(row.path.stat().st_size for row in rows) > MOST_PEAK_BYTES:

@@ -10,7 +10,7 @@ from dna_bigbird.baselines import kneser_ney
 from dna_bigbird.baselines.kneser_ney import KneserNey, kneser_ney_scores, missing
 from dna_bigbird.baselines.ngram import TokenNgramCausal
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus.counted_documents import documents_within
+from dna_bigbird.corpus.token_store import documents_within
 from dna_bigbird.genome import Interval
 
 needs_kenlm = pytest.mark.skipif(bool(missing()), reason=f"KenLM: {missing()} not installed")

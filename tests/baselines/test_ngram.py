@@ -18,7 +18,7 @@ from dna_bigbird.baselines.ngram import (
     posterior_choice,
     posterior_nll,
 )
-from dna_bigbird.corpus.counted_documents import covering_documents
+from dna_bigbird.corpus.token_store import covering_documents
 from dna_bigbird.genome import Interval
 from dna_bigbird.metrics.language import bits_per_base
 

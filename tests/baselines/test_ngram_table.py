@@ -9,7 +9,7 @@ import pytest
 from dna_bigbird.baselines import ngram_table
 from dna_bigbird.baselines.ngram import TokenNgramCausal
 from dna_bigbird.baselines.ngram_table import GramTable, gram_keys
-from dna_bigbird.corpus.counted_documents import TOKEN_TYPE
+from dna_bigbird.corpus.token_store import TOKEN_TYPE
 
 VOCAB = 11
 

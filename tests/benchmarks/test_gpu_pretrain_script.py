@@ -8,11 +8,12 @@ import torch
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.corpus.documents import DocumentConfig, build_documents
+from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.genome import Genome
 from tests.benchmarks.blocked import run_without
+from tests.toy_corpus import build_documents
 
 SMALL = (
     "--device cpu --steps 4 --log_every 2 --hidden_size 32 --layers 1 --heads 2 --max_tokens 64 "

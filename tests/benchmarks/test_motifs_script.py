@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from dna_bigbird.core.hdf5 import Digests, write_checksums
+from dna_bigbird.core.hdf5 import dataset_digests, write_checksums
 
 
 @pytest.fixture
@@ -12,12 +12,9 @@ def labelled(tmp_path):
     """A file with the two datasets that are read, 30 rows, each with labels of its own."""
     path = tmp_path / "set.h5"
     bits = np.arange(30, dtype=np.uint8)[:, None]
-    digests = Digests()
     with h5py.File(path, "w") as file:
         file["labels/bits"], file["rows/split"] = bits, np.repeat([0, 1, 2], 10).astype(np.uint8)
-        for name in ("labels/bits", "rows/split"):
-            digests.update(name, file[name][()])
-        write_checksums(file, digests)
+        write_checksums(file, dataset_digests(file, ["labels/bits", "rows/split"]))
     return path
 
 

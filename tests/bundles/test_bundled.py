@@ -19,7 +19,7 @@ from dna_bigbird.bundles.bundled import bundled_encoder, bundled_model
 from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.labelled.sequence_hashes import sequence_hash
+from dna_bigbird.labelled.labelled_set import sequence_hash
 from dna_bigbird.prediction.predictor import Predictor
 
 CHECKOUT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.corpus.document_file import read_documents
+from dna_bigbird.corpus.document_file import iter_document_file
 from dna_bigbird.corpus.token_store import TokenStore
 from tests.bedtools_program import needs_bedtools
 
@@ -51,7 +51,7 @@ def test_two_runs_give_equal_bytes(folder, capfd):
     assert files == ["d.bed.gz", "d.h5", "dna_bpe.model", "metrics.json"]
     for file in files:
         assert (folder / "a" / file).read_bytes() == (folder / "b" / file).read_bytes(), file
-    documents = read_documents(folder / "a" / "d.bed.gz")
+    documents = list(iter_document_file(folder / "a" / "d.bed.gz"))
     assert {d.interval.chrom for d in documents} == {"chr1", "chr2"}
     assert 49_500 < max(d.interval.end for d in documents) <= 50_000
     metrics = json.loads((folder / "a" / "metrics.json").read_text())
@@ -201,7 +201,7 @@ def test_documents_without_their_genome_are_read_with_a_note(folder, capsys):
 @needs_bedtools
 def test_other_programs_read_documents_with_their_genome(folder):
     make("a")
-    documents = read_documents(folder / "a" / "d.bed.gz")
+    documents = list(iter_document_file(folder / "a" / "d.bed.gz"))
     import pybedtools
 
     assert len(pybedtools.BedTool(str(folder / "a" / "d.bed.gz"))) == len(documents)
@@ -214,7 +214,10 @@ def test_info_describes_and_verifies_a_token_store(folder, capsys):
     capsys.readouterr()
     run("info a/d.h5 --verify --format json")
     shown = json.loads(capsys.readouterr().out)
-    store, documents = TokenStore(folder / "a" / "d.h5"), read_documents(folder / "a" / "d.bed.gz")
+    store, documents = (
+        TokenStore(folder / "a" / "d.h5"),
+        list(iter_document_file(folder / "a" / "d.bed.gz")),
+    )
     assert shown["documents"] == len(documents)
     assert shown["sentences"] == sum(len(d.sentence_ends) for d in documents)
     assert shown["bp"] == sum(d.interval.length for d in documents)

@@ -83,5 +83,6 @@ def test_runs_of_n_do_not_depend_on_how_the_genome_is_read(tmp_path, monkeypatch
     text = "NACNNNNNNNNGTNACGNNNTNN"
     genome = genome_of(tmp_path, a=text)
     monkeypatch.setattr(regions, "SCAN_BP", scan_bp)
-    expected = [m.span() for m in re.finditer("N+", text)]
-    assert list(regions._runs_of_n(genome, Interval("a", 0, len(text)))) == expected
+    expected = [m.span() for m in re.finditer("[^N]+", text)]
+    found = contiguous_stretches(genome, Interval("a", 0, len(text)), max_n_run_bp=0)
+    assert [(s.start, s.end) for s in found] == expected

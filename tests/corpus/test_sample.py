@@ -5,9 +5,10 @@ import pytest
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.document_file import write_documents
-from dna_bigbird.corpus.documents import DocumentConfig, build_documents
-from dna_bigbird.corpus.sample import describe, limited_texts, sample_documents
+from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
+from dna_bigbird.corpus.train_tokenizer import describe, limited_texts, sample_documents
+from tests.toy_corpus import build_documents
 
 SMALL = DocumentConfig(
     passes=2, min_sentences=3, max_sentences=6, min_sentence_bp=50, max_sentence_bp=100

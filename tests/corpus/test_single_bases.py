@@ -6,12 +6,13 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dna_bigbird.corpus.documents import DocumentConfig, build_documents
+from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
+from tests.toy_corpus import build_documents
 
 MODEL = train_tokenizer(["GATTACA"], TokenizerConfig(algorithm="bases"))
 TOKENIZER = DnaTokenizer.from_bytes(MODEL)

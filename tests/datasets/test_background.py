@@ -147,13 +147,12 @@ def test_background_needs_the_peaks(toy, sheet):
 
 
 def test_a_draw_has_each_split_in_proportion():
-    candidates = np.arange(100)
     splits = np.repeat([0, 1, 2], [60, 35, 5]).astype(np.int8)
     positives = np.array([0, 0, 1, 2, 2], dtype=np.int8)
-    places, missing = draw_background(candidates, splits, positives, 4, chrom="chr1", seed=0)
+    places, missing = draw_background(splits, positives, 4, chrom="chr1", seed=0)
     assert np.bincount(splits[places]).tolist() == [8, 4, 5]
     assert missing == 3
     assert len(set(places.tolist())) == len(places)
     assert places.tolist() == sorted(places.tolist())
-    renamed, _ = draw_background(candidates, splits, positives, 4, chrom="1", seed=0)
+    renamed, _ = draw_background(splits, positives, 4, chrom="1", seed=0)
     assert renamed.tolist() == places.tolist()

@@ -8,7 +8,7 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome
-from dna_bigbird.labelled.chromatin.bins import build_bins
+from dna_bigbird.labelled.chromatin.bins import Bins, bins_with_any, label_bins
 from dna_bigbird.labelled.chromatin.chromatin_set_run import ChromatinConfig
 from dna_bigbird.labelled.chromatin.peak_sheet import read_peaks, read_sheet
 from dna_bigbird.labelled.labelled_set import LabelledSet
@@ -224,6 +224,15 @@ def test_rare_labels_go_before_the_rows_are_chosen(tmp_path, toy):
     assert (made.label_names, made.bin_starts.tolist()) == (["A"], [1000, 3000])
 
 
+def build_bins(genome, labels):
+    """Every bin that the merged peaks of some label cover by more than half."""
+    parts = [
+        label_bins(labels, rank, chrom, bins_with_any(labels, chrom, 200, length))
+        for rank, (chrom, length) in enumerate(genome.lengths.items())
+    ]
+    return Bins.joined(parts, len(labels))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_bins_against_counting_bases(tmp_path, toy, seed):
     rng = np.random.default_rng(seed)
@@ -240,7 +249,7 @@ def test_bins_against_counting_bases(tmp_path, toy, seed):
         write(tmp_path, f"{label}.bed", "".join(rows))
         sheet += f"{label}\tTF\tX\t{label}.bed\n"
     labels, _ = read_peaks(read_sheet(write(tmp_path, "s.tsv", sheet)), toy)
-    bins = build_bins(toy, labels, 200)
+    bins = build_bins(toy, labels)
 
     expected = []
     for rank, (chrom, length) in enumerate(toy.lengths.items()):
@@ -341,7 +350,7 @@ def test_real_bins_equal_the_independently_built_table(real_data, tmp_path):
     )
     genome = Genome(tmp_path / "chr22.fa")
     labels, _ = read_peaks(read_sheet(sheet), genome)
-    bins = build_bins(genome, labels, 200)
+    bins = build_bins(genome, labels)
     names = np.array([x.name for x in labels])
     on_22 = bins.chrom == 0
     ours = {

@@ -12,7 +12,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.labelled.bedtools_check import PyfaidxGenome
 from dna_bigbird.labelled.deepsea import mat_files
-from dna_bigbird.labelled.deepsea.labels import read_labels
+from dna_bigbird.labelled.deepsea.coordinates import read_labels
 from dna_bigbird.labelled.labelled_set import LabelledSet
 
 PEAKS = Path(__file__).parents[2] / "data_specs" / "deepsea_919_peaks.tsv"

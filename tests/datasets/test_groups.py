@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.genome import Interval
-from dna_bigbird.labelled.groups import folds_of, group_windows
+from dna_bigbird.labelled.splits import folds_of, group_windows
 
 
 def by_hand(intervals, keys):

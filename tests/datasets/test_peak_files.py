@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.labelled.chromatin.peak_files import label_of, peak_rows
+from dna_bigbird.labelled.chromatin.peak_sheet import label_of, peak_rows
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from tests.tiny_bundle import draw_dna
 

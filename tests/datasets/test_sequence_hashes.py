@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from dna_bigbird.labelled.sequence_hashes import sequence_hash
+from dna_bigbird.labelled.labelled_set import sequence_hash
 
 PAIRS = {"A": "T", "C": "G", "G": "C", "T": "A", "N": "N"}
 

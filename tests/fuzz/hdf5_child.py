@@ -18,7 +18,7 @@ import numpy as np
 from dna_bigbird.cli.main import main as command_line
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.corpus.documents import DocumentConfig, build_documents
+from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
@@ -26,14 +26,11 @@ from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.labelled.deepsea.mat_files import MatFile
 from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
-from dna_bigbird.prediction.writers.attributions import (
-    ATTRIBUTIONS_FORMAT,
-    ATTRIBUTIONS_VERSION,
-    read_attributions,
-)
+from dna_bigbird.prediction.writers.attributions import ATTRIBUTIONS, read_attributions
 from dna_bigbird.text.data.store import TextStore, write_text_store
 from tests.fuzz.crash_child import limit_memory
 from tests.text_vocabulary import tiny_text_tokenizer
+from tests.toy_corpus import build_documents
 
 
 def genome_in(folder: Path) -> Genome:
@@ -140,7 +137,7 @@ def read_mat(path: Path, folder: Path) -> None:
 def make_attributions(folder: Path, path: Path) -> None:
     rng = np.random.default_rng(4)
     with h5py.File(path, "w") as file:
-        file.attrs.update({"format": ATTRIBUTIONS_FORMAT, "format_version": ATTRIBUTIONS_VERSION})
+        file.attrs.update(ATTRIBUTIONS.identity())
         file.attrs.update({"label": "a", "assembly": "toy"})
         bases = np.eye(4, dtype=np.int8)[rng.integers(0, 4, (9, 20))]
         arrays = {

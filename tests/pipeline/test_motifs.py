@@ -241,7 +241,10 @@ def test_other_files_are_one_line(tmp_path):
     (tmp_path / "other/thesis.md").write_text("")
     out = tmp_path / "out"
     for files, line in (
-        ([predictions], r"p\.h5: format is 'dna-bigbird predictions'.*attribute --output FILE\.h5"),
+        (
+            [predictions],
+            r"p\.h5: .* its format is 'dna-bigbird predictions'.*attribute --output FILE\.h5",
+        ),
         ([tmp_path / "text.h5"], r"text\.h5: not an HDF5 file"),
         ([tmp_path / "no.h5"], r"no\.h5: no such file"),
         ([tmp_path / "empty"], r"empty: this folder has no \.h5 file"),

@@ -17,8 +17,7 @@ from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.coverage import merge_spans
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.labelled_set import LabelledSet
-from dna_bigbird.labelled.sequence_hashes import sequence_hash
+from dna_bigbird.labelled.labelled_set import LabelledSet, sequence_hash
 from dna_bigbird.training import seen_rows as steps
 from dna_bigbird.training.seen_rows import counts_read, rows_read
 

@@ -9,8 +9,7 @@ import pytest
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.cli.main import main
-from dna_bigbird.labelled.labelled_set import LabelledSet
-from dna_bigbird.labelled.sequence_hashes import sequence_hash
+from dna_bigbird.labelled.labelled_set import LabelledSet, sequence_hash
 from dna_bigbird.training.seen_rows import IN_FINE_TUNING, counts_read, rows_read
 
 PAIRS = dict(zip("ACGTN", "TGCAN", strict=True))

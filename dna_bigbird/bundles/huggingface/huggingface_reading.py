@@ -40,7 +40,6 @@ from dna_bigbird.bundles.huggingface.weight_files import read_tensors
 from dna_bigbird.bundles.text_tasks import describe, task_of_library_class
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import read_json
-from dna_bigbird.corpus.library_vocabulary import read_library_tokenizer
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.corpus.tokenizer_files import (
     JSON,
@@ -49,6 +48,7 @@ from dna_bigbird.corpus.tokenizer_files import (
     Tokenizer,
     is_dna_json,
     load_tokenizer,
+    read_library_tokenizer,
 )
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel

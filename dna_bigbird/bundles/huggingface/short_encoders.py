@@ -21,8 +21,8 @@ from dna_bigbird.bundles.huggingface.tensor_names import (
 from dna_bigbird.bundles.huggingface.weight_files import read_tensors
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import read_json
-from dna_bigbird.corpus.library_vocabulary import read_library_tokenizer
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.corpus.tokenizer_files import read_library_tokenizer
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.stored_settings import settings_from

@@ -1,7 +1,6 @@
 """Bins of a genome with one label per peak file: a table of bits, one chromosome at a time."""
 
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +26,6 @@ MOSTLY = 0.5
 
 
 def draw_background(
-    candidates: NDArray[np.int64],
     candidate_splits: NDArray[np.int8],
     splits: NDArray[np.int8],
     per_positive: int,
@@ -41,13 +39,12 @@ def draw_background(
     the candidates.
 
     Args:
-        candidates: (c,), numbers of bins without a peak, rising.
-        candidate_splits: (c,), their splits.
+        candidate_splits: (c,), the splits of bins without a peak.
         splits: (n,), splits of the bins that have a label.
         per_positive: Bins wanted for each of those.
 
     Returns:
-        Places in `candidates`, rising, and how many bins are missing because there are too few.
+        Places in `candidate_splits`, rising, and how many bins are missing because there are too few.
     """
     drawn, missing = [np.empty(0, dtype=np.int64)], 0
     for split in np.unique(splits).tolist():
@@ -57,15 +54,6 @@ def draw_background(
         rng = np.random.default_rng([seed, zlib.crc32(chrom.removeprefix("chr").encode()), split])
         drawn.append(rng.choice(free, min(target, len(free)), replace=False))
     return np.sort(np.concatenate(drawn)), missing
-
-
-def peak_free_bins(
-    with_peak: Mapping[str, NDArray[np.bool_]], chrom: str, bin_bp: int, length_bp: int
-) -> NDArray[np.int64]:
-    """Return the whole bins of a chromosome that share no base with a peak; none if it has no peaks."""
-    if chrom not in with_peak:
-        return np.empty(0, dtype=np.int64)
-    return np.flatnonzero(~with_peak[chrom][: length_bp // bin_bp])
 
 
 def background_notes(data: LabelledData, per_positive: int) -> list[str]:
@@ -145,15 +133,6 @@ def label_bins(labels: list[PeakLabel], rank: int, chrom: str, numbers: NDArray[
         bits[rows[rows >= 0], column // 8] |= np.uint8(0x80 >> column % 8)
     chroms = np.full(len(numbers), rank, dtype=np.int64)
     return Bins(chroms, numbers.astype(np.int64), PackedLabels(bits, len(labels)))
-
-
-def build_bins(genome: Genome, labels: list[PeakLabel], bin_bp: int = 200) -> Bins:
-    """Return every bin that the merged peaks of some label cover by more than half."""
-    parts = [
-        label_bins(labels, rank, chrom, bins_with_any(labels, chrom, bin_bp, length))
-        for rank, (chrom, length) in enumerate(genome.lengths.items())
-    ]
-    return Bins.joined(parts, len(labels))
 
 
 def read_blacklist(path: Path | None, genome: Genome, *, pieces: bool = False) -> dict[str, Spans]:

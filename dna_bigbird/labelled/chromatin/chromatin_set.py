@@ -1,5 +1,6 @@
 """`dna-bigbird chromatin-set`."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -52,13 +53,10 @@ def chromatin_set(
     """
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import check_has_bedtools
-    from dna_bigbird.labelled.chromatin.bins import background_notes
-    from dna_bigbird.labelled.chromatin.chromatin_set_run import (
-        build_rows,
-        held_out_notes,
-        recorded_settings,
-    )
-    from dna_bigbird.labelled.chromatin.peak_files import peak_rows
+    from dna_bigbird.labelled.chromatin.bins import background_notes, read_blacklist
+    from dna_bigbird.labelled.chromatin.chromatin_set_run import build_chromatin, held_out_notes
+    from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows, read_peaks
+    from dna_bigbird.labelled.shared_rows import without_leaks
 
     config = ChromatinConfig(**settings)
     if check_every:
@@ -67,17 +65,32 @@ def chromatin_set(
     split.check_regions(reference, pieces=pieces)
     sheet = peak_rows(listed_paths(peaks))
     check_paths(chromatin_set, {"output": output}, also_read=[row.path for row in sheet])
-    data, config = build_rows(
+    excluded = read_blacklist(optional_path(blacklist), reference, pieces=pieces)
+    # A row of the sheet gives at least one label.
+    with_peak: dict | None = {} if config.for_labels(len(sheet)).background else None
+    labels, counts = read_peaks(sheet, reference, config.bin, pieces=pieces, with_peak=with_peak)
+    config = config.for_labels(len(labels), {label.group for label in labels})
+    data = build_chromatin(
         reference,
-        sheet,
+        labels,
         config,
         split,
-        blacklist=optional_path(blacklist),
+        blacklist=excluded,
+        with_peak=with_peak,
         seed=seed,
-        drop_near_identical=near_identical == "drop",
-        pieces=pieces,
-        check_every=check_every,
+        counts=counts,
     )
+    if near_identical == "drop":
+        data = without_leaks(data, reference)
+    if check_every:
+        from dna_bigbird.labelled.bedtools_check import check_labels
+
+        kept = [label for label in labels if label.positives >= config.min_positive]
+        count = check_labels(data, sheet, kept, reference, check_every)
+        note(f"the labels of {count:,} of {len(data):,} bins are those of bedtools")
+    recorded = asdict(config) | ({"seed": seed} if config.background else {})
+    if not config.background:
+        del recorded["background"]
     inputs = {"genome": Path(genome)}
     inputs |= {f"peaks line {row.line_number}": row.path for row in sheet}
     inputs |= {"blacklist": Path(blacklist)} if blacklist else {}
@@ -87,7 +100,7 @@ def chromatin_set(
         reference,
         command="chromatin-set",
         assembly=assembly,
-        settings=recorded_settings(config, seed, near_identical, pieces),
+        settings=recorded | {"near_identical": near_identical, "pieces": pieces},
         split=split,
         inputs=inputs,
     )

@@ -1,9 +1,7 @@
-"""Steps of `chromatin-set`: read peaks, label the bins, draw background, check with bedtools."""
+"""The rows of a chromatin set: bins with a label or of the background, and the windows around them."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,89 +10,73 @@ from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.coverage import Spans, covered_bp, unknown_spans
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.bedtools_check import check_labels
 from dna_bigbird.labelled.chromatin.bins import (
     Bins,
     bins_with_any,
     draw_background,
     label_bins,
-    peak_free_bins,
-    read_blacklist,
 )
 from dna_bigbird.labelled.chromatin.config import ChromatinConfig
-from dna_bigbird.labelled.chromatin.peak_sheet import PeakLabel, SheetRow, read_peaks
+from dna_bigbird.labelled.chromatin.peak_sheet import PeakLabel
 from dna_bigbird.labelled.labelled_data import LabelledData
-from dna_bigbird.labelled.shared_rows import without_leaks
 from dna_bigbird.labelled.splits import SPLITS, STRADDLING, SplitConfig
 
-# Chromatin sets: 200-bp bins with one label per peak file, and the windows around them.
+_LEFT_OUT = (
+    "left_out_blacklisted_bin",
+    "left_out_window_past_the_end",
+    "left_out_window_with_n",
+    "left_out_window_across_splits",
+)
+"""Why a bin is no row; the first reason that holds counts."""
+_COUNTED = (
+    "bins_with_a_label",
+    "left_out_rare_labels",
+    "left_out_bin_without_required_label",
+    *_LEFT_OUT,
+)
 
-# The windows around bins: which are whole and known, and in which split they are.
+
+@dataclass(frozen=True)
+class _Placed:
+    """Bins of a chromosome and the windows around them."""
+
+    number: NDArray[np.int64]
+    """(n,), rising."""
+    start: NDArray[np.int64]
+    """(n,), first base of the window."""
+    split: NDArray[np.int8]
+    """(n,), that of the window; 0 with folds, which are dealt to all rows later."""
+    left_out: NDArray[np.int64]
+    """(n,), place in `_LEFT_OUT` of the reason why the bin is no row; -1 if it is one."""
+    has_n: NDArray[np.bool_]
+    """(n,), whether the bin itself has an N."""
 
 
-def windows_around(
-    numbers: NDArray[np.int64], config: ChromatinConfig
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return starts and ends of the windows around bins."""
-    starts = numbers.astype(np.int64) * config.bin - (config.window - config.bin) // 2
-    return starts, starts + config.window
-
-
-def in_one_split(
+def _place(
+    genome: Genome,
     chrom: str,
     numbers: NDArray[np.int64],
+    blacklist: Spans | None,
     config: ChromatinConfig,
     split: SplitConfig,
-    counts: dict[str, int],
-) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """Return the bins whose window is in one split, and the split of each; count the others.
-
-    With folds all rows are dealt later, and every bin belongs to split 0 until then.
-    """
-    if split.folds:
-        return numbers, np.zeros(len(numbers), dtype=np.int8)
-    splits = split.splits_of(chrom, *windows_around(numbers, config))
-    is_in_one = splits != STRADDLING
-    counts["left_out_window_across_splits"] += int((~is_in_one).sum())
-    return numbers[is_in_one], splits[is_in_one]
-
-
-def background_candidates(
-    length: int,
-    numbers: NDArray[np.int64],
-    blacklist: Spans | None,
-    unknown: Spans,
-    config: ChromatinConfig,
-) -> NDArray[np.int64]:
-    """Return the bins that the set would keep if they had a label, and that contain no N."""
-    numbers = usable_bins(length, numbers, blacklist, unknown, config, Counter())
+) -> _Placed:
+    """Compute the windows around bins of a chromosome, and what keeps a bin from being a row."""
     first = numbers * config.bin
-    return numbers[covered_bp(unknown, first, first + config.bin) == 0]
-
-
-def usable_bins(
-    length: int,
-    numbers: NDArray[np.int64],
-    blacklist: Spans | None,
-    unknown: Spans,
-    config: ChromatinConfig,
-    counts: dict[str, int],
-) -> NDArray[np.int64]:
-    """Return the bins outside the blacklist whose window is whole and known; count the others."""
-
-    def keep(good: NDArray[np.bool_], reason: str) -> None:
-        nonlocal numbers
-        counts[f"left_out_{reason}"] += int((~good).sum())
-        numbers = numbers[good]
-
-    if blacklist is not None:
-        first = numbers * config.bin
-        keep(covered_bp(blacklist, first, first + config.bin) == 0, "blacklisted_bin")
-    starts, ends = windows_around(numbers, config)
-    keep((starts >= 0) & (ends <= length), "window_past_the_end")
-    unknown_bp = covered_bp(unknown, *windows_around(numbers, config))
-    keep(unknown_bp <= config.max_n_fraction * config.window, "window_with_n")
-    return numbers
+    start = first - (config.window - config.bin) // 2
+    end = start + config.window
+    unknown = unknown_spans(genome, chrom)
+    nowhere = np.zeros(len(numbers), dtype=np.int8)
+    splits = nowhere if split.folds else split.splits_of(chrom, start, end)
+    banned = nowhere if blacklist is None else covered_bp(blacklist, first, first + config.bin)
+    reasons = [
+        banned > 0,
+        (start < 0) | (end > genome.lengths[chrom]),
+        covered_bp(unknown, start, end) > config.max_n_fraction * config.window,
+        splits == STRADDLING,
+    ]
+    left_out = np.select(reasons, range(len(_LEFT_OUT)), default=-1)
+    has_n = covered_bp(unknown, first, first + config.bin) > 0
+    return _Placed(numbers, start, splits, left_out, has_n)
 
 
 def build_chromatin(
@@ -136,7 +118,8 @@ def build_chromatin(
     labels = _frequent_labels(labels, config, counts)
     required = _required(labels, config.require_group)
 
-    parts, splits = [], [np.empty(0, dtype=np.int8)]
+    nothing = np.empty(0, dtype=np.int64)
+    parts, starts, splits = [], [nothing], [np.empty(0, dtype=np.int8)]
     for rank, (chrom, length) in enumerate(genome.lengths.items()):
         there = bins_with_any(labels, chrom, config.bin, length)
         numbers = bins_with_any(required, chrom, config.bin, length)
@@ -144,22 +127,25 @@ def build_chromatin(
         counts["left_out_bin_without_required_label"] += len(there) - len(numbers)
         if config.require_group == "all":
             numbers = np.arange(length // config.bin)
+        if not len(numbers):
+            continue
+        peaks = (with_peak or {}).get(chrom) if config.background else None
+        free = nothing if peaks is None else np.flatnonzero(~peaks[: length // config.bin])
         banned = (blacklist or {}).get(chrom)
-        if len(numbers):
-            unknown = unknown_spans(genome, chrom)
-            numbers = usable_bins(length, numbers, banned, unknown, config, counts)
-        numbers, bin_splits = in_one_split(chrom, numbers, config, split, counts)
-        if config.background and len(numbers):
-            free = peak_free_bins(with_peak or {}, chrom, config.bin, length)
-            free = background_candidates(length, free, banned, unknown, config)
-            numbers, bin_splits = _with_background(
-                chrom, numbers, bin_splits, free, config, split, seed, counts
-            )
-        splits.append(bin_splits)
-        parts.append(label_bins(labels, rank, chrom, numbers))
+        placed = _place(genome, chrom, np.union1d(numbers, free), banned, config, split)
+        kept = np.isin(placed.number, numbers)
+        for reason, name in enumerate(_LEFT_OUT):
+            counts[name] += int((kept & (placed.left_out == reason)).sum())
+        free = ~kept & (placed.left_out < 0) & ~placed.has_n
+        kept &= placed.left_out < 0
+        if config.background and kept.any():
+            _add_background(kept, np.flatnonzero(free), placed.split, config, chrom, seed, counts)
+        starts.append(placed.start[kept])
+        splits.append(placed.split[kept])
+        parts.append(label_bins(labels, rank, chrom, placed.number[kept]))
     bins = Bins.joined(parts, len(labels))
-    starts = windows_around(bins.number, config)[0]
-    windows = Windows(tuple(genome.lengths), bins.chrom.astype(np.uint32), starts, config.window)
+    chroms = bins.chrom.astype(np.uint32)
+    windows = Windows(tuple(genome.lengths), chroms, np.concatenate(starts), config.window)
     row_splits = split.split_of_rows(windows) if split.folds else np.concatenate(splits)
     _check_rows(labels, bins, row_splits, config, counts, warn)
     return _as_rows(labels, bins, windows, row_splits, config, counts)
@@ -178,36 +164,22 @@ def _frequent_labels(
     return [x for x, keep in zip(labels, enough, strict=True) if keep]
 
 
-def _with_background(
-    chrom: str,
-    numbers: NDArray,
+def _add_background(
+    kept: NDArray[np.bool_],
+    free: NDArray[np.int64],
     splits: NDArray[np.int8],
-    free: NDArray,
     config: ChromatinConfig,
-    split: SplitConfig,
+    chrom: str,
     seed: int,
     counts: dict[str, int],
-) -> tuple[NDArray, NDArray[np.int8]]:
-    """Return bins of a chromosome and their splits together with background drawn from `free`."""
-    free, free_splits = in_one_split(chrom, free, config, split, Counter())
+) -> None:
+    """Mark some of the `free` bins of a chromosome as kept, in proportion to those that are."""
     drawn, missing = draw_background(
-        free, free_splits, splits, config.background, chrom=chrom, seed=seed
+        splits[free], splits[kept], config.background, chrom=chrom, seed=seed
     )
+    kept[free[drawn]] = True
     counts["background_bins"] = counts.get("background_bins", 0) + len(drawn)
     counts["background_missing"] = counts.get("background_missing", 0) + missing
-    numbers, order = np.unique(np.concatenate([numbers, free[drawn]]), return_index=True)
-    return numbers, np.concatenate([splits, free_splits[drawn]])[order]
-
-
-_COUNTED = (
-    "bins_with_a_label",
-    "left_out_rare_labels",
-    "left_out_bin_without_required_label",
-    "left_out_blacklisted_bin",
-    "left_out_window_past_the_end",
-    "left_out_window_with_n",
-    "left_out_window_across_splits",
-)
 
 
 def _refuse_empty(labels: list[PeakLabel], positives: NDArray, reason: str) -> None:
@@ -281,50 +253,6 @@ def _as_rows(
     )
 
 
-def build_rows(
-    genome: Genome,
-    sheet: list[SheetRow],
-    config: ChromatinConfig,
-    split: SplitConfig,
-    *,
-    blacklist: Path | None,
-    seed: int,
-    drop_near_identical: bool,
-    pieces: bool,
-    check_every: int,
-) -> tuple[LabelledData, ChromatinConfig]:
-    """Return the rows, and the settings with the defaults for their number of labels.
-
-    Args:
-        check_every: Compare the labels of every n-th bin with those of bedtools; 0 compares none.
-
-    Raises:
-        InputError: If inputs are wrong or nothing is left, or bedtools makes other labels.
-    """
-    excluded = read_blacklist(blacklist, genome, pieces=pieces)
-    # A row of the sheet gives at least one label.
-    with_peak: dict | None = {} if config.for_labels(len(sheet)).background else None
-    labels, counts = read_peaks(sheet, genome, config.bin, pieces=pieces, with_peak=with_peak)
-    config = config.for_labels(len(labels), {label.group for label in labels})
-    data = build_chromatin(
-        genome,
-        labels,
-        config,
-        split,
-        blacklist=excluded,
-        with_peak=with_peak,
-        seed=seed,
-        counts=counts,
-    )
-    if drop_near_identical:
-        data = without_leaks(data, genome)
-    if check_every:
-        kept = [label for label in labels if label.positives >= config.min_positive]
-        count = check_labels(data, sheet, kept, genome, check_every)
-        note(f"the labels of {count:,} of {len(data):,} bins are those of bedtools")
-    return data, config
-
-
 def held_out_notes(data: LabelledData, split: SplitConfig) -> list[str]:
     """Return a note if validation or test has no row."""
     empty = [name for name in ("validation", "test") if not data.counts[f"rows_{name}"]]
@@ -337,15 +265,3 @@ def held_out_notes(data: LabelledData, split: SplitConfig) -> list[str]:
         else "hold out regions or chromosomes: --split.validation chr10 --split.test chr8 chr9"
     )
     return [f"no row for {' and '.join(empty)}, which finetune and evaluate need: {advice}"]
-
-
-def recorded_settings(
-    config: ChromatinConfig, seed: int, near_identical: str, pieces: bool
-) -> dict[str, object]:
-    """Return the options that the set records, in the order of the command's help."""
-    settings = asdict(config)
-    if config.background:
-        settings["seed"] = seed
-    else:
-        del settings["background"]
-    return settings | {"near_identical": near_identical, "pieces": pieces}

@@ -44,10 +44,10 @@ def deepsea_set(
     from dna_bigbird.labelled.deepsea.coordinates import (
         BED,
         find_coordinates,
+        read_labels,
         unpacked_coordinates,
     )
     from dna_bigbird.labelled.deepsea.deepsea_set_run import FILES, build_deepsea
-    from dna_bigbird.labelled.deepsea.labels import read_labels
 
     config = DeepseaConfig(**settings)
     row_coordinates = row_coordinates or find_coordinates(bundle)

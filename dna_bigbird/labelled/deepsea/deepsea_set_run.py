@@ -20,13 +20,11 @@ from dna_bigbird.genome.coverage import covered_bp, merge_spans, unknown_spans
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.bedtools_check import second_reader
 from dna_bigbird.labelled.deepsea.config import BIN_BP, DeepseaConfig
-from dna_bigbird.labelled.deepsea.labels import Label
+from dna_bigbird.labelled.deepsea.coordinates import Label
 from dna_bigbird.labelled.deepsea.mat_files import CHANNELS, WINDOW_BP, MatFile
 from dna_bigbird.labelled.labelled_data import LabelledData
 from dna_bigbird.labelled.splits import SPLITS
 from dna_bigbird.labelled.stored_sequences import PackedLabels
-
-# Comparing rows of the DeepSEA bundle with the genome: a row that differs is named, with a reason.
 
 _SEARCHED_BP = 1000
 """How far from its coordinates a row's bases are looked for, to say what is wrong."""

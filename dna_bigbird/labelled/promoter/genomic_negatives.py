@@ -12,8 +12,6 @@ from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.repeats import SOFT_MASKED, UNKNOWN, RepeatClasses
 from dna_bigbird.labelled.splits import SPLITS, TEST, TRAIN, SplitConfig
 
-# Windows from which genomic negatives are chosen: real bases, away from every start site.
-#
 # They lie on a grid, so that memory is bounded on any genome and two calls see the same windows.
 
 MAX_CANDIDATES = 2_000_000

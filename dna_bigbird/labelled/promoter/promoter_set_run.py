@@ -18,8 +18,6 @@ from dna_bigbird.labelled.promoter.negatives import Negatives, draws, make_negat
 from dna_bigbird.labelled.set_files import LabelledSetFile, few_positives
 from dna_bigbird.labelled.splits import SPLITS, STRADDLING, TRAIN, VALIDATION, SplitConfig
 
-# What `promoter-set` notes about a finished set: counts, few positives, the signal at the starts.
-
 # Do start sites fit the genome? The two bases around a start tell, also where chromosome lengths do not.
 #
 # Transcription mostly starts at a purine (A, G) that follows a pyrimidine (C, T): the initiator, at

@@ -10,11 +10,19 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.groups import folds_of, group_windows
 from dna_bigbird.labelled.labelled_data import LabelledData
 from dna_bigbird.labelled.sequences.files import SequenceColumns, SequenceFile, SequenceRow
 from dna_bigbird.labelled.sequences.labels import SequenceLabels, plain_labels
-from dna_bigbird.labelled.splits import SPLITS, STRADDLING, TEST, TRAIN, VALIDATION, SplitConfig
+from dna_bigbird.labelled.splits import (
+    SPLITS,
+    STRADDLING,
+    TEST,
+    TRAIN,
+    VALIDATION,
+    SplitConfig,
+    folds_of,
+    group_windows,
+)
 from dna_bigbird.labelled.stored_sequences import StoredSequences
 from dna_bigbird.models.label_types import REGRESSION
 
@@ -251,9 +259,6 @@ def _as_data(
         targets=labels.targets,
         has_coordinates=bool(rows) and rows[0].interval is not None,
     )
-
-
-# Steps of `sequence-set`: the rows of all its files.
 
 
 def read_rows(

@@ -19,16 +19,26 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.hdf5 import new_hdf5
+from dna_bigbird.core.hdf5 import StoreFormat
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.prediction.partial_results_file import Spool
 from dna_bigbird.prediction.results import VectorFormat
 from dna_bigbird.prediction.writers.target import ROW_NAME, WriteContext
 
-PREDICTIONS_FORMAT = "dna-bigbird predictions"
-PREDICTIONS_VERSION = 1
-VECTORS_FORMAT = "dna-bigbird vectors"
-VECTORS_VERSION = 1
+PREDICTIONS = StoreFormat(
+    "dna-bigbird predictions",
+    "file of predictions",
+    again="run predict again",
+    make="expected a file of: dna-bigbird predict --output FILE.h5",
+    has_checksums=False,
+)
+VECTORS = StoreFormat(
+    "dna-bigbird vectors",
+    "file of vectors",
+    again="run embed again",
+    make="expected a file of: dna-bigbird embed --output FILE.h5",
+    has_checksums=False,
+)
 CHUNK_BYTES = 2**20
 COUNTS = "num_tokens"
 """Column of the frames: tokens of each window."""
@@ -49,11 +59,10 @@ def write_predictions(path: Path, spool: Spool, context: WriteContext) -> None:
     )
     names = [name.encode() for name in context.label_names]
     texts = ["sequence", *({ROW_NAME} & next(spool.frames(), {}).keys())]
-    with new_hdf5(path) as file:
-        file.attrs.update(
+    with PREDICTIONS.create(path) as store:
+        file = store.file
+        store.describe(
             {
-                "format": PREDICTIONS_FORMAT,
-                "format_version": PREDICTIONS_VERSION,
                 "assembly": context.assembly,
                 "command": command_of(context.settings),
                 "inputs": json.dumps(checksums, sort_keys=True),
@@ -113,7 +122,7 @@ def write_vectors(
     Raises:
         OutputError: If the disk is full.
     """
-    attributes = {"format": VECTORS_FORMAT, "format_version": VECTORS_VERSION, **attributes}
+    attributes = {**VECTORS.identity(), **attributes}
     (_write_hdf5 if format == "hdf5" else _write_npz)(path, columns_of(spool), attributes)
 
 
@@ -157,7 +166,8 @@ def _offsets(pieces: Callable[[], Iterator[NDArray]]) -> Iterator[NDArray]:
 
 
 def _write_hdf5(path: Path, columns: Mapping[str, VectorColumn], attributes: Mapping) -> None:
-    with new_hdf5(path) as file:
+    with VECTORS.create(path) as store:
+        file = store.file
         for name, value in attributes.items():
             file.attrs[name] = json.dumps(value) if isinstance(value, dict) else value
         for name, column in columns.items():

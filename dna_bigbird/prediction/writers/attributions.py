@@ -9,9 +9,9 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.hdf5 import new_hdf5, open_hdf5
+from dna_bigbird.core.hdf5 import StoreFormat, texts_of
 from dna_bigbird.core.result_folders import FILE_PER_LABEL, atomic_directory
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.prediction.partial_results_file import Spool
@@ -27,8 +27,14 @@ from dna_bigbird.prediction.writers.target import (
 # n windows, W bases of a window, L labels
 
 
-ATTRIBUTIONS_FORMAT = "dna-bigbird attributions"
-ATTRIBUTIONS_VERSION = 1
+ADVICE = "expected a file of: dna-bigbird attribute --output FILE.h5"
+ATTRIBUTIONS = StoreFormat(
+    "dna-bigbird attributions",
+    "file of effects",
+    again="run attribute again",
+    make=ADVICE,
+    has_checksums=False,
+)
 LETTERS = "ACGTN"
 NO_BASE = 5
 """Code beyond the end of a short window; codes 0 to 4 are A C G T N."""
@@ -123,11 +129,10 @@ def _write_hdf5(path: Path, spool: Spool, context: WriteContext, label: int) -> 
         context.checksums
     )
     first = next(spool.frames(), {})
-    with new_hdf5(path) as file:
-        file.attrs.update(
+    with ATTRIBUTIONS.create(path) as store:
+        file = store.file
+        store.describe(
             {
-                "format": ATTRIBUTIONS_FORMAT,
-                "format_version": ATTRIBUTIONS_VERSION,
                 "label": context.label_names[label],
                 "has_hypothetical": OF_BASES in first,
                 "assembly": context.assembly,
@@ -191,9 +196,6 @@ def _values(frame: Mapping[str, NDArray], label: int) -> dict[str, NDArray]:
 # n windows, W bases of a window
 
 
-ADVICE = "expected a file of: dna-bigbird attribute --output FILE.h5"
-
-
 @dataclass(frozen=True, eq=False)
 class AttributedWindows:
     """Windows with the effect of each base on the log odds of a label."""
@@ -242,17 +244,7 @@ def read_attributions(path: Path, middle_bp: int = 0) -> AttributedWindows:
     Raises:
         InputError: If it is not a file of `attribute`, comes from another version, or is damaged.
     """
-    with open_hdf5(path, ADVICE) as file:
-        form = file.attrs.get("format", "nothing")
-        if form != ATTRIBUTIONS_FORMAT:
-            raise InputError(
-                f"{path}: format is {shortened(form)!r}, not {ATTRIBUTIONS_FORMAT!r}; {ADVICE}"
-            )
-        version = int(file.attrs["format_version"])
-        if version != ATTRIBUTIONS_VERSION:
-            raise InputError(
-                f"{path}: format_version {version}; this version reads {ATTRIBUTIONS_VERSION}. Run attribute again"
-            )
+    with ATTRIBUTIONS.open(path) as (file, attributes):
         width = file["input_seqs"].shape[1]
         kept = min(middle_bp, width) or width
         first = (width - kept) // 2
@@ -260,11 +252,11 @@ def read_attributions(path: Path, middle_bp: int = 0) -> AttributedWindows:
         ends = file["rows/end"][:]
         starts = file["rows/start"][:] + first
         return AttributedWindows(
-            str(file.attrs["label"]),
-            str(file.attrs["assembly"]),
+            str(attributes["label"]),
+            str(attributes["assembly"]),
             file["input_seqs"][:, middle].astype(np.float32),
             file["hyp_scores"][:, middle].astype(np.float32),
-            [name.decode() for name in file["rows/sequence"][:]],
+            texts_of(file["rows/sequence"]),
             starts,
             np.minimum(ends, starts + kept),
         )

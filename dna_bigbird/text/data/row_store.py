@@ -8,44 +8,38 @@ Layout (R rows, N examples):
     examples         (bytes,) uint8, a record for each example; empty where they are not kept
     example_offsets  (N+1,) int64 into examples
 Attributes: `identity`, what the rows are made from and how, and `counts`, both as JSON; checksums of
-all rows and of all examples. Checksums of the file: datasets.checked_hdf5; each record has its own, so
+all rows and of all examples. Checksums of the file: core.hdf5; each record has its own, so
 that the large datasets need not be read at the start.
 """
 
 import hashlib
 import json
 import operator
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.hdf5 import (
-    Digests,
-    check_datasets,
-    new_hdf5,
-    open_hdf5,
-    read_attributes,
-    read_hdf5,
-    reading,
-    stored_checksums,
-    write_checksums,
+    StoredArrays,
+    StoreFormat,
+    StoreWriter,
 )
 from dna_bigbird.text.data.rows import TextSet, hashed_bytes, pack, unpack
 
-FORMAT_VERSION = 2
-READABLE = (1, 2)
-"""Records of version 1 name classes by their modules."""
-KIND = "dna-bigbird text rows"
+STORE = StoreFormat(
+    "dna-bigbird text rows",
+    "store of rows",
+    again="delete it; the same command writes it again",
+    make="the command that trains writes one",
+    versions=(1, 2),  # records of version 1 name classes by their modules
+    key="kind",
+)
 INDEX = ("row_offsets", "row_tokens", "row_examples", "example_offsets")
 """Small: read, and compared with their checksums, whenever a store is opened."""
-_AGAIN = "delete it; the same command writes it again"
 _CHUNK_BYTES = 1 << 22
 """More than the cache of h5py, which therefore reads the bytes of a record only."""
 
@@ -114,15 +108,13 @@ def write_row_store(
     Raises:
         OutputError: If the disk is full or the folder cannot be written to.
     """
-    with new_hdf5(path) as file:
-        writer = _Writer(file)
+    with STORE.create(path) as store:
+        writer = _Writer(store)
         for part in parts:
             writer.add(part)
         writer.finish()
-        file.attrs.update(
+        store.describe(
             {
-                "kind": KIND,
-                "format_version": FORMAT_VERSION,
                 "identity": json.dumps(identity, sort_keys=True),
                 "counts": json.dumps(added_up([counts, *writer.counts])),
                 "labels": json.dumps(labels),
@@ -130,26 +122,20 @@ def write_row_store(
                 "examples_sha256": writer.examples_digest.hexdigest(),
             }
         )
-        write_checksums(file, writer.digests)
 
 
 class _Writer:
-    def __init__(self, file: h5py.File) -> None:
-        self.file = file
+    def __init__(self, store: StoreWriter) -> None:
+        self.store = store
         for name in ("rows", "examples"):
-            file.create_dataset(name, (0,), np.uint8, maxshape=(None,), chunks=(_CHUNK_BYTES,))
-        self.digests = Digests()
+            store.growing(name, np.uint8, _CHUNK_BYTES)
         self.rows_digest, self.examples_digest = hashlib.sha256(), hashlib.sha256()
         self.counts: list[dict[str, int]] = []
         self._index: list[Part] = []
 
     def add(self, part: Part) -> None:
         for name in ("rows", "examples"):
-            values = getattr(part, name)
-            dataset = self.file[name]
-            dataset.resize(len(dataset) + len(values), axis=0)
-            dataset[len(dataset) - len(values) :] = values
-            self.digests.update(name, values)
+            self.store.append(name, getattr(part, name))
         for record in _records(part.rows, part.row_bytes):
             for values in hashed_bytes(unpack(record)):
                 self.rows_digest.update(values)
@@ -169,8 +155,7 @@ class _Writer:
         for name in ("row", "example"):
             columns[f"{name}_offsets"] = np.append(0, np.cumsum(columns.pop(f"{name}_bytes")))
         for name in INDEX:
-            self.file[name] = columns[name]
-            self.digests.update(name, columns[name])
+            self.store.put(name, columns[name], named_last=True)
 
 
 def _records(values: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Iterator[bytes]:
@@ -198,12 +183,8 @@ class StoredRecords(Sequence):
     """
 
     def __init__(self, path: Path, name: str, offsets: NDArray[np.int64]) -> None:
-        self.path, self.name, self.offsets = path, name, offsets
-        self._dataset: h5py.Dataset | None = None
-        self._pid = -1
-
-    def __getstate__(self) -> dict:
-        return {**self.__dict__, "_dataset": None, "_pid": -1}
+        self.name, self.offsets = name, offsets
+        self._arrays = StoredArrays(path, STORE)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -213,11 +194,7 @@ class StoredRecords(Sequence):
             return [self[i] for i in range(*number.indices(len(self)))]
         number = range(len(self))[operator.index(number)]
         start, end = self.offsets[number : number + 2].tolist()
-        with reading(self.path, _AGAIN):
-            if self._pid != os.getpid():
-                self._dataset = read_hdf5(self.path)[self.name]
-                self._pid = os.getpid()
-            return unpack(self._dataset[start:end].tobytes())
+        return unpack(self._arrays.read(self.name, start, end).tobytes())
 
 
 class StoredRows(StoredRecords):
@@ -248,14 +225,7 @@ def read_row_store(path: Path) -> tuple[StoredSet, dict]:
     Raises:
         InputError: If the file is missing, damaged or no such store of this version.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such store of rows")
-    with open_hdf5(path, _AGAIN) as file:
-        attributes = read_attributes(file)
-        if attributes.get("kind") != KIND or attributes.get("format_version") not in READABLE:
-            raise InputError(f"{path}: no store of rows of version {READABLE[0]} or {READABLE[1]}")
-        checksums = stored_checksums(file, path, _AGAIN) or {}
-        check_datasets(file, path, checksums, _AGAIN, names=INDEX)
+    with STORE.open(path, verify=INDEX) as (file, attributes):
         index = {name: file[name][:] for name in INDEX}
         keeps_examples = len(file["examples"]) > 0
     examples = StoredRecords(path, "examples", index["example_offsets"])

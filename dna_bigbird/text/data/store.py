@@ -4,37 +4,29 @@ Layout (D documents, T tokens):
     token_ids         (T,) uint16, documents in the order of the corpus, no special tokens
     document_offsets  (D+1,) int64 into token_ids
     counts            (vocab_size,) int64, how often each entry occurs
-Equal inputs give equal bytes. Checksums: datasets.checked_hdf5.
+Equal inputs give equal bytes. Checksums: core.hdf5.
 """
 
 import hashlib
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
-import h5py
 import numpy as np
 
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.hdf5 import (
-    Digests,
-    check_datasets,
-    new_hdf5,
-    open_hdf5,
-    read_attributes,
-    read_hdf5,
-    reading,
-    stored_checksums,
-    write_checksums,
-)
+from dna_bigbird.core.hdf5 import StoredArrays, StoreFormat, StoreWriter
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.text.data.reading import read_documents
 
-FORMAT_VERSION = 1
-KIND = "dna-bigbird text store"
+STORE = StoreFormat(
+    "dna-bigbird text store",
+    "text store",
+    again="dna-bigbird text pretrain makes it again",
+    make="dna-bigbird text pretrain makes one",
+    key="kind",
+)
 _BUFFER_TOKENS = 1 << 20
-_AGAIN = "dna-bigbird text pretrain makes it again"
 
 
 def write_text_store(
@@ -55,8 +47,8 @@ def write_text_store(
             f"the vocabulary has {tokenizer.vocab_size} entries; a text store holds 65536"
         )
     num_empty = 0
-    with new_hdf5(path) as file:
-        tokens = _TokenWriter(file, tokenizer.vocab_size)
+    with STORE.create(path) as store:
+        tokens = _TokenWriter(store, tokenizer.vocab_size)
         for text in documents:
             ids = tokenizer.encode(text)
             if len(ids):
@@ -66,18 +58,15 @@ def write_text_store(
         if len(tokens.offsets) == 1:
             raise InputError(f"{path}: not written, the corpus has no token")
         tokens.finish()
-        file.attrs.update(
+        store.describe(
             {
-                "kind": KIND,
-                "format_version": FORMAT_VERSION,
                 "vocab_size": tokenizer.vocab_size,
                 "tokenizer_sha256": hashlib.sha256(tokenizer.model_bytes).hexdigest(),
                 "source_sha256": source_sha256,
                 "num_empty_documents": num_empty,
                 "checksum": tokens.digest.hexdigest(),
-            },
+            }
         )
-        write_checksums(file, tokens.digests)
 
 
 class _TokenWriter:
@@ -87,13 +76,11 @@ class _TokenWriter:
         offsets: Start of every document among the tokens, and the end of the last one.
     """
 
-    def __init__(self, file: h5py.File, vocab_size: int) -> None:
-        self.file = file
-        self.tokens = file.create_dataset(
-            "token_ids", (0,), np.uint16, maxshape=(None,), chunks=(65536,)
-        )
+    def __init__(self, store: StoreWriter, vocab_size: int) -> None:
+        self.store = store
+        self.tokens = store.growing("token_ids", np.uint16, 65536)
         self.counts = np.zeros(vocab_size, dtype=np.int64)
-        self.digest, self.digests = hashlib.sha256(), Digests()
+        self.digest = hashlib.sha256()
         self.offsets = [0]
         self._waiting: list[np.ndarray] = []
 
@@ -109,18 +96,15 @@ class _TokenWriter:
         if self._waiting:
             self._flush()
         offsets = np.array(self.offsets, np.int64)
-        for name, values in (("document_offsets", offsets), ("counts", self.counts)):
-            self.file[name] = values
-            self.digests.update(name, values)
+        self.store.put("document_offsets", offsets, named_last=True)
+        self.store.put("counts", self.counts, named_last=True)
         self.digest.update(offsets)
 
     def _flush(self) -> None:
         values = np.concatenate(self._waiting).astype(np.uint16)
-        self.tokens.resize(len(self.tokens) + len(values), axis=0)
-        self.tokens[len(self.tokens) - len(values) :] = values
+        self.store.append("token_ids", values)
         self.counts += np.bincount(values, minlength=len(self.counts))
         self.digest.update(values)
-        self.digests.update("token_ids", values)
         self._waiting.clear()
 
 
@@ -141,27 +125,14 @@ class TextStore:
 
     def __init__(self, path: Path, *, verify: bool = True) -> None:
         self.path = Path(path)
-        self._tokens: h5py.Dataset | None = None
-        self._pid = -1
-        if not self.path.is_file():
-            raise InputError(f"{path}: no such text store")
-        with open_hdf5(self.path, _AGAIN) as file:
-            attributes = read_attributes(file)
-            identity = (attributes.get("kind"), attributes.get("format_version"))
-            if identity != (KIND, FORMAT_VERSION):
-                raise InputError(f"{path}: no text store of version {FORMAT_VERSION}")
-            checksums = stored_checksums(file, self.path, _AGAIN)
-            if verify and checksums is not None:
-                check_datasets(file, self.path, checksums, _AGAIN)
+        self._arrays = StoredArrays(self.path, STORE)
+        with STORE.open(self.path, verify=verify) as (file, attributes):
             self.document_offsets = file["document_offsets"][:]
             self.counts = file["counts"][:]
             self.tokenizer_sha256 = str(attributes["tokenizer_sha256"])
             self.source_sha256 = str(attributes["source_sha256"])
             self.checksum = str(attributes["checksum"])
             self.num_empty_documents = int(attributes["num_empty_documents"])
-
-    def __getstate__(self) -> dict:
-        return {**self.__dict__, "_tokens": None, "_pid": -1}
 
     @property
     def num_tokens(self) -> int:
@@ -175,11 +146,7 @@ class TextStore:
 
     def tokens(self, start: int, end: int) -> np.ndarray:
         """Return the token ids between two offsets, int64."""
-        with reading(self.path, _AGAIN):
-            if self._pid != os.getpid():
-                self._tokens = read_hdf5(self.path)["token_ids"]
-                self._pid = os.getpid()
-            return self._tokens[start:end].astype(np.int64)
+        return self._arrays.read("token_ids", start, end).astype(np.int64)
 
 
 def text_store(

@@ -4,8 +4,8 @@ from collections import defaultdict
 
 import pytest
 
-from dna_bigbird.corpus.counted_documents import covering_documents
-from dna_bigbird.corpus.store_statistics import describe_tokens
+from dna_bigbird.corpus.token_statistics import describe_tokens
+from dna_bigbird.corpus.token_store import covering_documents
 from dna_bigbird.genome.repeats import RepeatClasses
 
 

@@ -13,11 +13,12 @@ import pytest
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus import token_store_writer
-from dna_bigbird.corpus.documents import Document, DocumentConfig, build_documents
+from dna_bigbird.corpus.documents import Document, DocumentConfig
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.genome import Genome, Interval
+from tests.toy_corpus import build_documents
 
 
 def test_every_sentence_is_the_genome_at_its_interval(toy_corpus):
@@ -128,7 +129,7 @@ def test_bad_files(toy_corpus, tmp_path):
     newer.write_bytes(toy_corpus.path.read_bytes())
     with h5py.File(newer, "r+") as file:
         file.attrs["format_version"] = 99
-    with pytest.raises(InputError, match="format version 99, this dna-bigbird reads 1"):
+    with pytest.raises(InputError, match="format version 99, this program reads 1"):
         TokenStore(newer)
 
 

@@ -15,7 +15,7 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.seen_regions import ReadRegions
 from dna_bigbird.genome import Interval, reverse_complement
-from dna_bigbird.labelled.sequence_hashes import sequence_hash
+from dna_bigbird.labelled.labelled_set import sequence_hash
 from tests.pipeline.bench.label_runs import write_suite
 from tests.pretrained_bundle import write_pretrained_bundle
 
