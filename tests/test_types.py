@@ -50,7 +50,7 @@ def test_mypy_shows_results_and_refuses_wrong_arguments(tmp_path):
     assert lines[3].endswith('results.Embeddings | dna_bigbird.prediction.results.WrittenVectors"')
     assert 'Argument "sequences" to "predict" has incompatible type "int"' in lines[4]
     assert 'Argument "strand" to "predict" has incompatible type' in lines[5]
-    assert 'Argument "strand" to "predict" of "LoadedModel" has incompatible type' in lines[6]
+    assert 'Argument "strand" has incompatible type' in lines[6]
     assert len(lines) == 8
 
 

@@ -133,7 +133,6 @@ def _configs(listed: dict) -> Iterator[tuple[str, str]]:
     """Yield what a config with one mistake reports."""
     from dna_bigbird.workflow.config.config_files import read_config_files
     from dna_bigbird.workflow.config.run_config import check_config
-    from dna_bigbird.workflow.config.run_settings import check_settings
 
     for name, text in listed["inputs"].items():
         Path(name).write_text(text)
@@ -151,7 +150,6 @@ def _configs(listed: dict) -> Iterator[tuple[str, str]]:
         files = read_config_files([Path("c.yaml")])
         run = files.values()
         check_config(run, files)
-        check_settings(run, files)
 
     for label, text in texts.items():
         Path("c.yaml").write_text(text)

@@ -119,8 +119,10 @@ def factory_defaults(settings: type) -> dict[str, object]:
 
 @functools.cache
 def field_texts(settings: type) -> dict[str, str]:
-    """Return the text below each field of a dataclass."""
-    texts, body = {}, ast.parse(inspect.cleandoc(inspect.getsource(settings))).body[0].body
+    """Return the text below each field of a dataclass; an optional one has that of its declaration and a sentence."""
+    declared, sentences = settings.__dict__.get("OPTIONAL", (settings, {}))
+    texts = {name: f"{field_texts(declared)[name]} {sentences[name]}".strip() for name in sentences}
+    body = ast.parse(inspect.cleandoc(inspect.getsource(settings))).body[0].body
     for statement, after in itertools.pairwise(body):
         is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
         if isinstance(statement, ast.AnnAssign) and is_text:

@@ -1,4 +1,4 @@
-"""Ranges of numbers: part of the type of a setting or argument, which is all that states them.
+"""Ranges of numbers: part of the type of a setting or argument, which is all that states them; optional settings.
 
     class WordsConfig:
         max_k: Annotated[int, Range(-1, most=8)] = -1
@@ -6,10 +6,14 @@
 `choices.check_argument` refuses other values, and the schema of the workflow's config is made from them (tools/schema.py).
 """
 
+import inspect
 import math
 import typing
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeVar
+
+Settings = TypeVar("Settings")
 
 
 @dataclass(frozen=True)
@@ -60,3 +64,33 @@ NotNegative = Annotated[float, Range(0)]
 AboveZero = Annotated[float, Range(above=0)]
 Share = Annotated[float, Range(0, most=1)]
 ShareBelowOne = Annotated[float, Range(0, below=1)]
+
+
+def optional(
+    declared: type, sentences: Mapping[str, str]
+) -> Callable[[type[Settings]], type[Settings]]:
+    """Make a decorator of a frozen dataclass that has fields of another one as `... | None`, None if not given.
+
+    Args:
+        declared: The dataclass that declares the fields: types, ranges and descriptions are its own.
+        sentences: By the name of a field, what its description says besides.
+
+    Example:
+        >>> @dataclass(frozen=True)
+        ... class Training:
+        ...     steps: Positive = 100
+        >>> @optional(Training, {"steps": "If not given: chosen for the data."})
+        ... class PartialTraining: ...
+        >>> PartialTraining(), PartialTraining(steps=3)
+        (PartialTraining(steps=None), PartialTraining(steps=3))
+    """
+
+    def decorate(settings: type[Settings]) -> type[Settings]:
+        hints = {name: inspect.get_annotations(declared)[name] | None for name in sentences}
+        settings.__annotations__ = hints | inspect.get_annotations(settings)
+        for name in sentences:
+            setattr(settings, name, None)
+        settings.OPTIONAL = declared, sentences  # type: ignore[attr-defined]
+        return dataclass(frozen=True)(settings)
+
+    return decorate

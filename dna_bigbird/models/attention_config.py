@@ -1,25 +1,22 @@
-"""Settings of BigBird-ETC in an encoder; read without torch."""
+"""Settings of the attention that an encoder has: Longformer, Performer and BigBird-ETC; read without torch."""
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from collections.abc import Collection
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dna_bigbird.core.choices import check_fields
-from dna_bigbird.core.settings import Count, Positive
-
-# What dataclasses of changed settings share; read without torch.
-
-Settings = TypeVar("Settings")
+from dna_bigbird.core.settings import Count, Positive, optional
 
 
-@dataclass(frozen=True)
 class SettingChanges:
-    """Settings that differ from those of another model; each field is None or a new value.
-
-    A subclass is a frozen dataclass with fields of the settings that it changes.
-    """
+    """Settings that differ from those of another model; each field is None or a new value."""
 
     GROUP: ClassVar[str]
     """Of the options, for messages."""
+    if TYPE_CHECKING:
+
+        def __init__(self, **settings: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
 
     def __post_init__(self) -> None:
         check_fields(self, self.GROUP)
@@ -29,7 +26,7 @@ class SettingChanges:
         """The settings that are given, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
-    def applied_to(self, settings: Settings) -> Settings:
+    def applied_to(self, settings: Any) -> Any:
         """Return settings with these changes.
 
         Raises:
@@ -38,7 +35,23 @@ class SettingChanges:
         return replace(settings, **self.values)
 
 
-# Settings of Longformer in an encoder; read without torch.
+def weights_stay(
+    settings: type, free: Collection[str], left_out: Collection[str] = ()
+) -> dict[str, str]:
+    """Return for each setting that may change whether it may with pretrained weights, as a sentence.
+
+    Args:
+        free: Settings that no weight depends on.
+        left_out: Settings that never change.
+    """
+    return {
+        field.name: "May differ with pretrained weights."
+        if field.name in free
+        else "Fresh weights only."
+        for field in fields(settings)
+        if field.name not in left_out
+    }
+
 
 LONGFORMER_OPTION = "--model.longformer."
 
@@ -96,29 +109,16 @@ class LongformerConfig:
         return (1,) * (num_heads - dilated) + (self.dilations[layer],) * dilated
 
 
-@dataclass(frozen=True)
+@optional(LongformerConfig, weights_stay(LongformerConfig, LongformerConfig.__annotations__))
 class LongformerChanges(SettingChanges):
     """Settings of Longformer that differ from those of another model; None keeps a setting."""
 
     GROUP = "model.longformer"
 
-    window_tokens: Positive | None = None
-    """Tokens that a token reads on either side of it: may differ with pretrained weights."""
-    windows: tuple[Positive, ...] | None = None
-    """Tokens on either side for each layer: may differ with pretrained weights."""
-    dilations: tuple[Positive, ...] | None = None
-    """Distance between the tokens of a window for each layer: may differ with pretrained weights."""
-    dilated_heads: Positive | None = None
-    """Last heads of a layer that `dilations` is for: may differ with pretrained weights."""
-    separate_global: bool | None = None
-    """Global tokens have projections of their own: may differ with pretrained weights; new ones begin as copies."""
-
 
 PAPER_LONGFORMER = LongformerConfig()
 """Of the published models of masked tokens."""
 
-
-# Settings of the Performer in an encoder; read without torch.
 
 PERFORMER_OPTION = "--model.performer."
 
@@ -158,31 +158,16 @@ class PerformerConfig:
             )
 
 
-@dataclass(frozen=True)
+@optional(PerformerConfig, weights_stay(PerformerConfig, PerformerConfig.__annotations__))
 class PerformerChanges(SettingChanges):
     """Settings of the Performer that differ from those of another model; None keeps a setting."""
 
     GROUP = "model.performer"
 
-    num_features: Count | None = None
-    """Random features of a query or key: may differ with pretrained weights."""
-    kernel: Literal["softmax", "relu"] | None = None
-    """Kernel of the features: may differ with pretrained weights."""
-    rows: Literal["orthogonal", "independent", "identity"] | None = None
-    """Rows of the projection: may differ with pretrained weights."""
-    norms: Literal["gaussian", "sqrt_dim"] | None = None
-    """Lengths of orthogonal rows: may differ with pretrained weights."""
-    redraw_interval: Count | None = None
-    """Forward passes in training that use one projection, then another is drawn: may differ with pretrained weights."""
-    seed: Count | None = None
-    """Seed of the random numbers: of the projections; may differ with pretrained weights."""
-
 
 PAPER_PERFORMER = PerformerConfig()
 """Of the public code in JAX."""
 
-
-# What a global token of BigBird-ETC stands for; needed by datasets and models, so at the top.
 
 NUM_TYPES = 16
 """Rows of the table of types."""
@@ -235,31 +220,11 @@ class EtcConfig:
             )
 
 
-@dataclass(frozen=True)
+@optional(EtcConfig, weights_stay(EtcConfig, EtcConfig.__annotations__.keys() - OF_WEIGHTS))
 class EtcChanges(SettingChanges):
     """Settings of BigBird-ETC that differ from those of another model; None keeps a setting."""
 
     GROUP = "model.etc"
-
-    radius: Positive | None = None
-    """Long tokens that a long token reads on either side: may differ with pretrained weights."""
-    local_mode: Literal["exact", "three_blocks"] | None = None
-    """Form of the band: may differ with pretrained weights."""
-    max_distance: Positive | None = None
-    """Distance from which positions are no longer distinguished: fresh weights only."""
-    tokens_per_global: Positive | None = None
-    """Neighbouring tokens that have a global token of their own where the data names no sentences: may differ with
-    pretrained weights."""
-    hard_g2l: bool | None = None
-    """A global token reads only the long tokens that belong to it: may differ with pretrained weights."""
-    hard_l2g: bool | None = None
-    """A long token reads only the global tokens that it belongs to: may differ with pretrained weights."""
-    sharing: Literal["qkv", "kv", "none"] | None = None
-    """Projections that both streams share: fresh weights only."""
-    shared_output: bool | None = None
-    """Both streams have one output projection of the attention: fresh weights only."""
-    shared_ffn: bool | None = None
-    """Both streams have one feed-forward layer, its norm included: fresh weights only."""
 
 
 PAPER_ETC = EtcConfig()

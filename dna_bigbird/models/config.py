@@ -246,11 +246,12 @@ class HeadConfig:
     """How label logits come from the hidden states."""
 
     pooling: Literal["cls", "mean", "centre", "parts", "attention", "bin"] = "cls"
-    """How the tokens of a window become a vector: the first token through a dense layer with
-    `activation`, or the plain mean over all real tokens or over those in the middle of the window,
-    where the labelled bin is, or the means over equal parts of the window, each with weights of its own,
-    or the mean of the middle and what it reads from all tokens through attention, or with `attention` etc the
-    global token of the bin in the middle."""
+    """How the tokens of a window become a vector: 'cls' reads the first token through a dense layer
+    with `activation`, 'mean' and 'centre' average all real tokens or those in the middle of the window,
+    where the labelled bin is; 'parts' averages each of so many equal parts of the window, so that it
+    sees where something is; 'attention' adds to the middle what it reads from the whole window, by content
+    and distance (docs/long-range.md); 'bin' reads the global token of the bin in the middle, with `attention` etc
+    (docs/etc.md)."""
     activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"
     """Activation: of that dense layer; classifiers of the Hugging Face library have the encoder's own there."""
     centre_tokens: Positive = 40

@@ -1,18 +1,19 @@
 """Changes to the settings of an encoder that another model had; read without torch."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
-from typing import Literal
+from typing import Any
 
-from dna_bigbird.core.choices import check_fields
-from dna_bigbird.core.settings import AboveZero, Positive, ShareBelowOne
+from dna_bigbird.core.settings import optional
 from dna_bigbird.models.attention_config import (
     OF_WEIGHTS,
     EtcChanges,
     LongformerChanges,
     PerformerChanges,
+    SettingChanges,
+    weights_stay,
 )
-from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig, Size, SizeOrNone
+from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig
 
 SMALL = EncoderConfig(
     hidden_size=128,
@@ -29,67 +30,46 @@ SMALL = EncoderConfig(
 """The encoder of a fine-tuning without a pretrained bundle; its vocabulary and length are those of the set."""
 
 
-@dataclass(frozen=True)
-class EncoderChanges:
+KEPT = (
+    "vocab_size",
+    "num_segments",
+    "random_plan",
+    "norm_eps",
+    "qkv_bias",
+    "output_bias",
+    "rotary_base",
+    "train_positions",
+    "scale_embeddings",
+    "dropout",
+    "gradient_checkpointing",
+)
+"""Settings that an encoder keeps, or that have an option elsewhere."""
+WITHOUT_WEIGHTS = {*PATTERN, "attention_dropout"}
+"""Settings that no weight depends on; nor on `max_tokens`, if there is no table of positions."""
+
+
+@optional(
+    EncoderConfig,
+    weights_stay(EncoderConfig, WITHOUT_WEIGHTS, (*KEPT, *OWN_SETTINGS))
+    | {
+        "max_tokens": "May differ with pretrained weights if positions are rotary.",
+        "attention": "May differ with pretrained weights, but etc: fresh weights only.",
+    },
+)
+class EncoderChanges(SettingChanges):
     """Settings of the encoder that differ from those it is taken from; None keeps a setting."""
 
-    hidden_size: Size | None = None
-    """Width of the hidden states."""
-    num_layers: SizeOrNone | None = None
-    """Transformer layers; with 0 the head reads embeddings and stem."""
-    num_heads: Size | None = None
-    """Attention heads; they divide `hidden_size`."""
-    ffn_size: Size | None = None
-    """Width of the feed-forward layer."""
-    max_tokens: Size | None = None
-    """Longest sequence in tokens: with rotary positions it may differ with pretrained weights."""
-    block_size: Size | None = None
-    """Tokens in one attention block; may differ with pretrained weights."""
-    attention: Literal["bigbird", "full", "etc", "longformer", "performer"] | None = None
-    """Block-sparse attention, or full: may differ with pretrained weights, and be longformer or performer. etc:
-    BigBird-ETC, fresh weights only."""
-    window_blocks: SizeOrNone | None = None
-    """Neighbouring blocks that a block reads, itself included: may differ with pretrained weights."""
-    global_blocks: Literal["first_last", "first_two", "none"] | None = None
-    """Blocks that read every block and are read by every block; may differ with pretrained weights."""
-    num_random: SizeOrNone | None = None
-    """Random key blocks of an ordinary query block; may differ with pretrained weights."""
-    pattern_seed: SizeOrNone | None = None
-    """Seed of the uniform plan; may differ with pretrained weights."""
-    activation: Literal["gelu_tanh", "gelu", "relu"] | None = None
-    """Activation: of the feed-forward layers."""
-    norm_first: bool | None = None
-    """LayerNorm before attention and feed-forward layer, and once after the last layer (Pegasus),
-    instead of after each sum and after the embeddings (BERT); fresh weights only."""
-    positions: Literal["learned", "rotary"] | None = None
-    """Positions of tokens: a learned table or rotary ones."""
-    qk_norm: bool | None = None
-    """Scale each query and key to root mean square 1, times a learned gain, in every head; fresh weights
-    only."""
-    stem_width: SizeOrNone | None = None
-    """Tokens that a convolution over the embeddings reads, added to them before the first layer: 0 for
-    no stem."""
-    patch_tokens: Positive | None = None
-    """Neighbouring tokens that the layers read as one, 1 for none: with `norm_first` and rotary positions."""
-    scale_residual: bool | None = None
-    """Draw the last matrices of attention and feed-forward layer with `init_std` / sqrt(2 *
-    `num_layers`); fresh weights only."""
-    attention_dropout: ShareBelowOne | None = None
-    """Dropout of the attention weights; block-sparse backends other than gather have none."""
-    init_std: AboveZero | None = None
-    """Standard deviation of fresh kernels and embeddings; 0.02 in the paper, more for narrower models."""
-    etc: EtcChanges = EtcChanges()  # noqa: RUF009 - frozen
+    GROUP = "model"
+
+    etc: EtcChanges = EtcChanges()
     """Streams and labels of `attention` etc."""
-    longformer: LongformerChanges = LongformerChanges()  # noqa: RUF009 - frozen
+    longformer: LongformerChanges = LongformerChanges()
     """Windows and projections of `attention` longformer."""
-    performer: PerformerChanges = PerformerChanges()  # noqa: RUF009 - frozen
+    performer: PerformerChanges = PerformerChanges()
     """Random features of `attention` performer."""
 
-    def __post_init__(self) -> None:
-        check_fields(self, "model")
-
     @property
-    def values(self) -> dict[str, object]:
+    def values(self) -> dict[str, Any]:
         """The settings that are given, by name."""
         own = {name: value for name, value in vars(self).items() if name not in OWN_SETTINGS}
         for part in OWN_SETTINGS:
@@ -129,9 +109,7 @@ class EncoderChanges:
             >>> EncoderChanges(num_random=1, stem_width=9).other_weights(EncoderConfig())
             ['stem_width']
         """
-        free = {*PATTERN, "attention_dropout"} | (
-            {"max_tokens"} if encoder.reads_any_length else set()
-        )
+        free = WITHOUT_WEIGHTS | ({"max_tokens"} if encoder.reads_any_length else set())
         if "etc" in (self.attention, encoder.attention):
             free.remove("attention")
         of_own = {f"{part}.{name}" for part in OWN_SETTINGS for name in vars(getattr(self, part))}

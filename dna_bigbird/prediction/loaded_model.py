@@ -1,13 +1,9 @@
-"""`load`: a model that is read once, with the functions that take a model as its methods.
-
-The signatures of the methods are in `loaded_model.pyi`, for type checkers. A further method is a line
-here and its signature there.
-"""
+"""`load`: a model that is read once, with the functions that take a model as its methods."""
 
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.choice import load_models
@@ -24,15 +20,23 @@ from dna_bigbird.prediction.predict import predict
 from dna_bigbird.prediction.score_variants import score_variants
 from dna_bigbird.training.finetune import finetune
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 ABOUT = """The function `{name}` with this model.
 
 Arguments, results and errors are those of `dna_bigbird.{name}`, without {left_out}."""
 
 
 def method_of(
-    function: Callable, model: str = "model", *, without: Sequence[str] = (), single: bool = False
-) -> Callable:
+    function: Callable[Arguments, Result],
+    model: str = "model",
+    *,
+    without: Sequence[str] = (),
+    single: bool = False,
+) -> Callable[Concatenate["LoadedModel", Arguments], Result]:
     """Return a function as a method of `LoadedModel`, with the same arguments but for the model.
+
+    A type checker sees the model as an argument too, which Python has no type to leave out.
 
     Args:
         model: The argument that the loaded model is given to.
@@ -44,10 +48,11 @@ def method_of(
     kept = [value for name, value in own.parameters.items() if name not in left_out]
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     signature = own.replace(parameters=[itself, *kept])
-    rest = inspect.getfullargspec(inspect.unwrap(function)).varkw
+    rest = inspect.getfullargspec(inspect.unwrap(function)).varkw or ""
+    call: Callable[..., Result] = function
 
     @functools.wraps(function)
-    def method(*args: Any, **kwargs: Any) -> Any:
+    def method(*args: Any, **kwargs: Any) -> Result:
         try:
             arguments = signature.bind(*args, **kwargs).arguments
         except TypeError as error:
@@ -55,9 +60,9 @@ def method_of(
         loaded = arguments.pop("self")
         further = arguments.pop(rest, {})
         bundles = loaded.single(function.__name__) if single else loaded.bundles
-        return function(**arguments, **further, **{model: bundles})
+        return call(**arguments, **further, **{model: bundles})
 
-    method.__signature__ = signature
+    method.__signature__ = signature  # type: ignore[attr-defined]
     names = " and ".join(f"`{name}`" for name in left_out)
     method.__doc__ = ABOUT.format(name=function.__name__, left_out=names)
     method.__qualname__ = f"LoadedModel.{function.__name__}"

@@ -1,10 +1,9 @@
 """Settings of a training on a labelled set; what is not given is chosen for the set."""
 
 from dataclasses import asdict, dataclass, replace
-from typing import Literal
 
 from dna_bigbird.core.choices import check_fields
-from dna_bigbird.core.settings import AboveZero, Count, NotNegative, Positive
+from dna_bigbird.core.settings import optional
 from dna_bigbird.models.config import HeadConfig
 from dna_bigbird.models.train_config import TrainConfig
 
@@ -72,46 +71,30 @@ def recipe_for(*, bin_bp: int, bp_per_token: float, trains_layers: bool = True) 
     return SEQUENCES if trains_layers else GENERAL
 
 
-@dataclass(frozen=True)
+OR_RECIPE = ", or as `learning_rate` says."
+
+
+@optional(
+    TrainConfig,
+    {
+        "max_steps": "If not given: by the number of training rows and the recipe, from 60 to 20,000.",
+        "batch_size": f"If not given: 32{OR_RECIPE}",
+        "learning_rate": "If not given, a recipe for the set is chosen (docs/fine-tuning.md): this rate, and each other "
+        "setting that is not given.",
+        "optimizer": f"If not given: adamw{OR_RECIPE}",
+        "muon_learning_rate": f"If not given: 0.01{OR_RECIPE}",
+        "weight_decay": f"If not given: 0.01{OR_RECIPE}",
+        "gradient_clip": f"If not given: 0{OR_RECIPE}",
+        "warmup_steps": f"If not given: 0{OR_RECIPE}",
+        "validate_every": "If not given: 100, or about a quarter of `max_steps` if that is not given or not a multiple "
+        "of 100.",
+        "head_learning_rate": f"If not given: 0{OR_RECIPE}",
+        "start_at_base_rates": f"If not given: false{OR_RECIPE}",
+        "start_at_probe": f"If not given: false{OR_RECIPE}",
+    },
+)
 class LabelTrainConfig(TrainConfig):
     """How a model is trained on a labelled set; what is not given is chosen for the set."""
-
-    max_steps: Positive | None = None
-    """Optimizer steps of the whole run. If not given: by the number of training rows and the recipe, from
-    60 to 20,000."""
-    batch_size: Positive | None = None
-    """Examples computed at once: in one forward pass of one process. If not given: 32, or as
-    `learning_rate` says."""
-    learning_rate: AboveZero | None = None
-    """Largest learning rate, reached at the end of the warm-up. If not given, a recipe for the set is chosen
-    (docs/fine-tuning.md): this rate, and each other setting that is not given."""
-    optimizer: Literal["adamw", "muon", "adafactor", "lamb"] | None = None
-    """Adam with decoupled weight decay; Muon for the matrices of the layers and Adam for everything
-    else; LAMB, Adam's steps scaled to the size of each matrix; or Adafactor: little memory of its own, and
-    steps in proportion to the size of each matrix, so its `learning_rate` is relative. If not given: adamw, or as `learning_rate` says."""
-    muon_learning_rate: AboveZero | None = None
-    """Largest learning rate of Muon: an update of a matrix has about the root mean square of Adam's at
-    this rate. If not given: 0.01, or as `learning_rate` says."""
-    weight_decay: NotNegative | None = None
-    """Decoupled weight decay; biases and LayerNorms are spared. If not given: 0.01, or as `learning_rate`
-    says."""
-    gradient_clip: NotNegative | None = None
-    """Largest norm of the whole gradient; 0 leaves it alone. If not given: 0, or as `learning_rate` says."""
-    warmup_steps: Count | None = None
-    """Steps over which the learning rate rises from 0; afterwards it follows `schedule`. If not given: 0,
-    or as `learning_rate` says."""
-    validate_every: Positive | None = None
-    """Optimizer steps between two validations; divides `max_steps`, so the last step is validated. If not
-    given: 100, or about a quarter of `max_steps` if that is not given or not a multiple of 100."""
-    head_learning_rate: NotNegative | None = None
-    """Largest learning rate of the layers on top of the encoder; 0: `learning_rate` there too. If not given:
-    0, or as `learning_rate` says."""
-    start_at_base_rates: bool | None = None
-    """Begin with a last layer that gives every label its share in the training rows. If not given: false,
-    or as `learning_rate` says."""
-    start_at_probe: bool | None = None
-    """Begin with the last layer that is best for the encoder as it is: a regression on what the head reads, with
-    the penalty that has the highest validation score. If not given: false, or as `learning_rate` says."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -163,30 +146,18 @@ class LabelTrainConfig(TrainConfig):
         return next(number for number in range(most, 0, -1) if steps % number == 0)
 
 
-@dataclass(frozen=True)
+@optional(
+    HeadConfig,
+    {
+        "pooling": "If not given: 'parts' with tokens of one base, else 'centre' for a set of bins and 'mean' for others.",
+        "centre_tokens": "If not given: as many as three bins have on average.",
+        "parts": "If not given: as long as a bin; without bins 5 bp, but at most 60 parts.",
+        "reach_tokens": "If not given: as many as half a window has on average.",
+        "bin_bp": "If not given: those of the set's bins, or 200.",
+    },
+)
 class LabelHeadConfig(HeadConfig):
     """How labels are read off the encoder; what is not given is chosen for the set."""
-
-    pooling: Literal["cls", "mean", "centre", "parts", "attention", "bin"] | None = None
-    """How the tokens of a window become a vector: 'cls' reads the first token through a dense layer
-    with `activation`, 'mean' and 'centre' average all real tokens or those in the middle of the window,
-    where the labelled bin is; 'parts' averages each of so many equal parts of the window, so that it
-    sees where something is; 'attention' adds to the middle what it reads from the whole window, by content
-    and distance (docs/long-range.md); 'bin' reads the global token of the bin in the middle, with `attention` etc
-    (docs/etc.md). If not given: 'parts' with tokens of one base, else 'centre' for a set of
-    bins and 'mean' for others."""
-    centre_tokens: Positive | None = None
-    """Tokens in the middle that 'centre' and 'attention' average. If not given: as many as three bins
-    have on average."""
-    parts: Positive | None = None
-    """Parts of the window that 'parts' reads; a part should be about as long as what it is to find. If not
-    given: as long as a bin; without bins 5 bp, but at most 60 parts."""
-    reach_tokens: Positive | None = None
-    """Distance from the middle up to which 'attention' distinguishes distances. If not given: as many
-    as half a window has on average."""
-    bin_bp: Positive | None = None
-    """Bases of a bin that 'bin' gives a global token; bins are counted from the middle of the window. If not
-    given: those of the set's bins, or 200."""
 
     def __post_init__(self) -> None:
         HeadConfig(**_given(self))  # checks what is given

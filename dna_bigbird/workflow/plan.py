@@ -61,13 +61,11 @@ def plan(configfile: list[InputPath] | InputPath, threads: ProcessThreads = 0) -
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.workflow.config.config_files import read_config_files
     from dna_bigbird.workflow.config.run_config import check_config
-    from dna_bigbird.workflow.config.run_settings import check_settings
     from dna_bigbird.workflow.plan_steps import device_name, planned_steps
 
     paths = [configfile] if isinstance(configfile, Path | str) else list(configfile)
     files = read_config_files(paths)
     run = files.values()
     check_config(run, files)
-    check_settings(run, files)
     use_threads(threads)
     return RunPlan(run["name"], tuple(planned_steps(run)), device_name())

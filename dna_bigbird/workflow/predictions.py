@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.yaml_files import KeyPath
 from dna_bigbird.genome.interval import parse_region
-from dna_bigbird.workflow.config.config_files import ConfigFiles, plain_path
+from dna_bigbird.workflow.config.config_files import plain_path
+from dna_bigbird.workflow.config.head_checks import chosen_tasks
 from dna_bigbird.workflow.config.run_checks import TASKS
 from dna_bigbird.workflow.input_files import Files, InputFiles
 from dna_bigbird.workflow.options import Section, option, options
@@ -53,18 +51,12 @@ class SuiteRun:
         )
 
 
-def read_suites(
-    settings: Section, files: ConfigFiles, genome: str, encoder: Files
-) -> dict[str, SuiteRun]:
-    """Return the suites of a run by name; those without a genome or model take the run's.
-
-    Raises:
-        InputError: For a suite or a task that is not there.
-    """
+def read_suites(settings: Section, genome: str, encoder: Files) -> dict[str, SuiteRun]:
+    """Return the suites of a checked run by name; those without a genome or model take the run's."""
     suites = {}
     has_genome = "assembly" in settings
     for name, section in settings.get("bench", {}).items():
-        tasks = _task_names(name, section, files)
+        tasks = chosen_tasks(name, section)
         model = plain_path(section["model"]) if section.get("model") else encoder
         genomes = {settings["assembly"]: genome} if has_genome else {}
         if "genome" in section:

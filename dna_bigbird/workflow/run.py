@@ -11,7 +11,6 @@ from dna_bigbird.core.yaml_files import KeyPath
 from dna_bigbird.workflow.config.config_files import ConfigFiles, plain_path, read_config_files
 from dna_bigbird.workflow.config.run_checks import HEAD_TABLES, LANGUAGE_TABLES, TASKS, sources
 from dna_bigbird.workflow.config.run_config import check_config, end_with, results_folder
-from dna_bigbird.workflow.config.run_settings import check_settings
 from dna_bigbird.workflow.heads import (
     Head,
     Member,
@@ -301,12 +300,10 @@ def read_run(workflow: Workflow, settings: dict, overrides: Section) -> Run:
         overrides: Settings of `--config`.
 
     Raises:
-        InputError: As `check_config`, `check_settings`, `make_run` and `check_prefix`.
+        InputError: As `check_config`, `make_run` and `check_prefix`.
     """
     files = config_files(workflow, settings, overrides)
-    check_config(settings, files)
-    if workflow.is_main_process:
-        check_settings(settings, files)
+    check_config(settings, files, is_job=not workflow.is_main_process)
     run = make_run(settings, files)
     check_prefix(workflow, run.results)
     return run
@@ -316,7 +313,7 @@ def make_run(settings: Section, files: ConfigFiles) -> Run:
     """Return the run of a checked config.
 
     Raises:
-        InputError: For a description of an input that cannot be read, or a suite that is not there.
+        InputError: For a description of an input that cannot be read.
     """
     results = str(results_folder(settings))
     inputs = InputFiles(results, settings.get("inputs", {}))
@@ -329,7 +326,7 @@ def make_run(settings: Section, files: ConfigFiles) -> Run:
         folder = f"{results}/experiments/runs"
         starts = {name: f"{folder}/{next(iter(x))}/trained" for name, x in variants.items()}
         heads = read_heads(settings, inputs, encoder, starts)
-    suites = read_suites(settings, files, f"{results}/genome/genome.fa", encoder or [])
+    suites = read_suites(settings, f"{results}/genome/genome.fa", encoder or [])
     named = fetched([source for _, source in sources(settings)])
     predictions = Predictions(settings, inputs)
     return Run(settings, files, inputs, named, encoder, variants, heads, predictions, suites)

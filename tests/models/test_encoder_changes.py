@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import pytest
 import torch
 
+from dna_bigbird.cli.parser import field_texts
 from dna_bigbird.models.attention_config import (
     EtcChanges,
     EtcConfig,
@@ -99,6 +100,11 @@ def test_a_change_keeps_the_weights_if_a_model_with_it_can_load_them(name):
         changes = EncoderChanges(**{name: others[name]})
     can_move = moves(before, changes.applied_to(before)) and name not in acting
     assert changes.other_weights(before) == [name] * (not can_move)
+    if name not in ("max_tokens", "attention"):
+        text = field_texts(OWN[attention][0] if attention else EncoderChanges)[part]
+        assert text.endswith(
+            "May differ with pretrained weights." if can_move else "Fresh weights only."
+        )
 
 
 @pytest.mark.parametrize("after", ["bigbird", "full", "longformer", "performer", "etc"])

@@ -1,6 +1,5 @@
 """`load`: one model in memory, whose methods are the functions."""
 
-import ast
 import dataclasses
 import inspect
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 import dna_bigbird
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.prediction import loaded_model
 from dna_bigbird.prediction.loaded_model import LoadedModel, load
 from dna_bigbird.training.label_config import LabelTrainConfig
 from tests.tiny_bundle import draw_dna
@@ -135,39 +133,3 @@ def test_signatures_are_those_of_the_functions(name):
     method = inspect.signature(getattr(LoadedModel, name))
     assert list(method.parameters.values())[1:] == list(parameters.values())
     assert f"`dna_bigbird.{name}`" in getattr(LoadedModel, name).__doc__
-
-
-def functions_of(path: str) -> dict[str, ast.FunctionDef]:
-    nodes = ast.walk(ast.parse(Path(path).read_text()))
-    return {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
-
-
-def arguments_of(function: ast.FunctionDef, left_out: set[str]) -> list[str]:
-    """Return the text of each argument: name, kind, type and default, and of the result."""
-    given = function.args
-    plain = [None] * (len(given.args) - len(given.defaults)) + given.defaults
-    named = [("", *pair) for pair in zip(given.args, plain, strict=True)]
-    named += [("* ", *pair) for pair in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
-    named += [("** ", given.kwarg, None)] if given.kwarg else []
-    texts = [
-        f"{kind}{ast.unparse(each)}{f' = {ast.unparse(default)}' if default else ''}"
-        for kind, each, default in named
-        if each.arg not in left_out
-    ]
-    return [*texts, ast.unparse(function.returns)]
-
-
-@pytest.mark.parametrize("name", LEFT_OUT)
-def test_type_checkers_see_the_same_signatures(name):
-    function = inspect.unwrap(getattr(dna_bigbird, name))
-    source = functions_of(inspect.getsourcefile(function))[name]
-    stub = functions_of(f"{loaded_model.__file__}i")[name]
-    assert arguments_of(stub, {"self"}) == arguments_of(source, LEFT_OUT[name])
-
-
-def test_the_stub_has_every_public_member():
-    tree = ast.parse(Path(f"{loaded_model.__file__}i").read_text())
-    (node,) = (each for each in tree.body if isinstance(each, ast.ClassDef))
-    names = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
-    public = {name for name in vars(LoadedModel) if not name.startswith("_")}
-    assert names - {"__init__"} == public

@@ -9,7 +9,6 @@ import yaml
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.workflow.config.config_files import read_config_files
 from dna_bigbird.workflow.config.run_config import check_config
-from dna_bigbird.workflow.config.run_settings import check_settings
 from dna_bigbird.workflow.plan import plan
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +35,6 @@ def check(path: Path) -> None:
     files = read_config_files([path])
     run = files.values()
     check_config(run, files)
-    check_settings(run, files)
 
 
 CONTRADICTIONS = [
@@ -68,6 +66,8 @@ CONTRADICTIONS = [
         {f"{HEADS}__promoter": {}, f"{HEADS}__model": {"num_heads": 3}},
     ),
     ("bench.one.training.max_steps", {"bench__one__training": TUNED}),
+    ("bench.glue", {"bench__glue": {}}),
+    ("bench.long-range", {"bench__long-range": {"tasks": ["none"]}}),
     ("text.pretraining.max_steps", {"text__pretraining": TUNED}),
     ("text.training.max_steps", {"text__training": TUNED}),
     ("text.tasks.rte.training.max_steps", {"text__tasks__rte": {"training": TUNED}}),
@@ -79,6 +79,12 @@ CONTRADICTIONS = [
         {"text__table1": {"patterns": {"a": {"window_blocks": 2}}}},
     ),
 ]
+
+
+def test_a_suite_without_its_files_is_refused(tmp_path):
+    path = write(tmp_path / "c.yaml", {"bench__gue": {}})
+    with pytest.raises(InputError, match=r"c\.yaml:\d+: bench\.gue\.data: missing"):
+        check(path)
 
 
 @pytest.mark.parametrize(("setting", "changes"), CONTRADICTIONS)

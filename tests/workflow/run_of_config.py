@@ -21,5 +21,5 @@ def run_of(text: str, base: str = DEMO) -> Run:
     """Return the run of a checked config."""
     config = yaml.safe_load(base) | yaml.safe_load(text)
     files = ConfigFiles([])
-    check_config(config, files)
+    check_config(config, files, is_job=True)  # small ones contradict defaults
     return make_run(config, files)

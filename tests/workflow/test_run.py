@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.core.errors import InputError
 from dna_bigbird.workflow.browser import browser_tracks
 from dna_bigbird.workflow.launch import Launcher
 from dna_bigbird.workflow.options import one_of
@@ -272,14 +271,6 @@ def test_a_suite_takes_genome_pieces_and_model_of_the_run():
     assert suite.model == "results/exp/trained/pretrained"
     alone = run_of("{name: x, bench: {long-range: {}}}", base="{}").suites["long-range"]
     assert (alone.model, words(alone.options(""))) == ([], {})
-
-
-@pytest.mark.parametrize(
-    ("suite", "named"), [("gue", "bench.gue.data"), ("glue", "bench.glue: glue")]
-)
-def test_a_suite_that_is_not_there_is_named(suite, named):
-    with pytest.raises(InputError, match=named):
-        run_of(f"{{name: x, bench: {{{suite}: {{}}}}}}", base="{}")
 
 
 def test_a_training_is_started_once_per_gpu():

@@ -18,7 +18,6 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import range_of
 from dna_bigbird.workflow.config.config_files import ConfigFiles
 from dna_bigbird.workflow.config.run_config import check_config
-from dna_bigbird.workflow.config.run_settings import check_settings
 
 DRAWS = 2
 """Values per setting; test_every_value has all of them."""
@@ -173,7 +172,6 @@ def by_config(place: Place, name: str, value: object) -> bool:
 
     def check() -> None:
         check_config(run, files)
-        check_settings(run, files)
 
     return accepted(check)
 

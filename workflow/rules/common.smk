@@ -1,5 +1,6 @@
 # Names that the rules share. What a config says is in dna_bigbird/workflow.
-from dna_bigbird import __version__, watchdog
+from dna_bigbird import __version__
+from dna_bigbird.core import watchdog
 from dna_bigbird.workflow.launch import Launcher, package_command
 from dna_bigbird.workflow.options import one_of
 from dna_bigbird.workflow.options import option, options

@@ -1,12 +1,14 @@
-"""What a schema cannot check in the promoter and chromatin models of `experiments: heads`."""
+"""What a schema cannot check in a run: text tasks, published suites, and the models of `experiments: heads`."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
+from pathlib import Path
 
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.messages import with_options
 from dna_bigbird.core.yaml_files import KeyPath
+from dna_bigbird.workflow.config.config_files import plain_path
 from dna_bigbird.workflow.config.run_checks import OWN_SITES, TASKS, Mistake
-
-# What a schema cannot check in the section `text`: sets, and text that is neither given nor made.
 
 
 def check_text(run: Mapping) -> Iterator[Mistake]:
@@ -57,6 +59,34 @@ def _table1(text: Mapping) -> Iterator[Mistake]:
             yield ("text", "tasks", name, "seeds"), "`table1` has its own `seeds`"
     if "pretrained" in text:
         yield ("text", "pretrained"), "`table1` pretrains each pattern; leave one out"
+
+
+def check_suites(run: Mapping) -> Iterator[Mistake]:
+    """Yield suites, tasks of them and folders of their files that are not there."""
+    from dna_bigbird.bench.suites.registry import find_suite
+
+    for name, section in run.get("bench", {}).items():
+        path: KeyPath = ("bench", name)
+        try:
+            if find_suite(name).needs_data and "data" not in section:
+                yield (*path, "data"), "missing; expected the folder of its files"
+            else:
+                chosen_tasks(name, section)
+        except InputError as error:
+            yield path, with_options(str(error), ())
+
+
+def chosen_tasks(suite: str, section: Mapping) -> list[str]:
+    """Return the tasks of a suite that a section asks for.
+
+    Raises:
+        InputError: If there is none of a name, or its files are not there.
+    """
+    from dna_bigbird.bench.suite_run import chosen
+    from dna_bigbird.bench.suites.registry import find_suite
+
+    tasks = find_suite(suite).tasks(Path(plain_path(section.get("data", "."))))
+    return [task.name for task in chosen(tasks, section.get("tasks", []))]
 
 
 def set_keys(task: str) -> Collection[str]:

@@ -9,13 +9,15 @@ import yaml
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.yaml_files import KeyPath
+from dna_bigbird.labelled.chromatin.peak_files import peak_rows
 from dna_bigbird.workflow.config.checking import check_schema
-from dna_bigbird.workflow.config.config_files import ConfigFiles, read_config_files
-from dna_bigbird.workflow.config.head_checks import check_heads, check_text
-from dna_bigbird.workflow.config.run_checks import CHECKS, check_peaks
+from dna_bigbird.workflow.config.config_files import ConfigFiles, is_path, read_config_files
+from dna_bigbird.workflow.config.head_checks import check_heads, check_suites, check_text
+from dna_bigbird.workflow.config.run_checks import CHECKS, peak_paths
+from dna_bigbird.workflow.config.run_settings import check_settings
 
 
-def check_config(config: dict, files: ConfigFiles) -> None:
+def check_config(config: dict, files: ConfigFiles, *, is_job: bool = False) -> None:
     """Check a merged config, write its numbers as numbers, and add the defaults of the schema.
 
     `tokenizer: bases` becomes `tokenizer: {algorithm: bases}`, and so on.
@@ -23,9 +25,10 @@ def check_config(config: dict, files: ConfigFiles) -> None:
     Args:
         config: The merged settings; they are changed.
         files: What it was merged from.
+        is_job: Leave out the settings of the commands and the suites, which the run has checked before its jobs.
 
     Raises:
-        InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`; or as `check_peaks`.
+        InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`; or as `peak_rows`.
     """
     if files.files and not files.section and "__use_yte__" not in files.values():  # no template
         _take_texts(config, files.values())
@@ -36,7 +39,13 @@ def check_config(config: dict, files: ConfigFiles) -> None:
     for check in (*CHECKS, check_heads, check_text):
         for path, text in check(config):
             raise files.error(path, text)
-    check_peaks(config)
+    peaks = config.get("inputs", {}).get("peaks", "")
+    if not isinstance(peaks, str) or is_path(peaks):
+        peak_rows(peak_paths(peaks))
+    if not is_job:
+        check_settings(config, files)
+        for path, text in check_suites(config):
+            raise files.error(path, text)
 
 
 def _take_texts(config: dict | list, read: dict | list) -> None:
