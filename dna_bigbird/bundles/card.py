@@ -94,17 +94,17 @@ def _dna_model(config: BundleConfig) -> str:
     most = "sequences of at most" if config.task == SEQUENCES else "a window of"
     return (
         f"Predicts {what} for {most} {config.window_bp:,} bp of DNA: "
-        f"{members if config.members is not None else ''}{encoder}.{_words(config)}"
+        f"{members if config.members is not None else ''}{encoder}.{_kmers(config)}"
     )
 
 
-def _words(config: BundleConfig) -> str:
+def _kmers(config: BundleConfig) -> str:
     if config.words is None:
         return ""
     centre_bp = config.words.centre_bp
     where = f"the window and its central {centre_bp} bp" if centre_bp else "the window"
     return (
-        f" To its log odds those of a regression on the counts of all words of 1 to {config.words.max_k} "
+        f" To its log odds those of a regression on the counts of all k-mers of 1 to {config.words.max_k} "
         f"bases in {where} are added."
     )
 

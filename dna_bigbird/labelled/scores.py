@@ -42,7 +42,7 @@ class LabelScores:
     set_sha256: str
     """Checksum of the labelled set they belong to."""
     strand: str = ""
-    """A key of `STRANDS`; empty for word counts, and in older files."""
+    """A key of `STRANDS`; empty for k-mer counts, and in older files."""
 
     __repr__ = short_repr
     _repr_html_ = html_repr

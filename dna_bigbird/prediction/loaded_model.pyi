@@ -34,7 +34,7 @@ from dna_bigbird.core.shared_options import (
 )
 from dna_bigbird.corpus.tokenizer_files import Tokenizer
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.models.kmer_config import WordsConfig
+from dna_bigbird.models.kmer_config import KmersConfig
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.prediction.compute import ComputeOptions
 from dna_bigbird.prediction.results import (
@@ -168,7 +168,7 @@ class LoadedModel:
         freeze: Literal["encoder"] | None = None,
         lora: LoraConfig = LoraConfig(),
         head: LabelHeadConfig = LabelHeadConfig(),
-        words: WordsConfig = WordsConfig(),
+        words: KmersConfig = KmersConfig(),
         training: LabelTrainConfig = LabelTrainConfig(),
         search: Count = 0,
         threads: ProcessThreads = 0,

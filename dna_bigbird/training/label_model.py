@@ -21,7 +21,7 @@ from dna_bigbird.models.config import (
     stored_encoder,
     stored_head,
 )
-from dna_bigbird.models.kmer_config import CountedWords
+from dna_bigbird.models.kmer_config import KmerHeadConfig
 from dna_bigbird.models.label_types import RECORDED, REGRESSION
 from dna_bigbird.models.lora import adapt, freeze
 from dna_bigbird.models.lora_config import LoraConfig
@@ -139,8 +139,8 @@ class FinetuningSetup:
     frozen: bool = False
     """Whether the encoder keeps its weights."""
     lora: LoraConfig = field(default_factory=LoraConfig)
-    words: CountedWords | None = None
-    """Words whose counts are added after the training."""
+    words: KmerHeadConfig | None = None
+    """k-mers whose counts are added after the training."""
     trials: list[dict] = field(default_factory=list)
     """Rows of the search that chose the recipe; empty without one."""
 
