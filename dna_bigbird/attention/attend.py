@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.autotune import ShapeClass, kept
-from dna_bigbird.attention.backends.cpu_chunks import DTYPES as MERGED_DTYPES
+from dna_bigbird.attention.backends.cpu_chunks import DTYPES as CPU_CHUNKS_DTYPES
 from dna_bigbird.attention.backends.cpu_chunks import merged
 from dna_bigbird.attention.backends.dense import dense
 from dna_bigbird.attention.backends.flex import flex
@@ -131,6 +131,6 @@ def _fastest(q: Tensor, pattern: BlockPattern, dropout_p: float, training: bool)
     is_sparse = not pattern.covers_everything
     if q.device.type == "cuda" and is_sparse and not dropout_p and q.dtype in MEASURED_DTYPES:
         return kept(ShapeClass.of(q.dtype, q.shape[3], pattern.block_size, q.shape[2], training))
-    can_merge = q.device.type == "cpu" and q.dtype in MERGED_DTYPES and not dropout_p
+    can_merge = q.device.type == "cpu" and q.dtype in CPU_CHUNKS_DTYPES and not dropout_p
     # Its threads disturb PyTorch's own, which a short sequence is not worth.
     return "merged" if can_merge and q.shape[2] >= MERGED_FROM else "gather"

@@ -140,7 +140,7 @@ def _text_facts(config: BundleConfig) -> dict[str, object]:
     }
 
 
-def _regions_read(config: BundleConfig) -> str:
+def _seen_regions(config: BundleConfig) -> str:
     """Return what the model has read, training by training, and how many sequences it remembers."""
     if config.regions_read is None:
         parts = ["unknown"]
@@ -165,7 +165,7 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
         "assembly": config.assembly or "unknown",
         "negatives": config.negatives,
         "direction": DIRECTION if config.directional else None,
-        "regions read": _regions_read(config),
+        "regions read": _seen_regions(config),
         "members": "; ".join(members),
         **_training_facts(config),
         "recipes tried on validation rows": len(config.search) or None,

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Annotated, Any
 
 from dna_bigbird.bundles import text_tasks
-from dna_bigbird.bundles.seen_regions import PRETRAINING, ReadRegions
+from dna_bigbird.bundles.seen_regions import PRETRAINING, SeenRegions
 from dna_bigbird.core.representations import representation
 from dna_bigbird.core.settings import Count, Range, Seed
 from dna_bigbird.core.writing import json_text
@@ -104,7 +104,7 @@ class BundleConfig(Mapping[str, Any]):
     member_models: list[MemberModel] = field(default_factory=list)
     lengthened: list[dict[str, Any]] = field(default_factory=list)
     """Each extension of the context: `from_max_tokens`, `positions`."""
-    regions_read: list[ReadRegions] | None = None
+    regions_read: list[SeenRegions] | None = None
     """What the model read of a genome, training by training; None is unknown."""
     n_sequences_read: Count = 0
     """Hashes of sequences without coordinates in `sequences_read.safetensors`; 0: there is no such file."""

@@ -105,7 +105,7 @@ COMMANDS = {
         "dna_bigbird.training.finetune",
         "fine-tune a pretrained model on a labelled set",
         defaults={"data": REQUIRED, "output": REQUIRED},
-        second_names={"kmers.max_k": "words.max_k", "kmers.centre_bp": "words.centre_bp"},
+        second_names={"kmers.max_k": "words.max_k", "kmers.centre_bp": "words.centre_bp", "training.linear_probe_init": "training.start_at_probe"},
         **_WITH_PROGRESS,
     ),
     "ensemble": _command("dna_bigbird.bundles.ensemble", "join independently trained models into one that gives their mean"),

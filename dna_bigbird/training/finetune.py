@@ -156,7 +156,7 @@ def finetune(
         config=setup.config(),
         metrics=metrics | {"strand": "forward"},
         extra_files=table,
-        sequences_read=setup.sequences_read,
+        seen_sequences=setup.seen_sequences,
     )
     if test_output is None or not trained.is_writer:
         return trained

@@ -14,7 +14,7 @@ from dna_bigbird.models.label_types import MONITORS
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.fit import FitResult, training_settings
 from dna_bigbird.training.label_model import FinetuningSetup
-from dna_bigbird.training.label_module import LabellingTask
+from dna_bigbird.training.label_module import LabelModule
 from dna_bigbird.training.label_training import train_on_labels
 from dna_bigbird.training.training_checks import set_training_backend
 
@@ -44,7 +44,7 @@ def score_trained(
 
 def train(
     setup: FinetuningSetup, training: TrainConfig, checkpoints: Path
-) -> tuple[LabellingTask, FitResult, int]:
+) -> tuple[LabelModule, FitResult, int]:
     """Train a setup; what `train_on_labels` returns.
 
     Raises:

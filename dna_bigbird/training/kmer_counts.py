@@ -156,7 +156,7 @@ def outputs(
 
 
 if TYPE_CHECKING:
-    from dna_bigbird.training.label_module import LabellingTask
+    from dna_bigbird.training.label_module import LabelModule
 
 CENTRE_BINS, USUAL_MAX_K = 2, 6
 
@@ -199,7 +199,7 @@ def kmers_for(
 
 
 def add_kmers(
-    setup: FinetuningSetup, task: LabellingTask, training: TrainConfig
+    setup: FinetuningSetup, task: LabelModule, training: TrainConfig
 ) -> tuple[FinetuningSetup, dict[str, float]]:
     """Add the k-mer counts of a setup to the trained model, and note what they are worth.
 

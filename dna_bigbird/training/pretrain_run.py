@@ -46,7 +46,7 @@ from dna_bigbird.training.pretraining_task import (
     weighted_mean,
 )
 from dna_bigbird.training.processes import is_first_on_node
-from dna_bigbird.training.seen_rows import read_in_pretraining
+from dna_bigbird.training.seen_rows import seen_in_pretraining
 
 # Weights of predicted tokens: soft-masked repeats count less in the loss of training.
 
@@ -339,8 +339,8 @@ def pretrained_config(
     objective: ObjectiveConfig,
 ) -> dict:
     """Return what the bundle's config says of model and data; it names no regions if earlier ones are unknown."""
-    store, before = corpus.train, start.regions_read
-    own = read_in_pretraining(store)
+    store, before = corpus.train, start.seen_regions
+    own = seen_in_pretraining(store)
     read = [] if before is None else [*(record for record in before if record != own), own]
     return {
         "task": PRETRAINING,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.bundles.seen_regions import ReadRegions
+from dna_bigbird.bundles.seen_regions import SeenRegions
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.corpus.batches import collate_pretraining
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
@@ -108,7 +108,7 @@ class DnaStart:
         return {} if self.bundle is None else {"initial_weights": "pretrained"}
 
     @property
-    def regions_read(self) -> list[ReadRegions] | None:
+    def seen_regions(self) -> list[SeenRegions] | None:
         """What the weights have read before; None is unknown."""
         return [] if self.bundle is None else self.bundle.config.regions_read
 

@@ -56,7 +56,7 @@ def missing(versions: dict[str, str]) -> list[str]:
     if versions["bedtools"] != ABSENT:
         return []
     return [
-        "bedtools is missing, so leakage and chromatin-set --check_every have no second opinion: "
+        "bedtools is missing, so leakage and chromatin-set --check_every have no cross-check: "
         f"{HOW_TO_INSTALL}"
     ]
 

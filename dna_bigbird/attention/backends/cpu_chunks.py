@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.sdpa import Lists, fused, lists, whole_blocks
+from dna_bigbird.attention.backends.sdpa import Lists, lists, sdpa, whole_blocks
 from dna_bigbird.attention.backends.softmax_parts import flash, flash_gradients, product_gradients
 from dna_bigbird.attention.backends.workers import load, share_heads, store, workspace
 from dna_bigbird.attention.patterns import BlockPattern
@@ -211,7 +211,7 @@ def merged(
         )
     if pattern.covers_everything:
         hidden = None if key_padding_mask_BT is None else key_padding_mask_BT[:, None, None, :]
-        return fused(q_BHTD, k_BHTD, v_BHTD, hidden, 0.0)
+        return sdpa(q_BHTD, k_BHTD, v_BHTD, hidden, 0.0)
     T = q_BHTD.shape[2]
     whole = whole_blocks(
         q_BHTD, k_BHTD, v_BHTD, key_padding_mask_BT, pattern.num_blocks * pattern.block_size

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dna_bigbird.attention.backends.sdpa import fused, lists, whole_blocks
+from dna_bigbird.attention.backends.sdpa import lists, sdpa, whole_blocks
 from dna_bigbird.attention.patterns import BlockPattern
 
 
@@ -127,7 +127,7 @@ def gather(
     """Backend `gather`, O(length) in time and memory; see `attend` for the arguments."""
     if pattern.covers_everything:
         hidden = None if key_padding_mask_BT is None else key_padding_mask_BT[:, None, None, :]
-        return fused(q_BHTD, k_BHTD, v_BHTD, hidden, dropout_p)
+        return sdpa(q_BHTD, k_BHTD, v_BHTD, hidden, dropout_p)
     S, N = pattern.block_size, pattern.num_blocks
     q, k, v, hidden_BT = whole_blocks(q_BHTD, k_BHTD, v_BHTD, key_padding_mask_BT, N * S)
     hidden_B11T = None if hidden_BT is None else hidden_BT[:, None, None, :]
@@ -137,13 +137,13 @@ def gather(
     global_q = q_BHNSD.index_select(2, plan.global_rows).reshape(B, H, -1, D)
     results = [global_q]
     if len(plan.global_rows):
-        of_global = fused(global_q, k, v, hidden_B11T, dropout_p)
+        of_global = sdpa(global_q, k, v, hidden_B11T, dropout_p)
         results = [of_global.reshape(B, H, -1, S, D)]
     for group in plan.ordinary:
         R = len(group.rows)
         hidden = _hidden(hidden_BT, group, N, S)
         group_q = q_BHNSD.index_select(2, group.rows).reshape(B, H * R, S, D)
-        out = fused(group_q, _read(k, group, S), _read(v, group, S), hidden, dropout_p)
+        out = sdpa(group_q, _read(k, group, S), _read(v, group, S), hidden, dropout_p)
         results.append(out.reshape(B, H, R, S, D))
     ordered = torch.cat([results[i][:, :, a:b] for i, a, b in plan.pieces], dim=2)
     return ordered.reshape(B, H, N * S, D)[:, :, : q_BHTD.shape[2]]

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dna_bigbird.attention.backends.longformer_band import Band, Block, Corners, Cut, Windows
 from dna_bigbird.attention.backends.longformer_positions import Positions, PositionScores
-from dna_bigbird.attention.backends.sdpa import fused
+from dna_bigbird.attention.backends.sdpa import sdpa
 from dna_bigbird.attention.backends.softmax_parts import (
     HIDDEN,
     LEAST,
@@ -313,7 +313,7 @@ def blocked_global(
     """Return the output of global tokens (B, H, G, D), by PyTorch's fused attention."""
     hidden = layout.hidden_from_global(pattern.is_causal)
     is_needed = pattern.is_causal or layout.has_padding
-    return fused(q, k, v, hidden[:, None] if is_needed else None, dropout_p)
+    return sdpa(q, k, v, hidden[:, None] if is_needed else None, dropout_p)
 
 
 def _windows(pattern: LongformerPattern, layout: LongformerLayout, dilation: int) -> Windows:

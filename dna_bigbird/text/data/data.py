@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 
 from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.text.data.rows import TextRow, TextSet, row_lengths
-from dna_bigbird.training.data_modules import LabelledOrder, StreamData, chunks
+from dna_bigbird.training.data_modules import ExampleData, LabelledOrder, chunks
 
 # B batch, T tokens
 
@@ -84,7 +84,7 @@ def text_data(
     accumulate: int = 1,
     workers: int = 0,
     units: Sequence[Sequence[int]] | None = None,
-) -> StreamData:
+) -> ExampleData:
     """Return the training stream over the rows and a validation over all rows.
 
     Args:
@@ -93,7 +93,7 @@ def text_data(
         units: Row numbers that one micro-batch must hold together; by default each row alone.
     """
     order = _UnitOrder(units or _SingleRows(len(train.rows)), seed=seed, batch_size=batch_size)
-    return StreamData(
+    return ExampleData(
         train=_NumberedRows(train.rows),
         train_numbers=order.micro_batch,
         validation=_NumberedRows(validation.rows),

@@ -13,7 +13,7 @@ from dna_bigbird.bundles.text_tasks import TaskDescription
 from dna_bigbird.corpus.batches import pad_right, padding_of
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_encoder import GlobalTokens
-from dna_bigbird.models.weight_transfer import move_weights, with_tables
+from dna_bigbird.models.weight_transfer import copy_weights, with_tables
 from dna_bigbird.prediction.partial_results import Outputs
 from dna_bigbird.text.data.rows import TextRow, TextSet
 from dna_bigbird.training.objective import Sums
@@ -174,7 +174,7 @@ class TextTask:
         """
         generator = torch.Generator().manual_seed(seed)
         grown = with_tables(pretrained.encoder, model.encoder.config, generator)
-        move_weights(grown, model.encoder)
+        copy_weights(grown, model.encoder)
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NamedTuple:
         """Join numbered rows to a batch of tensors; see datasets.text.data.common_fields."""
