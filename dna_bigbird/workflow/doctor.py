@@ -201,7 +201,7 @@ def backends(machine: Machine) -> dict[str, str]:
     return {
         "dense": "works; for tests and short sequences",
         "gather": "works",
-        "merged": "works on the CPU",
+        "cpu_chunks": "works on the CPU",
         "flex": f"does not work: {obstacle}"
         if obstacle
         else f"works, {where}; compiled at first use",

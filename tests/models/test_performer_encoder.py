@@ -224,9 +224,9 @@ def test_identity_features_and_a_decoder():
     with pytest.raises(ValueError, match="attention performer: a decoder needs the layers of"):
         Summarizer(CONFIG)
     with pytest.raises(
-        InputError, match=r"'merged' computes block patterns.*performer has auto and"
+        InputError, match=r"'cpu_chunks' computes block patterns.*performer has auto and"
     ):
-        model.set_backend("merged")
+        model.set_backend("cpu_chunks")
 
 
 @torch.no_grad()

@@ -5,8 +5,8 @@ cache and are never all in memory (`chunks.py`). Threads take whole heads and wa
 (`workers.py`). The backward pass reads the keys again and computes the weights again from the
 log-sum-exp of the scores.
 
-The name is of the first form, which attended to the global, window and random keys apart and merged
-the three by their log-sum-exp. With everything in the cache one list is as fast or faster.
+With everything in the cache one list of keys is as fast as, or faster than, global, window and random
+keys apart, joined by their log-sum-exp.
 """
 
 import math
@@ -186,7 +186,7 @@ MOST_TOKENS = 512
 """Queries of a chunk: with 512 keys each, a megabyte of scores in float32."""
 
 
-def merged(
+def cpu_chunks(
     q_BHTD: Tensor,
     k_BHTD: Tensor,
     v_BHTD: Tensor,
@@ -194,20 +194,20 @@ def merged(
     key_padding_mask_BT: Tensor | None,
     dropout_p: float,
 ) -> Tensor:
-    """Backend `merged`, O(length) in time and memory; see `attend` for the arguments.
+    """Backend `cpu_chunks`, O(length) in time and memory; see `attend` for the arguments.
 
     Raises:
         ValueError: On another device than a CPU, for another type than float32, float64 or
             bfloat16, or with dropout.
     """
     if q_BHTD.device.type != "cpu":
-        raise ValueError(f"backend 'merged' runs on a CPU, the tensors are on {q_BHTD.device}")
+        raise ValueError(f"backend 'cpu_chunks' runs on a CPU, the tensors are on {q_BHTD.device}")
     if q_BHTD.dtype not in DTYPES:
         names = ", ".join(str(dtype).removeprefix("torch.") for dtype in DTYPES)
-        raise ValueError(f"backend 'merged' computes {names}; the tensors are {q_BHTD.dtype}")
+        raise ValueError(f"backend 'cpu_chunks' computes {names}; the tensors are {q_BHTD.dtype}")
     if dropout_p:
         raise ValueError(
-            f"backend 'merged' has no dropout, dropout_p is {dropout_p}; 'gather' has it"
+            f"backend 'cpu_chunks' has no dropout, dropout_p is {dropout_p}; 'gather' has it"
         )
     if pattern.covers_everything:
         hidden = None if key_padding_mask_BT is None else key_padding_mask_BT[:, None, None, :]

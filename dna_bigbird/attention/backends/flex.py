@@ -226,17 +226,17 @@ def _check(q: Tensor, block_size: int, dropout_p: float, training: bool) -> None
     if dropout_p:
         raise ValueError("backend 'flex' has no dropout of the weights; use gather or dense")
     if q.dtype not in DTYPES:
-        raise ValueError(f"backend 'flex' has no {q.dtype}; use dense, gather or merged")
+        raise ValueError(f"backend 'flex' has no {q.dtype}; use dense, gather or cpu_chunks")
     if q.device.type == "cpu" and training:
         raise ValueError(
-            "backend 'flex' has no backward pass on the CPU; train with merged or gather, or "
+            "backend 'flex' has no backward pass on the CPU; train with cpu_chunks or gather, or "
             "predict within torch.no_grad()"
         )
     if q.device.type == "cpu" and q.dtype != torch.float32 and block_size % 2:
         # torch 2.13 on a processor with AMX returns nan or 1e37 for blocks of 5, 7 and 9 tokens.
         raise ValueError(
             f"backend 'flex' needs an even block size for {q.dtype} on a CPU, got {block_size}; use "
-            "gather, merged or float32"
+            "gather, cpu_chunks or float32"
         )
     if q.device.type != "cpu" and (block_size % 32 or q.shape[3] < 16):
         raise ValueError(
@@ -334,5 +334,5 @@ def _failure_in_one_line() -> Iterator[None]:
         reason = str(getattr(error, "inner_exception", error)).strip().split("\n", 1)[0]
         raise RuntimeError(
             f"backend 'flex' could not compile its kernel ({reason}); on a CPU it needs AVX2 and a "
-            "compiler such as g++ with Python's headers, on a GPU Triton: else use merged or gather"
+            "compiler such as g++ with Python's headers, on a GPU Triton: else use cpu_chunks or gather"
         ) from error
