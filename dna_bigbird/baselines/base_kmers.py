@@ -41,7 +41,7 @@ class Kmers:
     def forward(self, length: int) -> np.ndarray:
         """Return the k-mer of `length` bases that ends at each base, the last base lowest.
 
-        Undefined where `run` is shorter than the word.
+        Undefined where `run` is shorter than the k-mer.
 
         Example:
             >>> Kmers(base_codes("ACGT")).forward(2).tolist()[1:]

@@ -21,8 +21,6 @@ from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.corpus.counted_documents import MOST_COUNTED_BP, Store, documents_within
 
-# Copying: the base that followed an earlier occurrence of a context, tolerant of substitutions.
-
 REACH_BP = 200
 """A copy goes on for so many bases after the last occurrence of a whole context, right or wrong."""
 HISTORY_BP = 32

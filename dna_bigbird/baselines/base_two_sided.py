@@ -170,6 +170,18 @@ class BaseMixtureTwoSided:
         return inputs, buckets, deep
 
 
+# The context of 3 bases left and 2 right of the hidden base x, at position t:
+#
+#     position   t-3 t-2 t-1   t   t+1 t+2
+#     base        a   b   c    x    d   e        key: a b c d e, two bits each
+#
+# `forward(n)` has at each position the k-mer that ends there. So abc is found at t - 1 (shifted by 1) and de at
+# t + right (shifted by -right); abc moves up by 2 * right bits to make room for de.
+# On the other strand the sequence reads e' d' x' c' b' a' (complements). What is left of x there is right of it
+# here: `reverse(left)`, whose bases end at t + left (shifted by -left). What is right of it there are the bases
+# before x, which end at t - 1 (shifted by 1).
+
+
 def _around(kmers: Kmers, left: int, right: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the context of each base, and whether all of its bases are known; (T,)."""
     keys = shifted(kmers.forward(left), 1) << (2 * right) | shifted(kmers.forward(right), -right)

@@ -7,8 +7,6 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Range
 from dna_bigbird.core.shared_options import Doc
 
-# Settings of the published networks, and how they grow with the window; docs/baselines.md.
-
 PublishedShare = Annotated[float, Range(above=0, most=4)]
 Width = Annotated[
     PublishedShare, Doc("Share of the published size: number of filters and hidden units.")
@@ -119,7 +117,7 @@ class KmerConfig:
         return replace(self, strands=strands, centre_bp=centre_bp if centre_bp < window_bp else 0)
 
 
-# Settings of the gapped k-mer SVM; read by help texts, so nothing slow is imported.
+# --- Settings of the gapped k-mer SVM; read by help texts, so nothing slow is imported ---
 
 
 @dataclass(frozen=True)

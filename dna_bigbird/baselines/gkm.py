@@ -129,7 +129,7 @@ def _hadamard(bits: int) -> NDArray[np.float32]:
     return signs
 
 
-# Probabilities from the scores of support vector machines: Platt 1999.
+# --- Probabilities from the scores of support vector machines: Platt 1999 ---
 
 # N rows, L labels
 
@@ -164,7 +164,7 @@ def fit_sigmoid(scores_NL: NDArray, labels_NL: NDArray) -> tuple[NDArray, NDArra
     return slope_L / scale_L, bias_L - slope_L * mean_L / scale_L
 
 
-# Linear support vector machines for many labels at once, from products of rows alone.
+# --- Linear support vector machines for many labels at once, from products of rows alone ---
 #
 # The objective of scikit-learn's `LinearSVC` (squared hinge loss), which is the oracle of its tests;
 # its features would not fit into memory. Newton's method in the primal: Chapelle 2007. All labels

@@ -18,8 +18,6 @@ from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logi
 from dna_bigbird.genome.kmer_numbers import canonical_kmers
 from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
 
-# Multinomial logistic regression for classes, ridge regression for targets, by scikit-learn.
-
 # N rows, D features, K classes, L targets
 
 MAX_ITERATIONS, TOLERANCE = 300, 1e-5
@@ -108,7 +106,7 @@ def fit_linear(
     return Classes(softmax, seen, labels_NL.shape[1])
 
 
-# What the length of a sequence gives away: a trivial baseline for sets whose classes differ in length.
+# --- What the length of a sequence gives away: a trivial baseline for sets whose classes differ in length ---
 
 # N training rows, M rows to score, L labels, classes or targets, U different lengths
 

@@ -6,8 +6,6 @@ from typing import Any, ClassVar, Literal, TypeVar
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Count, Positive
 
-# What dataclasses of changed settings share; read without torch.
-
 Settings = TypeVar("Settings")
 
 
@@ -38,7 +36,7 @@ class SettingChanges:
         return replace(settings, **self.values)
 
 
-# Settings of Longformer in an encoder; read without torch.
+# --- Settings of Longformer in an encoder; read without torch ---
 
 LONGFORMER_OPTION = "--model.longformer."
 
@@ -118,7 +116,7 @@ PAPER_LONGFORMER = LongformerConfig()
 """Of the published models of masked tokens."""
 
 
-# Settings of the Performer in an encoder; read without torch.
+# --- Settings of the Performer in an encoder; read without torch ---
 
 PERFORMER_OPTION = "--model.performer."
 
@@ -182,7 +180,7 @@ PAPER_PERFORMER = PerformerConfig()
 """Of the public code in JAX."""
 
 
-# What a global token of BigBird-ETC stands for; needed by datasets and models, so at the top.
+# --- What a global token of BigBird-ETC stands for; needed by datasets and models, so at the top ---
 
 NUM_TYPES = 16
 """Rows of the table of types."""

@@ -16,8 +16,6 @@ from dna_bigbird.models.kmer_config import KmerHeadConfig
 from dna_bigbird.models.kmer_head import KmerHead
 from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
 
-# Several independently trained classifiers that answer as one (paper, App. F.3: two).
-
 # M members, B batch, T tokens, L labels
 
 
@@ -79,7 +77,7 @@ def logit_of_mean(logits_MBL: Tensor) -> Tensor:
     return log_yes - log_no
 
 
-# Global tokens for the bins of a DNA window: what pooling 'bin' reads (ETC, paper §E.2).
+# --- Global tokens for the bins of a DNA window: what pooling 'bin' reads (ETC, paper §E.2) ---
 
 # B batch, T tokens, V vocabulary, P bins that are read, E hidden size
 

@@ -10,8 +10,6 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.etc_encoder import EtcEncoder, build_encoder
 
-# The weights of another encoder in both streams of BigBird-ETC (Ainslie et al. 2020, "lifting").
-
 _OF_STREAM = re.compile(r"\bglobal_(norm|attention_norm|output|qkv|ffn_in|ffn_out|ffn_norm)\b")
 _OTHER_KEYS = re.compile(r"\b(?:long_to_global|global_to_long)_kv\b")
 """Keys and values of the other stream: the rows of `qkv` after the queries."""
@@ -47,7 +45,7 @@ def lift_to_etc(encoder: Encoder, config: EncoderConfig, generator: torch.Genera
     return result
 
 
-# An encoder with more rows in its tables of words and segments.
+# --- An encoder with more rows in its tables of words and segments ---
 
 
 def with_tables(encoder: Encoder, config: EncoderConfig, generator: torch.Generator) -> Encoder:

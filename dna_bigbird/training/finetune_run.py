@@ -18,8 +18,6 @@ from dna_bigbird.training.label_module import LabelModule
 from dna_bigbird.training.label_training import train_on_labels
 from dna_bigbird.training.training_checks import set_training_backend
 
-# The last step of `finetune --scored`: the test rows, next to baselines.
-
 BASELINES = ("kmer", "gc")
 
 

@@ -27,8 +27,6 @@ from dna_bigbird.training.label_scores import mean_over_strands
 from dna_bigbird.training.label_training import train_on_labels
 from dna_bigbird.training.processes import is_first_on_node
 
-# Single bases as token ids, for networks that read letters instead of pieces.
-
 _IDS = np.full(256, len(BASES), dtype=np.uint8)
 _IDS[np.frombuffer(BASES.encode(), np.uint8)] = range(len(BASES))
 

@@ -48,8 +48,6 @@ from dna_bigbird.training.pretraining_task import (
 from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.seen_rows import seen_in_pretraining
 
-# Weights of predicted tokens: soft-masked repeats count less in the loss of training.
-
 
 class RepeatWeighted:
     """The same examples with `weights`, (M,) float32: of each predicted token, for the loss.
@@ -90,7 +88,7 @@ class RepeatWeighted:
         return weights.astype(np.float32)
 
 
-# Masked tokens and contrastive predictive coding of hidden sentences (specification §2.4).
+# --- Masked tokens and contrastive predictive coding of hidden sentences (specification §2.4) ---
 
 
 class CpcTask(PretrainingTask):
@@ -136,7 +134,7 @@ class CpcTask(PretrainingTask):
         return hidden_of(batch) or super().planned(batch)
 
 
-# Step of `pretrain`: what training reads in addition to the token stores, sites and the case of the genome.
+# --- Step of `pretrain`: what training reads in addition to the token stores, sites and the case of the genome ---
 
 
 @dataclass(frozen=True)

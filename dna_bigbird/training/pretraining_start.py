@@ -26,8 +26,6 @@ from dna_bigbird.training.training_checks import (
     set_training_backend,
 )
 
-# Pretraining on examples that are a function of their number: shared by DNA and text.
-
 if TYPE_CHECKING:
     from dna_bigbird.training.objective import Objective
 

@@ -17,8 +17,6 @@ from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.sequence_hashes import row_hashes, rows_without_coordinates
 
-# What a model has read, of a token store and of a labelled set, and rows that overlap its regions.
-
 MOST_REGIONS = 3000
 """If there are more they are joined over gaps that no held-out window overlaps."""
 GAPS_BP = (0, 100, 1000, 10_000, 100_000, 1_000_000)

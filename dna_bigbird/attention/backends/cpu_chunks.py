@@ -21,8 +21,6 @@ from dna_bigbird.attention.backends.softmax_parts import flash, flash_gradients,
 from dna_bigbird.attention.backends.workers import load, share_heads, store, workspace
 from dna_bigbird.attention.patterns import BlockPattern
 
-# Cut the work of a pattern into chunks whose intermediates stay in the cache.
-
 # G heads, C heads of a chunk, R its query blocks, M key blocks that each of them reads,
 # N blocks, S tokens in a block, D any last dimension
 # X, Y: C and R, or 1 and C where all queries of a head read the same; L queries, K keys
@@ -111,7 +109,7 @@ def _rows(
         yield Chunk(heads, slice(first, last + 1) if consecutive else rows, blocks[:, part], hidden)
 
 
-# Attention of a few queries over very many keys, the rows of global blocks; CPU.
+# --- Attention of a few queries over very many keys, the rows of global blocks; CPU ---
 #
 # A handful of large matrix products per head, given to oneDNN, which on some processors is twice as
 # fast as what PyTorch uses for float32 by itself, at the same precision.

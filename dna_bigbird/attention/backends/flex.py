@@ -26,11 +26,12 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention, noop_ma
 
 from dna_bigbird.attention.patterns import BlockPattern
 
-# A pattern as the integer tables of FlexAttention.
-
 # H heads, N blocks
 
 
+# Widths of lists are multiples of these, so that one kernel serves most lengths. A block reads 8 others in the
+# paper's pattern: window 3, random 3, global 2. By how many it is read varies, since random blocks are drawn by
+# the rows: the global rows, the window, and any number round `num_random` of others.
 KEY_PLACES = 16
 READER_PLACES = 32
 
@@ -148,6 +149,8 @@ def _lists(
         .to(device)
         .as_strided((1, heads, lines, width), (heads * lines * most, lines * most, most, 1)),
     )
+    # Sizes that never change for a model: 0 is 1, 1 the heads. 2 are the blocks, which follow the length. 3 is the
+    # width: on a GPU a multiple of `divisor`, mostly the same; on the CPU the number of blocks again.
     fixed = [(0, 1)] * 3 + [(0, 1) if device.type == "cpu" else (0, 1, 3)]
     return Lists(*map(_fix, lists, fixed))
 

@@ -57,6 +57,12 @@ def _plan(pattern: BlockPattern, device: torch.device) -> _Plan:
         piece_of_row[rows] = torch.stack(
             [torch.full_like(rows, len(results)), torch.arange(len(rows))], dim=1
         )
+    # The results are global rows (0), then groups by how much they read. Neighbours in the sequence that are
+    # neighbours in a result are one piece, so a few slices restore the order. Without random blocks, N = 8:
+    #
+    #     block    0  1  2  3  4  5  6  7
+    #     result   0  1  2  2  2  2  1  0      1: next to a global block, which its window has, too
+    #     row      0  0  0  1  2  3  1  1      pieces (0, 0, 1) (1, 0, 1) (2, 0, 4) (1, 1, 2) (0, 1, 2)
     pieces: list[tuple[int, int, int]] = []
     for result, row in piece_of_row.tolist():
         if pieces and pieces[-1][0] == result and pieces[-1][2] == row:

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from dna_bigbird.attention.patterns import BlockPattern
 
-# Group the rows of a pattern that read equally many blocks.
-
 # H heads, N blocks, R query blocks, M key blocks
 
 

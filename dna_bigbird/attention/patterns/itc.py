@@ -12,8 +12,6 @@ from dna_bigbird.attention.patterns.original import (
 )
 from dna_bigbird.attention.patterns.pattern import BlockPattern, full
 
-# Random blocks from the whole sequence, every set equally likely: the plan of new models.
-
 
 def draw_uniform(
     fixed: np.ndarray, num_blocks: int, num_random: int, num_heads: int, seed: int
@@ -61,7 +59,7 @@ def _draw(
     )
 
 
-# The published random blocks next to global blocks that are not the published ones.
+# --- The published random blocks next to global blocks that are not the published ones ---
 
 
 def random_blocks_with_globals(
@@ -260,7 +258,7 @@ def global_and_window(
     return is_global, np.concatenate(parts, axis=1)
 
 
-# The patterns of one layer for sequences of every length.
+# --- The patterns of one layer for sequences of every length ---
 
 FULL = "full"
 
