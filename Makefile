@@ -144,8 +144,8 @@ native: $(STAMP)
 
 # Everything works without bedtools; with it some results are computed a second time and compared.
 bedtools:
-	@command -v bedtools > /dev/null || $(call apt_install,bedtools) || echo "make: going on without bedtools: no second \
-	opinion on leakage and labels. Debian, Ubuntu: sudo apt-get install bedtools; conda: see environment.yml" >&2
+	@command -v bedtools > /dev/null || $(call apt_install,bedtools) || echo "make: going on without bedtools: no \
+	cross-check of leakage and labels. Debian, Ubuntu: sudo apt-get install bedtools; conda: see environment.yml" >&2
 
 # $(call debian_package,NAME): install it where that is allowed, else say what to type.
 define debian_package

@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.config import KmerConfig
-from dna_bigbird.baselines.kmer_baseline import fitted_words
+from dna_bigbird.baselines.kmer_baseline import fitted_kmers
 from dna_bigbird.cli.main import main as dna_bigbird
 from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.labelled_set import LabelledSet
@@ -69,7 +69,7 @@ def main(argv: list[str] | None = None) -> None:
             "peaks alone": build(folder, "alone", "--require_group=TF"),
             "with background": build(folder, "background"),
         }
-        models = {name: fitted_words(labelled, KmerConfig())[0] for name, labelled in sets.items()}
+        models = {name: fitted_kmers(labelled, KmerConfig())[0] for name, labelled in sets.items()}
         print("training rows\ttest rows\tmacro AUROC\tn")
         for trained, model in models.items():
             for tested, labelled in sets.items():

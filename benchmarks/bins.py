@@ -17,7 +17,7 @@ import itertools
 
 from timed_heads import TimedHeads, parse, with_interval
 
-from dna_bigbird.evaluation.test_scores import HeldOut
+from dna_bigbird.evaluation.test_scores import ScoresOnTest
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.metrics.label_areas import compare, label_areas
@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def differences(heads: TimedHeads) -> list[list[str]]:
     """Return a line for each two arms of ETC: paired differences of both areas, the later one minus the earlier."""
-    held_out = HeldOut(
+    held_out = ScoresOnTest(
         LabelledSet(heads.options.data), seed=heads.seed, replicates=1000, block_bp=0
     )
     areas = {}

@@ -27,7 +27,7 @@ from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.core.result_folders import MODEL, atomic_directory
 from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.labelled_set import LabelledSet
-from dna_bigbird.training.seen_rows import hashes_read, read_in_fine_tuning
+from dna_bigbird.training.seen_rows import seen_hashes, seen_in_fine_tuning
 
 
 def with_hashes(config: BundleConfig, labelled: LabelledSet, count: int) -> BundleConfig:
@@ -37,7 +37,7 @@ def with_hashes(config: BundleConfig, labelled: LabelledSet, count: int) -> Bund
         SystemExit: If the set is not the one that was trained on.
     """
     *before, stored = config.regions_read
-    record = read_in_fine_tuning(labelled)
+    record = seen_in_fine_tuning(labelled)
     if (record.regions, record.elsewhere) != (stored.regions, stored.elsewhere):
         sys.exit(f"{labelled.path}: its training rows are not those in {BUNDLED}/config.json")
     stored = replace(stored, validation=record.validation, is_hashed=True)
@@ -47,7 +47,7 @@ def with_hashes(config: BundleConfig, labelled: LabelledSet, count: int) -> Bund
 
 def write(bundle: Bundle, labelled: LabelledSet) -> None:
     """Write the bundled model with the hashes; weights, tokenizer and scores stay."""
-    hashes = hashes_read(labelled)
+    hashes = seen_hashes(labelled)
     config = with_hashes(bundle.config, labelled, len(hashes))
     checksum = bundle.config.sha256[WEIGHTS]
     with tempfile.TemporaryDirectory() as scratch, atomic_directory(BUNDLED, MODEL) as partial:
@@ -75,7 +75,7 @@ def main() -> None:
     bundle = load_bundle(BUNDLED)
     genome, _ = build_set(yaml.safe_load(RECIPE.read_text()), asked.data, asked.work)
     labelled = LabelledSet(asked.work / "set.h5", Genome(genome))
-    hashes = hashes_read(labelled)
+    hashes = seen_hashes(labelled)
     if asked.write:
         write(bundle, labelled)
         print(f"written: {BUNDLED / SEQUENCES}, {len(hashes):,} sequences")

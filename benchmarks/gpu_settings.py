@@ -91,7 +91,7 @@ class Settings:
         from dna_bigbird.attention.kernels.native.library import is_there
 
         if self.device == "cpu":
-            return ("native", "gather", "merged") if is_there() else ("gather", "merged")
+            return ("native", "gather", "cpu_chunks") if is_there() else ("gather", "cpu_chunks")
         return tuple(name for name in ("triton", "flex", "gather") if name in BACKENDS)
 
     @property

@@ -43,7 +43,7 @@ class Step:
     config: EncoderConfig
     batch_size: int
     precision: str = "bf16-mixed"
-    backend: str = "merged"
+    backend: str = "cpu_chunks"
 
     @property
     def predicted(self) -> int:

@@ -169,7 +169,7 @@ DATA_WORKERS = """
 import os, sys, threading
 import torch
 from dna_bigbird.corpus.batches import WorkerLoader
-from dna_bigbird.training.data_modules import StreamData
+from dna_bigbird.training.data_modules import ExampleData
 
 class Forever(torch.utils.data.Dataset):
     def __getitem__(self, number):
@@ -177,7 +177,7 @@ class Forever(torch.utils.data.Dataset):
         threading.Event().wait()
 
 if __name__ == "__main__":
-    stream = StreamData(
+    stream = ExampleData(
         train=Forever(), train_numbers=None, validation=None, validation_batches=[], collate=list,
         accumulate=1, workers=1,
     )

@@ -56,7 +56,7 @@ def test_setup_asks_for_it():
 
 
 BEDTOOLS = (
-    "make: going on without bedtools: no second opinion on leakage and labels. Debian, Ubuntu: "
+    "make: going on without bedtools: no cross-check of leakage and labels. Debian, Ubuntu: "
     "sudo apt-get install bedtools; conda: see environment.yml\n"
 )
 

@@ -17,7 +17,7 @@ import yaml
 
 from dna_bigbird.cli.commands import REQUIRED
 from dna_bigbird.cli.parser import Option, fields_of, options_of
-from dna_bigbird.core.choices import alternatives, choices_of
+from dna_bigbird.core.choices import OLD_CHOICES, alternatives, choices_of
 from dna_bigbird.core.settings import range_of
 
 SCHEMAS = Path(__file__).parents[1] / "workflow" / "schemas"
@@ -101,7 +101,8 @@ def type_schema(hint: object) -> dict:
         {'type': 'array', 'items': {'enum': ['query', 'value']}}
     """
     if choices := choices_of(hint):
-        return {"enum": list(choices)}
+        old = [name for name, new in OLD_CHOICES.items() if new in choices]
+        return {"enum": [*choices, *old]}
     plain, *others = [each for each in alternatives(hint) if each is not NoneType]
     if typing.get_origin(plain) in (list, tuple):
         return {"type": "array", "items": type_schema(typing.get_args(plain)[0])}

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.autotune import ShapeClass, kept
-from dna_bigbird.attention.backends.cpu_chunks import DTYPES as MERGED_DTYPES
-from dna_bigbird.attention.backends.cpu_chunks import merged
+from dna_bigbird.attention.backends.cpu_chunks import DTYPES as CPU_CHUNKS_DTYPES
+from dna_bigbird.attention.backends.cpu_chunks import cpu_chunks
 from dna_bigbird.attention.backends.dense import dense
 from dna_bigbird.attention.backends.flex import flex
 from dna_bigbird.attention.backends.gather import gather
@@ -14,19 +14,20 @@ from dna_bigbird.attention.backends.triton import obstacle as triton_obstacle
 from dna_bigbird.attention.backends.triton import triton
 from dna_bigbird.attention.kernels.native.library import is_there
 from dna_bigbird.attention.patterns import BlockPattern
+from dna_bigbird.core.choices import OLD_CHOICES
 
 BACKENDS = {
     "dense": dense,
     "gather": gather,
-    "merged": merged,
+    "cpu_chunks": cpu_chunks,
     "flex": flex,
     "native": native,
     "triton": triton,
 }
 OBSTACLES = {"native": obstacle, "triton": triton_obstacle}
 """Backends that are PyTorch operators, which torch.compile knows, and why they may not compute."""
-MERGED_FROM = 1024
-"""Tokens from which 'auto' takes 'merged' on a CPU."""
+CPU_CHUNKS_FROM = 1024
+"""Tokens from which 'auto' takes 'cpu_chunks' on a CPU."""
 MEASURED_DTYPES = (torch.float32, torch.bfloat16)
 
 
@@ -47,7 +48,7 @@ def attend(
         key_padding_mask: (batch, length), True = padding, anywhere in the sequence.
         dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
         backend: A name in `BACKENDS`, or 'auto': on a CPU 'native' if its kernel is built and takes
-            the problem; else 'merged' from 1,024 tokens on, 'gather' below; on a GPU what was
+            the problem; else 'cpu_chunks' from 1,024 tokens on, 'gather' below; on a GPU what was
             measured to be the fastest there (`attention.autotune`), or 'gather' if nothing was;
             'gather' with dropout and for float16. The choice never changes the function; a named
             backend that cannot do what is asked is an error.
@@ -86,6 +87,7 @@ def attend(
         )
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p}")
+    backend = OLD_CHOICES.get(backend, backend)
     if backend != "auto" and backend not in BACKENDS:
         raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {backend!r}")
     arguments = (q, k, v, pattern, key_padding_mask, dropout_p)
@@ -131,6 +133,6 @@ def _fastest(q: Tensor, pattern: BlockPattern, dropout_p: float, training: bool)
     is_sparse = not pattern.covers_everything
     if q.device.type == "cuda" and is_sparse and not dropout_p and q.dtype in MEASURED_DTYPES:
         return kept(ShapeClass.of(q.dtype, q.shape[3], pattern.block_size, q.shape[2], training))
-    can_merge = q.device.type == "cpu" and q.dtype in MERGED_DTYPES and not dropout_p
+    has_chunks = q.device.type == "cpu" and q.dtype in CPU_CHUNKS_DTYPES and not dropout_p
     # Its threads disturb PyTorch's own, which a short sequence is not worth.
-    return "merged" if can_merge and q.shape[2] >= MERGED_FROM else "gather"
+    return "cpu_chunks" if has_chunks and q.shape[2] >= CPU_CHUNKS_FROM else "gather"

@@ -6,8 +6,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-# Labels between the streams of blocked BigBird-ETC.
-
 # Q queries, K keys; … stands for any dimensions of chunks
 
 

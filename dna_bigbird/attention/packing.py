@@ -8,8 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# Sequences with one pattern, as a kernel reads them.
-
 # B sequences, H heads, T tokens, D head dimension
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.baselines.base_kmers import Words, shifted
+from dna_bigbird.baselines.base_kmers import Kmers, shifted
 
 # T bases of the sequence that is read, U different contexts, E events
 
@@ -88,17 +88,17 @@ class Events(NamedTuple):
     """Index of the base that was read when the event happened."""
 
 
-def forward_events(words: Words, order: int) -> Events:
+def forward_events(kmers: Kmers, order: int) -> Events:
     """Return each known base after `order` known ones."""
-    positions = np.flatnonzero(words.run > order)
-    return Events(shifted(words.forward(order), 1)[positions], words.codes[positions], positions)
+    positions = np.flatnonzero(kmers.run > order)
+    return Events(shifted(kmers.forward(order), 1)[positions], kmers.codes[positions], positions)
 
 
-def reverse_events(words: Words, order: int) -> Events:
+def reverse_events(kmers: Kmers, order: int) -> Events:
     """Return the same of the other strand; an event happens when the last of its bases is read."""
-    positions = np.flatnonzero(words.run > order)
-    bases = 3 - words.codes[positions - order]
-    return Events(words.reverse(order)[positions], bases, positions)
+    positions = np.flatnonzero(kmers.run > order)
+    bases = 3 - kmers.codes[positions - order]
+    return Events(kmers.reverse(order)[positions], bases, positions)
 
 
 def count_training(counts: ContextCounts, order: int, training: np.ndarray) -> ContextCounts:
@@ -109,9 +109,9 @@ def count_training(counts: ContextCounts, order: int, training: np.ndarray) -> C
     """
     for start in range(0, len(training), BATCH_BP):
         first = max(0, start - order)
-        words = Words(training[first : start + BATCH_BP])
+        kmers = Kmers(training[first : start + BATCH_BP])
         for strand, events in enumerate(
-            (forward_events(words, order), reverse_events(words, order))
+            (forward_events(kmers, order), reverse_events(kmers, order))
         ):
             counts.add(events.contexts, events.bases, events.positions + first, strand)
     return counts
@@ -128,7 +128,7 @@ class SoFar(NamedTuple):
     """(2, Q) position of the latest event with this context on either strand; -1: none."""
 
 
-def count_so_far(words: Words, order: int, training: np.ndarray | None = None) -> SoFar:
+def count_so_far(kmers: Kmers, order: int, training: np.ndarray | None = None) -> SoFar:
     """Count, for each base, what followed its context earlier in the sequence, on both strands.
 
     Sorted by context, with time kept within one, a running sum gives the counts exactly.
@@ -137,7 +137,7 @@ def count_so_far(words: Words, order: int, training: np.ndarray | None = None) -
         training: Codes of sequence that is read before; its positions come first, and those of the
             sequence start at its length.
     """
-    ahead, back = forward_events(words, order), reverse_events(words, order)
+    ahead, back = forward_events(kmers, order), reverse_events(kmers, order)
     contexts, bases, positions = (np.concatenate(pair) for pair in zip(ahead, back, strict=True))
     is_query = np.arange(len(positions)) < len(ahead.positions)
     # A base is asked for before its own event and that of the other strand.

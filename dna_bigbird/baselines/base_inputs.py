@@ -7,14 +7,16 @@ import numpy as np
 from dna_bigbird.baselines.base_kmers import UNKNOWN
 from dna_bigbird.baselines.ngram import Score
 
-# Weights of experts that predict one of four bases, learned while they predict.
-
 # B bases of a block, K experts, 4 bases
 
 BUCKETS = 96
 """Levels of confidence of an expert; each has its own weight."""
+# Weight of an expert before it has learned. Many experts add up to one score, so each begins well below 1.
 _START = 0.15
+# Rates of AdaGrad: a weight moves by at most about its rate in its first block, then less and less. Weights of
+# sets multiply those of levels; they begin at 1 and move slower, so that the levels, with more data, lead.
 _RATE, _SET_RATE = 0.05, 0.02
+# Sums of squared slopes at the start: they damp the first steps, when one block is all that is known.
 _WARMTH, _SET_WARMTH = 1e-2, 1e-1
 
 

@@ -1,11 +1,11 @@
-"""Words of bases as numbers: what contexts on either side of a base are looked up by."""
+"""k-mers as numbers: what contexts on either side of a base are looked up by."""
 
 import numpy as np
 
 UNKNOWN = 4
 """Code of N and of every letter but A C G T."""
 LONGEST = 31
-"""Bases in a word at most: two bits each in an int64, and none of them is negative."""
+"""Bases in a k-mer at most: two bits each in an int64, and none of them is negative."""
 _CODES = np.full(256, UNKNOWN, dtype=np.int8)
 _CODES[np.frombuffer(b"ACGT", dtype=np.uint8)] = range(4)
 
@@ -20,14 +20,14 @@ def base_codes(sequence: str) -> np.ndarray:
     return _CODES[np.frombuffer(sequence.encode("ascii"), dtype=np.uint8)]
 
 
-class Words:
-    """The words of each length that end at every base of a sequence, on both strands.
+class Kmers:
+    """The k-mers of each length that end at every base of a sequence, on both strands.
 
     Args:
         codes: Of `base_codes`, shape (T,).
 
     Attributes:
-        run: Known bases that end at a base without a gap, shape (T,): a word of k bases ends there
+        run: Known bases that end at a base without a gap, shape (T,): a k-mer ends there
             if it is at least k.
     """
 
@@ -39,12 +39,12 @@ class Words:
         self._single = np.where(known, codes, 0).astype(np.int64)
 
     def forward(self, length: int) -> np.ndarray:
-        """Return the word of `length` bases that ends at each base, the last base lowest.
+        """Return the k-mer of `length` bases that ends at each base, the last base lowest.
 
-        Undefined where `run` is shorter than the word.
+        Undefined where `run` is shorter than the k-mer.
 
         Example:
-            >>> Words(base_codes("ACGT")).forward(2).tolist()[1:]
+            >>> Kmers(base_codes("ACGT")).forward(2).tolist()[1:]
             [1, 6, 11]
         """
         return _joined(self._single, length, _append)
@@ -53,26 +53,26 @@ class Words:
         """Return the reverse complement of `forward`.
 
         Example:
-            >>> Words(base_codes("ACGT")).reverse(2).tolist()[1:]
+            >>> Kmers(base_codes("ACGT")).reverse(2).tolist()[1:]
             [11, 6, 1]
         """
         return _joined(3 - self._single, length, _prepend)
 
 
-def shifted(words: np.ndarray, by: int) -> np.ndarray:
-    """Return words[i - by] at each i, 0 where there is none; `by` may be negative.
+def shifted(kmers: np.ndarray, by: int) -> np.ndarray:
+    """Return kmers[i - by] at each i, 0 where there is none; `by` may be negative.
 
     Example:
         >>> shifted(np.array([5, 6, 7]), 1).tolist(), shifted(np.array([5, 6, 7]), -2).tolist()
         ([0, 5, 6], [7, 0, 0])
     """
-    out = np.zeros_like(words)
-    if by >= len(words) or -by >= len(words):
+    out = np.zeros_like(kmers)
+    if by >= len(kmers) or -by >= len(kmers):
         return out
     if by >= 0:
-        out[by:] = words[: len(words) - by]
+        out[by:] = kmers[: len(kmers) - by]
     else:
-        out[:by] = words[-by:]
+        out[:by] = kmers[-by:]
     return out
 
 
@@ -85,9 +85,9 @@ def _prepend(before: np.ndarray, last: np.ndarray, before_length: int, last_leng
 
 
 def _joined(single: np.ndarray, length: int, join) -> np.ndarray:
-    """Build words of `length` bases by doubling."""
+    """Build k-mers of `length` bases by doubling."""
     if not 0 <= length <= LONGEST:
-        raise ValueError(f"a word of {length} bases: expected 0 to {LONGEST}")
+        raise ValueError(f"a k-mer of {length} bases: expected 0 to {LONGEST}")
     whole, whole_length, part, part_length = np.zeros_like(single), 0, single, 1
     while True:
         if length & part_length:

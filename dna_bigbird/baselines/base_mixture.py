@@ -16,12 +16,10 @@ from dna_bigbird.baselines.base_inputs import (
     spread,
     true_nats,
 )
-from dna_bigbird.baselines.base_kmers import UNKNOWN, Words, base_codes
+from dna_bigbird.baselines.base_kmers import UNKNOWN, Kmers, base_codes
 from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.corpus.token_store import MOST_COUNTED_BP, Store, documents_within
-
-# Copying: the base that followed an earlier occurrence of a context, tolerant of substitutions.
 
 REACH_BP = 200
 """A copy goes on for so many bases after the last occurrence of a whole context, right or wrong."""
@@ -192,11 +190,11 @@ class _Experts:
     """What the experts know about each base of the read sequence before it is read."""
 
     def __init__(self, model: BaseMixtureCausal, read: np.ndarray) -> None:
-        words, training = Words(read), model._training
+        kmers, training = Kmers(read), model._training
         self.counts: list[tuple[int, SoFar]] = []
         self.copies: list[Copies] = []
         for order in sorted({*model.orders, *model.copy_orders}):
-            so_far = count_so_far(words, order, training)
+            so_far = count_so_far(kmers, order, training)
             if order in model.orders:
                 self.counts.append((order, so_far._replace(latest=so_far.latest[:, :0])))
             if order in model.copy_orders:

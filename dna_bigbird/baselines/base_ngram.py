@@ -16,8 +16,6 @@ from dna_bigbird.baselines.ngram import (
 )
 from dna_bigbird.corpus.token_store import Store, covering_documents
 
-# Causal counts over characters of any alphabet: what a character model has to beat.
-
 # N characters, V letters of the alphabet
 
 

@@ -15,7 +15,7 @@ from dna_bigbird.baselines.base_inputs import (
     spread,
     true_nats,
 )
-from dna_bigbird.baselines.base_kmers import LONGEST, UNKNOWN, Words, base_codes, shifted
+from dna_bigbird.baselines.base_kmers import LONGEST, UNKNOWN, Kmers, base_codes, shifted
 from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.corpus.token_store import (
@@ -155,12 +155,12 @@ class BaseMixtureTwoSided:
         self, shown: np.ndarray, hidden: np.ndarray, counted: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return what the mixture reads: (Q, K, 4), (Q, K), and the set of weights (Q,)."""
-        words = Words(shown)
+        kmers = Kmers(shown)
         shape = (len(hidden), len(self.contexts))
         inputs, buckets = np.zeros((*shape, 4), np.float32), np.zeros(shape, np.int64)
         deep = np.zeros(len(hidden), np.int64)
         for k, (left, right) in enumerate(self.contexts):
-            keys, known = _around(words, left, right)
+            keys, known = _around(kmers, left, right)
             has = np.flatnonzero(known[hidden])
             asked = keys[hidden[has]]
             counts = _counted(ContextCounts(asked, left + right), left, right, counted).at(asked)
@@ -170,21 +170,33 @@ class BaseMixtureTwoSided:
         return inputs, buckets, deep
 
 
-def _around(words: Words, left: int, right: int) -> tuple[np.ndarray, np.ndarray]:
+# The context of 3 bases left and 2 right of the hidden base x, at position t:
+#
+#     position   t-3 t-2 t-1   t   t+1 t+2
+#     base        a   b   c    x    d   e        key: a b c d e, two bits each
+#
+# `forward(n)` has at each position the k-mer that ends there. So abc is found at t - 1 (shifted by 1) and de at
+# t + right (shifted by -right); abc moves up by 2 * right bits to make room for de.
+# On the other strand the sequence reads e' d' x' c' b' a' (complements). What is left of x there is right of it
+# here: `reverse(left)`, whose bases end at t + left (shifted by -left). What is right of it there are the bases
+# before x, which end at t - 1 (shifted by 1).
+
+
+def _around(kmers: Kmers, left: int, right: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the context of each base, and whether all of its bases are known; (T,)."""
-    keys = shifted(words.forward(left), 1) << (2 * right) | shifted(words.forward(right), -right)
-    return keys, _shown(words, left, right)
+    keys = shifted(kmers.forward(left), 1) << (2 * right) | shifted(kmers.forward(right), -right)
+    return keys, _shown(kmers, left, right)
 
 
-def _around_reverse(words: Words, left: int, right: int) -> tuple[np.ndarray, np.ndarray]:
+def _around_reverse(kmers: Kmers, left: int, right: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the same of the other strand: what is left there is right of the base here."""
-    keys = shifted(words.reverse(left), -left) << (2 * right) | shifted(words.reverse(right), 1)
-    return keys, _shown(words, right, left)
+    keys = shifted(kmers.reverse(left), -left) << (2 * right) | shifted(kmers.reverse(right), 1)
+    return keys, _shown(kmers, right, left)
 
 
-def _shown(words: Words, left: int, right: int) -> np.ndarray:
-    shown = shifted(words.run, 1) >= left
-    return shown & (shifted(words.run, -right) >= right) if right else shown
+def _shown(kmers: Kmers, left: int, right: int) -> np.ndarray:
+    shown = shifted(kmers.run, 1) >= left
+    return shown & (shifted(kmers.run, -right) >= right) if right else shown
 
 
 def _counted(counts: ContextCounts, left: int, right: int, training: np.ndarray) -> ContextCounts:
@@ -192,12 +204,12 @@ def _counted(counts: ContextCounts, left: int, right: int, training: np.ndarray)
     reach = max(left, right)
     for start in range(0, len(training), BATCH_BP):
         first = max(0, start - reach)
-        words = Words(training[first : start + BATCH_BP + reach])
-        number = np.arange(len(words.codes)) + first
-        inside = (number >= start) & (number < start + BATCH_BP) & (words.codes < UNKNOWN)
+        kmers = Kmers(training[first : start + BATCH_BP + reach])
+        number = np.arange(len(kmers.codes)) + first
+        inside = (number >= start) & (number < start + BATCH_BP) & (kmers.codes < UNKNOWN)
         for strand, around in enumerate((_around, _around_reverse)):
-            keys, known = around(words, left, right)
+            keys, known = around(kmers, left, right)
             at = np.flatnonzero(known & inside)
-            bases = 3 - words.codes[at] if strand else words.codes[at]
+            bases = 3 - kmers.codes[at] if strand else kmers.codes[at]
             counts.add(keys[at], bases, at + first, strand)
     return counts

@@ -51,8 +51,8 @@ def baseline(
 ) -> BaselineScores:
     """Fit a baseline on a labelled set and score its held-out rows.
 
-    Word counts and GC content go through a regression: logistic for labels, multinomial for classes,
-    linear for targets. gkm-SVM is a support vector machine per label on words with gaps. The networks
+    k-mer counts and GC content go through a regression: logistic for labels, multinomial for classes,
+    linear for targets. gkm-SVM is a support vector machine per label on k-mers with gaps. The networks
     are trained by the same task as the model: killed and started again with the same command, they
     continue.
 
@@ -65,11 +65,11 @@ def baseline(
     Args:
         data: Labelled set: made by sequence-set, promoter-set, chromatin-set or deepsea-set.
         output: Result to write: probabilities of every validation and test row, HDF5.
-        method: Method: word counts, GC content, gkm-SVM, or a published network (docs/baselines.md).
+        method: Method: k-mer counts, GC content, gkm-SVM, or a published network (docs/baselines.md).
         checkpoints: Folder for the state of the run; not part of the result. Networks have one; by
             default the path of `output` with `.checkpoints` added.
         kmer: What is counted; `gc` uses only `centre_bp` and `max_rows`.
-        gkm: Words with gaps, for the method of that name.
+        gkm: k-mers with gaps, for the method of that name.
         cnnprom: The network of that name.
         deepromoter: The network of that name.
         deepsea: The network of that name.
@@ -77,12 +77,12 @@ def baseline(
         strand: Strands to read: on which a network is scored, the mean of a window and its reverse
             complement, or the window as the set orients it; as --strand of `evaluate`. Default:
             'forward' with --training.both_strands false on a set without bins, else 'both'. Counts of
-            words, with and without gaps, have no strand.
-        search: Number of recipes to try: on the validation rows, for words their length and strands, for a
+            k-mers, with and without gaps, have no strand.
+        search: Number of recipes to try: on the validation rows, for k-mers their length and strands, for a
             network rates, weight decay and dropout; the given recipe is the first. All are recorded in
             search.tsv in the folder of checkpoints. 0: none.
         seed: Seed of the random numbers: of a network's weights, order of windows and dropout; of
-            the choice of training rows for word counts, if the set has more than --kmer.max_rows or
+            the choice of training rows for k-mer counts, if the set has more than --kmer.max_rows or
             --gkm.max_rows.
         threads: CPU threads: of a network; 0 leaves the choice to torch.
     """
@@ -93,9 +93,9 @@ def baseline(
     data, output = named_paths(data=data, output=output)
     folder = Path(checkpoints or next_to(output, "checkpoints"))
     if method in ("kmer", "gc"):
-        from dna_bigbird.baselines.kmer_baseline import fit_word_baseline
+        from dna_bigbird.baselines.kmer_baseline import fit_kmer_baseline
 
-        return fit_word_baseline(
+        return fit_kmer_baseline(
             optional_path(genome),
             data,
             output,

@@ -7,8 +7,6 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Range
 from dna_bigbird.core.shared_options import Doc
 
-# Settings of the published networks, and how they grow with the window; docs/baselines.md.
-
 PublishedShare = Annotated[float, Range(above=0, most=4)]
 Width = Annotated[
     PublishedShare, Doc("Share of the published size: number of filters and hidden units.")
@@ -97,12 +95,12 @@ MaxRows = Annotated[int, Range(2), Doc("Training rows, drawn by the seed if ther
 
 @dataclass(frozen=True)
 class KmerConfig:
-    """Which words are counted, and where."""
+    """Which k-mers are counted, and where."""
 
     max_k: Annotated[int, Range(1, most=8)] = 5
-    """Longest word in bases."""
+    """Longest k-mer in bases."""
     strands: Literal["auto", "apart", "together"] = "auto"
-    """Count a word and its reverse complement apart or together; auto: apart for promoters, whose
+    """Count a k-mer and its reverse complement apart or together; auto: apart for promoters, whose
     windows are oriented, and for sequences of your own, together otherwise."""
     centre_bp: Annotated[int, Range(-1)] = -1
     """Also count in this many bases at the centre of the window, 0 for none; -1: 1000 for sets
@@ -119,19 +117,19 @@ class KmerConfig:
         return replace(self, strands=strands, centre_bp=centre_bp if centre_bp < window_bp else 0)
 
 
-# Settings of the gapped k-mer SVM; read by help texts, so nothing slow is imported.
+# --- Settings of the gapped k-mer SVM; read by help texts, so nothing slow is imported ---
 
 
 @dataclass(frozen=True)
 class GkmConfig:
-    """Which gapped words are counted, and where (gkm-SVM, Ghandi et al. 2014)."""
+    """Which gapped k-mers are counted, and where (gkm-SVM, Ghandi et al. 2014)."""
 
     word_length: Annotated[int, Range(2, most=12)] = 10
-    """Length of a word in bases, gaps included."""
+    """Length of a k-mer in bases, gaps included."""
     informative: Annotated[int, Range(1, most=12)] = 6
-    """Bases of a word that are read; the others are gaps."""
+    """Bases of a k-mer that are read; the others are gaps."""
     strands: Literal["together", "apart"] = "together"
-    """Count a word and its reverse complement apart or together; gkm-SVM does the latter."""
+    """Count a k-mer and its reverse complement apart or together; gkm-SVM does the latter."""
     read_bp: Annotated[int, Range(-1)] = -1
     """Bases at the centre of the window that are read, 0 for all; -1: 1000 for sets with labelled
     bins (as DeepSEA reads), all otherwise."""

@@ -1,4 +1,4 @@
-"""gkm-SVM: support vector machines on gapped words (Ghandi et al. 2014), a baseline of Table 7."""
+"""gkm-SVM: support vector machines on gapped k-mers (Ghandi et al. 2014), a baseline of Table 7."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,33 +15,33 @@ from dna_bigbird.baselines.base_kmers import UNKNOWN, base_codes
 from dna_bigbird.baselines.config import GkmConfig
 from dna_bigbird.baselines.logistic import log_loss
 
-# Counts of gapped words (gapped k-mers) as a kernel; gkm-SVM, Ghandi et al. 2014.
+# Counts of gapped k-mers as a kernel; gkm-SVM, Ghandi et al. 2014.
 #
-# A gapped word has l bases; k of them are read, the others are gaps. Two words of l bases with m
+# A gapped k-mer has l bases; k of them are read, the others are gaps. Two k-mers of l bases with m
 # mismatches share C(l - m, k) of them, so the product of two vectors of counts is a sum over pairs of
-# words, and no vector is needed (0.9 million features for l = 10 and k = 6, 5.4 million for 11 and 7).
+# k-mers, and no vector is needed (0.9 million features for l = 10 and k = 6, 5.4 million for 11 and 7).
 #
 # With two bits per base the number of mismatches depends only on the exclusive or of two words. Such a
-# matrix is diagonal after a Walsh-Hadamard transform, so it is applied to all 4 ** l words in
+# matrix is diagonal after a Walsh-Hadamard transform, so it is applied to all 4 ** l k-mers in
 # O(l * 4 ** l) steps. All of this is exact up to rounding in float32.
 
-# N rows, W words (4 ** word_length), B rows at once, C bits in a part of a word
+# N rows, W k-mers (4 ** word_length), B rows at once, C bits in a part of a k-mer
 
 ROWS_AT_ONCE = 16
-"""Rows that are transformed at once: 67 MB for words of 10 bases."""
+"""Rows that are transformed at once: 67 MB for k-mers of 10 bases."""
 PART_BITS = 5
-"""Bits of a word that one matrix product transforms."""
+"""Bits of a k-mer that one matrix product transforms."""
 PAIR_WORDS = 1_000
-"""Words of a row up to which its length is a sum over pairs, which is then faster."""
+"""k-mers of a row up to which its length is a sum over pairs, which is then faster."""
 
 
-def words_of(sequence: str, length: int, *, together: bool) -> NDArray[np.int32]:
-    """Return the numbers of all words of a sequence; with `together` also of the other strand.
+def kmers_of(sequence: str, length: int, *, together: bool) -> NDArray[np.int32]:
+    """Return the numbers of all k-mers of a sequence; with `together` also of the other strand.
 
-    Words with an N are left out.
+    k-mers with an N are left out.
 
     Example:
-        >>> words_of("ACGNT", 2, together=False).tolist(), words_of("ACG", 2, together=True).tolist()
+        >>> kmers_of("ACGNT", 2, together=False).tolist(), kmers_of("ACG", 2, together=True).tolist()
         ([1, 6], [1, 6, 6, 11])
     """
     codes = base_codes(sequence).astype(np.int32)
@@ -56,20 +56,20 @@ def words_of(sequence: str, length: int, *, together: bool) -> NDArray[np.int32]
     return np.concatenate(parts) if parts else np.zeros(0, np.int32)
 
 
-def word_matrix(sequences: Iterable[str], length: int, *, together: bool) -> csr_matrix:
-    """Return the counts of all words in every sequence, (N, W), float32."""
-    words = [words_of(each, length, together=together) for each in sequences]
-    ends = np.cumsum([0, *map(len, words)])
-    numbers = np.concatenate(words) if words else np.zeros(0, np.int32)
+def kmer_matrix(sequences: Iterable[str], length: int, *, together: bool) -> csr_matrix:
+    """Return the counts of all k-mers in every sequence, (N, W), float32."""
+    kmers = [kmers_of(each, length, together=together) for each in sequences]
+    ends = np.cumsum([0, *map(len, kmers)])
+    numbers = np.concatenate(kmers) if kmers else np.zeros(0, np.int32)
     counts = np.ones(len(numbers), np.float32)
-    return csr_matrix((counts, numbers, ends), shape=(len(words), 4**length))
+    return csr_matrix((counts, numbers, ends), shape=(len(kmers), 4**length))
 
 
 class GappedKernel:
     """Products of vectors of counts of gapped words.
 
     Args:
-        length: Bases in a word, gaps included, at most 12.
+        length: Bases in a k-mer, gaps included, at most 12.
         informative: Bases that are read, at most `length`.
     """
 
@@ -84,7 +84,7 @@ class GappedKernel:
         self._eigenvalues_W = self._transform(self._shared_W[None])[0] / len(self._shared_W)
 
     def spread(self, counts_BW: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return for each word its products with the counted words, summed: counts times kernel."""
+        """Return for each k-mer its products with the counted k-mers, summed: counts times kernel."""
         return self._transform(self._transform(counts_BW) * self._eigenvalues_W)
 
     def matrix(self, rows_NW: csr_matrix, others_NW: csr_matrix) -> NDArray[np.float32]:
@@ -101,8 +101,8 @@ class GappedKernel:
         squares = np.empty(rows_NW.shape[0])
         for row, (start, end) in enumerate(pairwise(rows_NW.indptr)):
             if end - start <= PAIR_WORDS:
-                words, counts = rows_NW.indices[start:end], rows_NW.data[start:end]
-                squares[row] = counts @ self._shared_W[words[:, None] ^ words] @ counts
+                kmers, counts = rows_NW.indices[start:end], rows_NW.data[start:end]
+                squares[row] = counts @ self._shared_W[kmers[:, None] ^ kmers] @ counts
             else:
                 spectrum_W = self._transform(rows_NW[row].toarray())[0]
                 squares[row] = spectrum_W**2 @ self._eigenvalues_W
@@ -129,7 +129,7 @@ def _hadamard(bits: int) -> NDArray[np.float32]:
     return signs
 
 
-# Probabilities from the scores of support vector machines: Platt 1999.
+# --- Probabilities from the scores of support vector machines: Platt 1999 ---
 
 # N rows, L labels
 
@@ -164,7 +164,7 @@ def fit_sigmoid(scores_NL: NDArray, labels_NL: NDArray) -> tuple[NDArray, NDArra
     return slope_L / scale_L, bias_L - slope_L * mean_L / scale_L
 
 
-# Linear support vector machines for many labels at once, from products of rows alone.
+# --- Linear support vector machines for many labels at once, from products of rows alone ---
 #
 # The objective of scikit-learn's `LinearSVC` (squared hinge loss), which is the oracle of its tests;
 # its features would not fit into memory. Newton's method in the primal: Chapelle 2007. All labels
@@ -253,7 +253,7 @@ def _step_length(
     return STEP_LENGTHS[np.argmin(objectives, axis=0)].astype(np.float32)
 
 
-# N rows, W words, L labels, B labels at once
+# N rows, W k-mers, L labels, B labels at once
 
 COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 """Costs of an error (`C`) tried, from the smallest on, as long as the loss on validation falls."""
@@ -266,11 +266,11 @@ ROWS_PER_LABEL = 100
 
 @dataclass(frozen=True)
 class CountedRows:
-    """The counts of all words in some rows, (N, W), and the scales of these rows, (N,)."""
+    """The counts of all k-mers in some rows, (N, W), and the scales of these rows, (N,)."""
 
-    words: csr_matrix
+    kmers: csr_matrix
     scale: NDArray[np.float32]
-    """One by the length of the row's vector of gapped words: the kernel of a row with itself is 1."""
+    """One by the length of the row's vector of gapped k-mers: the kernel of a row with itself is 1."""
 
 
 class GkmBaseline:
@@ -298,12 +298,12 @@ class GkmBaseline:
         together = ", both strands together" if config.strands == "together" else ""
         where = f"the central {config.read_bp} bp" if config.read_bp else "the whole window"
         return (
-            f"gkm-SVM: linear support vector machine on gapped words of {config.word_length} bases, "
+            f"gkm-SVM: linear support vector machine on gapped k-mers of {config.word_length} bases, "
             f"{config.informative} of them read{together}, in {where}."
         )
 
     def count(self, sequences: list[str]) -> CountedRows:
-        """Return the words of some sequences."""
+        """Return the k-mers of some sequences."""
         read_bp, config = self.config.read_bp, self.config
         if read_bp:
             starts = [max(0, len(each) - read_bp) // 2 for each in sequences]
@@ -311,8 +311,8 @@ class GkmBaseline:
                 x[start : start + read_bp] for x, start in zip(sequences, starts, strict=True)
             ]
         together = config.strands == "together"
-        words = word_matrix(sequences, config.word_length, together=together)
-        return CountedRows(words, 1 / self._kernel.lengths(words))
+        kmers = kmer_matrix(sequences, config.word_length, together=together)
+        return CountedRows(kmers, 1 / self._kernel.lengths(kmers))
 
     def fit(
         self,
@@ -363,7 +363,7 @@ class GkmBaseline:
         rows = self._rows
         if len(rows.scale) > min(MATRIX_ROWS, ROWS_PER_LABEL * labels):
             return lambda values_NL: self._scores(rows, values_NL)
-        matrix_NN = self._kernel.matrix(rows.words, rows.words)
+        matrix_NN = self._kernel.matrix(rows.kmers, rows.kmers)
         matrix_NN *= rows.scale[:, None] * rows.scale
         matrix_NN += 1
         return lambda values_NL: matrix_NN @ values_NL
@@ -374,7 +374,7 @@ class GkmBaseline:
         result_NL = np.empty((len(rows.scale), scaled_NL.shape[1]), np.float32)
         for start in range(0, scaled_NL.shape[1], ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
-            counted_BW = np.ascontiguousarray((self._rows.words.T @ scaled_NL[:, part]).T)
+            counted_BW = np.ascontiguousarray((self._rows.kmers.T @ scaled_NL[:, part]).T)
             weights_BW = self._kernel.spread(counted_BW)
-            result_NL[:, part] = rows.words @ np.ascontiguousarray(weights_BW.T)
+            result_NL[:, part] = rows.kmers @ np.ascontiguousarray(weights_BW.T)
         return rows.scale[:, None] * result_NL + coefficients_NL.sum(axis=0)

@@ -1,4 +1,4 @@
-"""What counting short words explains: k-mer (or GC) frequencies and a logistic regression.
+"""What counting short k-mers explains: k-mer (or GC) frequencies and a logistic regression.
 
 Every promoter or chromatin score is shown next to this one; without it a score means nothing.
 """
@@ -15,10 +15,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
-from dna_bigbird.genome.kmer_numbers import canonical_words
+from dna_bigbird.genome.kmer_numbers import canonical_kmers
 from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
-
-# Multinomial logistic regression for classes, ridge regression for targets, by scikit-learn.
 
 # N rows, D features, K classes, L targets
 
@@ -108,7 +106,7 @@ def fit_linear(
     return Classes(softmax, seen, labels_NL.shape[1])
 
 
-# What the length of a sequence gives away: a trivial baseline for sets whose classes differ in length.
+# --- What the length of a sequence gives away: a trivial baseline for sets whose classes differ in length ---
 
 # N training rows, M rows to score, L labels, classes or targets, U different lengths
 
@@ -146,7 +144,7 @@ _CODES[np.frombuffer(b"ACGT", np.uint8)] = range(4)
 
 
 class KmerBaseline:
-    """A ridge regression on word frequencies, brought to one scale: logistic for each label.
+    """A ridge regression on k-mer frequencies, brought to one scale: logistic for each label.
 
     For classes it is multinomial, for targets linear (`baselines.kmer`).
 
@@ -167,14 +165,14 @@ class KmerBaseline:
 
     def describe(self) -> str:
         """Return one sentence for the report."""
-        words = "the share of G and C"
+        features = "the share of G and C"
         if not self.only_gc:
             together = ", both strands together" if self.config.strands == "together" else ""
-            words = f"frequencies of all words of 1 to {self.config.max_k} bases{together}"
+            features = f"frequencies of all k-mers of 1 to {self.config.max_k} bases{together}"
         centre_bp = self.config.centre_bp
         where = f" and its central {centre_bp} bp" if centre_bp else ""
         what = REGRESSIONS.get(self.label_type, "Logistic regression")
-        return f"{what} on {words}, in the whole window{where}."
+        return f"{what} on {features}, in the whole window{where}."
 
     def features(
         self, sequences: Iterable[str], progress: Callable[[Iterable], Iterable] = iter
@@ -191,7 +189,7 @@ class KmerBaseline:
             return np.array([gc_content(x) for x in scopes], dtype=np.float32)
         together = self.config.strands == "together"
         return np.concatenate(
-            [word_frequencies(x, self.config.max_k, together=together) for x in scopes]
+            [kmer_frequencies(x, self.config.max_k, together=together) for x in scopes]
         )
 
     def fit(
@@ -289,27 +287,27 @@ def gc_content(sequence: str) -> float:
     return gc / (gc + at) if gc + at else 0.5
 
 
-def word_frequencies(sequence: str, max_k: int, *, together: bool) -> NDArray[np.float32]:
-    """Return for k = 1 … `max_k` the share of every word among the words of k known bases.
+def kmer_frequencies(sequence: str, max_k: int, *, together: bool) -> NDArray[np.float32]:
+    """Return for k = 1 … `max_k` the share of every k-mer among the k-mers of k known bases.
 
-    Words with an N are not counted. With `together` a word and its reverse complement are one.
+    k-mers with an N are not counted. With `together` a k-mer and its reverse complement are one.
 
     Example:
-        >>> word_frequencies("AACNT", 1, together=False).tolist()
+        >>> kmer_frequencies("AACNT", 1, together=False).tolist()
         [0.5, 0.25, 0.0, 0.25]
-        >>> word_frequencies("AACNT", 1, together=True).tolist()
+        >>> kmer_frequencies("AACNT", 1, together=True).tolist()
         [0.75, 0.25]
     """
     bases = _CODES[np.frombuffer(sequence.encode("ascii"), np.uint8)]
     known = bases < 4
-    words, are_known = np.zeros(len(bases) + 1, np.int64), np.ones(len(bases) + 1, bool)
+    kmers, are_known = np.zeros(len(bases) + 1, np.int64), np.ones(len(bases) + 1, bool)
     parts = []
     for k in range(1, max_k + 1):
         tail = slice(k - 1, None)
-        words = words[: len(bases[tail])] * 4 + bases[tail]
+        kmers = kmers[: len(bases[tail])] * 4 + bases[tail]
         are_known = are_known[: len(bases[tail])] & known[tail]
-        counts = np.bincount(words[are_known], minlength=4**k).astype(np.float64)
+        counts = np.bincount(kmers[are_known], minlength=4**k).astype(np.float64)
         if together:
-            counts = np.bincount(canonical_words(k), weights=counts)
+            counts = np.bincount(canonical_kmers(k), weights=counts)
         parts.append(counts / max(1.0, counts.sum()))
     return np.concatenate(parts).astype(np.float32)

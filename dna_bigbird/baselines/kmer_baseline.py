@@ -1,4 +1,4 @@
-"""The baselines without a network: regression on word counts or on GC content."""
+"""The baselines without a network: regression on k-mer counts or on GC content."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -20,10 +20,10 @@ from dna_bigbird.models.label_types import MONITORS, MULTI_CLASS, REGRESSION
 
 TRIED_LENGTHS = (5, 4, 6, 3, 7, 2, 1)
 ROWS_AT_ONCE = 16_384
-"""Rows whose word counts (up to 11 KB each) are in memory at once while they are scored."""
+"""Rows whose k-mer counts (up to 11 KB each) are in memory at once while they are scored."""
 
 
-def fit_word_baseline(
+def fit_kmer_baseline(
     genome: Path | None,
     data: Path,
     output: Path,
@@ -37,17 +37,17 @@ def fit_word_baseline(
     """Fit on the training rows and write the scores of the held-out rows.
 
     Args:
-        num_recipes: Word lengths and strands to try on the validation rows; 0 keeps what is given.
+        num_recipes: k-mer lengths and strands to try on the validation rows; 0 keeps what is given.
         folder: For search.tsv and finished trials.
     """
     labelled = open_labelled_set(data, genome)
     held_out = held_out_rows(labelled)
     with threadpool_limits(1):  # sums depend on the number of threads in their last digits
-        config, tried = chosen_words(labelled, config, num_recipes, folder, seed=seed)
-        model, shape = fitted_words(labelled, config, only_gc=only_gc, seed=seed)
+        config, tried = chosen_recipe(labelled, config, num_recipes, folder, seed=seed)
+        model, shape = fitted_kmers(labelled, config, only_gc=only_gc, seed=seed)
         parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE) or 1)
         values = np.concatenate(
-            [model.predict(word_counts(model, labelled, part, "held out")) for part in parts]
+            [model.predict(kmer_counts(model, labelled, part, "held out")) for part in parts]
         )
     return save_scores(
         output,
@@ -89,11 +89,11 @@ def training_rows(labelled: LabelledSet, max_rows: int, seed: int) -> np.ndarray
     return np.sort(np.random.default_rng([seed]).choice(train, max_rows, replace=False))
 
 
-def word_recipes(config: KmerConfig, count: int) -> list[KmerConfig]:
+def kmer_recipes(config: KmerConfig, count: int) -> list[KmerConfig]:
     """Return the settings of a search: the given ones, then other lengths and strands in a fixed order.
 
     Example:
-        >>> [(x.max_k, x.strands) for x in word_recipes(KmerConfig(), 4)]
+        >>> [(x.max_k, x.strands) for x in kmer_recipes(KmerConfig(), 4)]
         [(5, 'auto'), (5, 'apart'), (5, 'together'), (4, 'apart')]
     """
     others = [
@@ -114,20 +114,20 @@ def _validation_score(labelled: LabelledSet, rows: np.ndarray, values: np.ndarra
     return macro_auroc(labels, values)
 
 
-def chosen_words(
+def chosen_recipe(
     labelled: LabelledSet, config: KmerConfig, count: int, folder: Path | None, *, seed: int
 ) -> tuple[KmerConfig, str]:
     """Return the settings with the highest AUROC on validation rows, and the search in words."""
     if not count or folder is None:
         return config, ""
-    recipes = word_recipes(config, count)
+    recipes = kmer_recipes(config, count)
     rows, checksum = labelled.rows("validation"), sha256_of(labelled.path)
     if not len(rows):
         raise InputError(f"{labelled.path}: no validation row; --search needs some")
 
     def run(number: int) -> tuple[float, int]:
-        model, _ = fitted_words(labelled, recipes[number], seed=seed)
-        scores = model.predict(word_counts(model, labelled, rows, "validation"))
+        model, _ = fitted_kmers(labelled, recipes[number], seed=seed)
+        scores = model.predict(kmer_counts(model, labelled, rows, "validation"))
         return _validation_score(labelled, rows, scores), 0
 
     def identify(number: int) -> dict:
@@ -139,7 +139,7 @@ def chosen_words(
     return recipes[best], f", best of {len(recipes)} recipes on validation rows"
 
 
-def fitted_words(
+def fitted_kmers(
     labelled: LabelledSet, config: KmerConfig, *, only_gc: bool = False, seed: int = 0
 ) -> tuple[KmerBaseline, tuple[int, int]]:
     """Fit a regression on the training rows of a set: logistic for labels and classes, else linear.
@@ -157,17 +157,17 @@ def fitted_words(
     )
     train, validation = training_rows(labelled, config.max_rows, seed), labelled.rows("validation")
     model = KmerBaseline(config, only_gc=only_gc, label_type=labelled.label_type)
-    features = word_counts(model, labelled, train, "train")
+    features = kmer_counts(model, labelled, train, "train")
     model.fit(
         features,
         labelled.labels_of(train),
-        word_counts(model, labelled, validation, "validation"),
+        kmer_counts(model, labelled, validation, "validation"),
         labelled.labels_of(validation),
     )
     return model, features.shape
 
 
-def word_counts(
+def kmer_counts(
     model: KmerBaseline, labelled: LabelledSet, rows: Sequence[int], name: str
 ) -> np.ndarray:
     """Return the features of some rows of a set, with a progress bar on a terminal."""

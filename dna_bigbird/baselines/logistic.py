@@ -19,7 +19,7 @@ class RidgeLogistic:
     """The rows to fit on, turned once to their principal directions.
 
     Along those, and scaled by its expected curvature, each weight is nearly independent of the
-    others, so that the search takes tens of steps where word counts as they are take hundreds.
+    others, so that the search takes tens of steps where k-mer counts as they are take hundreds.
     The turning changes neither the objective nor its solution.
     """
 

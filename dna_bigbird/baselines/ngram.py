@@ -259,7 +259,7 @@ class TokenNgramCausal:
         return Score.of((self.nll(ids).sum(), piece_bp[ids].sum(), len(ids)) for ids in documents)
 
 
-# Count-based predictor of hidden tokens from the token on either side.
+# --- Count-based predictor of hidden tokens from the token on either side ---
 
 
 class TokenBigramMasked:

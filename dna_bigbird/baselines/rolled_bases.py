@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.baselines.base_kmers import UNKNOWN, Words, base_codes
+from dna_bigbird.baselines.base_kmers import UNKNOWN, Kmers, base_codes
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
 from dna_bigbird.baselines.ngram import smooth
 from dna_bigbird.genome.alphabet import reverse_complement
@@ -92,22 +92,22 @@ class RolledBases:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Follow all prefixes from some contexts, (M,)."""
         out = np.tile(self._uniform, (len(contexts), 1))
-        log_p, words = np.zeros((len(contexts), 1), np.float32), contexts.astype(np.int32)[:, None]
+        log_p, kmers = np.zeros((len(contexts), 1), np.float32), contexts.astype(np.int32)[:, None]
         for depth, level in enumerate(levels):
             order = np.minimum(lengths + depth, CONTEXT_BP).astype(np.int32)[:, None]
-            words = words[:, level.parents] * 4 + level.bases
-            words &= 4 ** (order + 1) - 1
-            log_p = log_p[:, level.parents] + self._table[self._starts[order] + words]
+            kmers = kmers[:, level.parents] * 4 + level.bases
+            kmers &= 4 ** (order + 1) - 1
+            log_p = log_p[:, level.parents] + self._table[self._starts[order] + kmers]
             out[:, level.entries] = log_p[:, level.numbers]
-            words &= 4**CONTEXT_BP - 1
+            kmers &= 4**CONTEXT_BP - 1
         return out, lengths
 
 
 def _before(codes: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the known bases that end before each index, as a word, and how many they are."""
-    words = Words(codes)
-    lengths = np.where(at > 0, np.minimum(words.run[at - 1], CONTEXT_BP), 0)
-    last = words.forward(CONTEXT_BP)[at - 1]
+    kmers = Kmers(codes)
+    lengths = np.where(at > 0, np.minimum(kmers.run[at - 1], CONTEXT_BP), 0)
+    last = kmers.forward(CONTEXT_BP)[at - 1]
     return last & (4**lengths - 1), lengths
 
 

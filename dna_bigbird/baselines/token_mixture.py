@@ -15,8 +15,6 @@ from dna_bigbird.corpus.token_store import (
     documents_within,
 )
 
-# Counts of tokens in contexts of any shape: neighbours at chosen distances on both sides.
-
 # M hidden tokens, E entries: pairs of a hidden token and a token that was counted in its context
 
 LARGEST_KEY = 2**62

@@ -22,7 +22,7 @@ from dna_bigbird.labelled.shared_rows import (
 )
 from dna_bigbird.labelled.splits import SPLITS
 from dna_bigbird.metrics.task_results import READ_WITH_LABELS, READ_WITHOUT_LABELS
-from dna_bigbird.training.seen_rows import RowsRead, read_by, rows_read
+from dna_bigbird.training.seen_rows import SeenRows, compare_with_seen, seen_rows
 
 PAIRS_AT_ONCE = 1 << 20
 
@@ -199,14 +199,14 @@ class LeakFree:
 def leak_free(labelled: LabelledSet, bundle: Bundle) -> LeakFree:
     """Find the test rows that share something with other rows, or that the model has read."""
     leaks = find_test_leaks(labelled)
-    read = rows_read(bundle, labelled, leaks.rows)
+    read = seen_rows(bundle, labelled, leaks.rows)
     return _without_read(leaks.rows, ~leaks.any, leaks.counts(), read)
 
 
 def leak_free_windows(bundle: Bundle, windows: Sequence[Interval], assembly: str) -> LeakFree:
     """Find the windows, such as those around variants, that share a base with what the model has read."""
     number = len(windows)
-    read = read_by(bundle, number, Windows.of(windows), assembly, hashes=None)
+    read = compare_with_seen(bundle, number, Windows.of(windows), assembly, hashes=None)
     return _without_read(np.arange(number), np.ones(number, dtype=bool), {}, read)
 
 
@@ -218,12 +218,12 @@ def leak_free_pairs(bundle: Bundle, rows: PairRows) -> LeakFree:
     def hashes() -> NDArray[np.uint64]:
         return np.array([sequence_hash(row.sequence) for row in rows.rows], dtype=np.uint64)
 
-    read = read_by(bundle, number, windows, rows.assembly, hashes)
+    read = compare_with_seen(bundle, number, windows, rows.assembly, hashes)
     return _without_read(np.arange(number), np.ones(number, dtype=bool), {}, read)
 
 
 def _without_read(
-    test: NDArray[np.int64], is_free: NDArray[np.bool_], counts: dict[str, int], read: RowsRead
+    test: NDArray[np.int64], is_free: NDArray[np.bool_], counts: dict[str, int], read: SeenRows
 ) -> LeakFree:
     """Return the free rows without those that were read with labels."""
     keeps = is_free & ~read.with_labels
@@ -236,7 +236,7 @@ def _without_read(
     return LeakFree(test, keeps, counts, tuple(_notes(read)))
 
 
-def _notes(read: RowsRead) -> Iterator[str]:
+def _notes(read: SeenRows) -> Iterator[str]:
     if not read.is_recorded:
         yield "The bundle does not record what it has read: no row is left out as read."
     for record in read.unknown:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dna_bigbird.baselines.config import CnnPromConfig, KmerConfig
-from dna_bigbird.baselines.kmer_baseline import fit_word_baseline
+from dna_bigbird.baselines.kmer_baseline import fit_kmer_baseline
 from dna_bigbird.bench.parts import finish, finished, unfinish
 from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task
 from dna_bigbird.bench.task_scores import TaskRun
@@ -27,7 +27,7 @@ from dna_bigbird.labelled.sequences.labels import encode_labels
 from dna_bigbird.labelled.sequences.sets import SequenceSplit, build_sequences
 from dna_bigbird.labelled.splits import SPLITS, SplitConfig
 from dna_bigbird.metrics.task_results import MODEL, RANDOM_WEIGHTS
-from dna_bigbird.models.kmer_config import WordsConfig
+from dna_bigbird.models.kmer_config import KmersConfig
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.prediction.compute import Compute
@@ -135,7 +135,7 @@ class Scored:
     """Scores of the test rows by one training, or by a baseline without seeds."""
 
     forward: np.ndarray
-    """(N, L), of the rows as the set has them; of word counts, which have no strand, too."""
+    """(N, L), of the rows as the set has them; of k-mer counts, which have no strand, too."""
     reverse: np.ndarray | None
     """Of their reverse complements; None for a baseline."""
     is_directional: bool
@@ -201,8 +201,8 @@ class TaskTraining:
             MODEL: lambda *rest: self._fine_tune(*rest, fresh=False),
             RANDOM_WEIGHTS: lambda *rest: self._fine_tune(*rest, fresh=True),
             CNN: self._cnn,
-            KMER: self._words,
-            GC: lambda *rest: self._words(*rest, only_gc=True),
+            KMER: self._kmers,
+            GC: lambda *rest: self._kmers(*rest, only_gc=True),
         }[source]
         return compute(seed, folder)
 
@@ -222,7 +222,7 @@ class TaskTraining:
             freeze="encoder" if self.run.choice.method == "probe" else None,
             lora=LORA if self.run.choice.method == "lora" else LoraConfig(),
             head=self.run.choice.head,
-            words=WordsConfig(max_k=0),
+            words=KmersConfig(max_k=0),
             training=self._training(),
             threads=self.run.choice.threads,
         )
@@ -258,8 +258,8 @@ class TaskTraining:
             )
             write_scores(folder / name, scores)
 
-    def _words(self, seed: int, folder: Path, *, only_gc: bool = False) -> dict[str, Any]:
-        scores = fit_word_baseline(
+    def _kmers(self, seed: int, folder: Path, *, only_gc: bool = False) -> dict[str, Any]:
+        scores = fit_kmer_baseline(
             None, self.labelled.path, folder / FORWARD, KmerConfig(), only_gc=only_gc, seed=seed
         )
         return _of_baseline(scores.description)

@@ -94,17 +94,17 @@ def _dna_model(config: BundleConfig) -> str:
     most = "sequences of at most" if config.task == SEQUENCES else "a window of"
     return (
         f"Predicts {what} for {most} {config.window_bp:,} bp of DNA: "
-        f"{members if config.members is not None else ''}{encoder}.{_words(config)}"
+        f"{members if config.members is not None else ''}{encoder}.{_kmers(config)}"
     )
 
 
-def _words(config: BundleConfig) -> str:
+def _kmers(config: BundleConfig) -> str:
     if config.words is None:
         return ""
     centre_bp = config.words.centre_bp
     where = f"the window and its central {centre_bp} bp" if centre_bp else "the window"
     return (
-        f" To its log odds those of a regression on the counts of all words of 1 to {config.words.max_k} "
+        f" To its log odds those of a regression on the counts of all k-mers of 1 to {config.words.max_k} "
         f"bases in {where} are added."
     )
 
@@ -140,7 +140,7 @@ def _text_facts(config: BundleConfig) -> dict[str, object]:
     }
 
 
-def _regions_read(config: BundleConfig) -> str:
+def _seen_regions(config: BundleConfig) -> str:
     """Return what the model has read, training by training, and how many sequences it remembers."""
     if config.regions_read is None:
         parts = ["unknown"]
@@ -165,7 +165,7 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
         "assembly": config.assembly or "unknown",
         "negatives": config.negatives,
         "direction": DIRECTION if config.directional else None,
-        "regions read": _regions_read(config),
+        "regions read": _seen_regions(config),
         "members": "; ".join(members),
         **_training_facts(config),
         "recipes tried on validation rows": len(config.search) or None,

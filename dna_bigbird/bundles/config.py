@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Annotated, Any
 
 from dna_bigbird.bundles import text_tasks
-from dna_bigbird.bundles.seen_regions import PRETRAINING, ReadRegions
+from dna_bigbird.bundles.seen_regions import PRETRAINING, SeenRegions
 from dna_bigbird.core.results import representation
 from dna_bigbird.core.settings import Count, Range, Seed
 from dna_bigbird.core.writing import json_text
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig
-from dna_bigbird.models.kmer_config import CountedWords
+from dna_bigbird.models.kmer_config import KmerHeadConfig
 from dna_bigbird.models.label_types import RECORDED, label_type_of
 from dna_bigbird.models.stored_settings import typed_value
 
@@ -60,8 +60,8 @@ class BundleConfig(Mapping[str, Any]):
     encoder: EncoderConfig
     head: Any = None
     """Settings of the task's head, `HeadConfig` for labels of DNA; None of a pretrained model."""
-    words: CountedWords | None = None
-    """Words whose counts add to the logits; None: none."""
+    words: KmerHeadConfig | None = None
+    """k-mers whose counts add to the logits; None: none."""
     heads: list[str] = field(default_factory=lambda: list(PRETRAINING_HEADS))
     """Heads of a pretrained model."""
     options: Any = None
@@ -104,7 +104,7 @@ class BundleConfig(Mapping[str, Any]):
     member_models: list[MemberModel] = field(default_factory=list)
     lengthened: list[dict[str, Any]] = field(default_factory=list)
     """Each extension of the context: `from_max_tokens`, `positions`."""
-    regions_read: list[ReadRegions] | None = None
+    regions_read: list[SeenRegions] | None = None
     """What the model read of a genome, training by training; None is unknown."""
     n_sequences_read: Count = 0
     """Hashes of sequences without coordinates in `sequences_read.safetensors`; 0: there is no such file."""
@@ -202,5 +202,5 @@ def _settings_types(task: str) -> dict[str, type]:
         described = text_tasks.describe(task)
         own = {"head": described.head_type(), "options": described.options}
     else:
-        own = {} if task == PRETRAINING else {"head": HeadConfig, "words": CountedWords}
+        own = {} if task == PRETRAINING else {"head": HeadConfig, "words": KmerHeadConfig}
     return {"encoder": EncoderConfig} | own

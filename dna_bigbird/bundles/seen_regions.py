@@ -10,13 +10,13 @@ _REGIONS = re.compile(r"\d{1,12}-\d{1,12}(,\d{1,12}-\d{1,12})*")
 
 
 @dataclass(frozen=True)
-class ReadRegions:
+class SeenRegions:
     """What a model has read in one training.
 
     Regions are text by chromosome, counted from 1 with both ends included, as people write them.
 
     Example:
-        >>> ReadRegions("pretraining", "GRCh37", {"chr22": "1001-2000,5001-9000"}).summary()
+        >>> SeenRegions("pretraining", "GRCh37", {"chr22": "1001-2000,5001-9000"}).summary()
         'chr22:1,001-2,000, chr22:5,001-9,000'
     """
 

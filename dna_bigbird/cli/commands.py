@@ -96,7 +96,7 @@ COMMANDS = {
     ),
     "baseline": _command(
         "dna_bigbird.baselines.baseline",
-        "fit a baseline (word counts, GC or a published network) on a labelled set",
+        "fit a baseline (k-mer counts, GC or a published network) on a labelled set",
         aliases={"kind": "method"},
         defaults={"data": REQUIRED, "output": REQUIRED},
         **_WITH_PROGRESS,
@@ -105,6 +105,7 @@ COMMANDS = {
         "dna_bigbird.training.finetune",
         "fine-tune a pretrained model on a labelled set",
         defaults={"data": REQUIRED, "output": REQUIRED},
+        second_names={"kmers.max_k": "words.max_k", "kmers.centre_bp": "words.centre_bp", "training.linear_probe_init": "training.start_at_probe"},
         **_WITH_PROGRESS,
     ),
     "ensemble": _command("dna_bigbird.bundles.ensemble", "join independently trained models into one that gives their mean"),

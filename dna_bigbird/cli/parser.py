@@ -226,7 +226,9 @@ class Parser:
         default = settings() if default is REQUIRED else default
         self.groups[dest] = Settings(option.help.rstrip("."), default)
         for each in fields_of(settings):
-            self.add(each, getattr(default, each.parameter), dest, [f"--{dest}.{each.name}"])
+            name = f"{dest}.{each.name}"
+            names = [f"--{name}", *_second_names(name, self.command)]
+            self.add(each, getattr(default, each.parameter), dest, names)
 
     @property
     def shown_by(self) -> str:
@@ -270,5 +272,8 @@ def _names(option: Option, command: Command) -> list[str]:
     if option.parameter in command.positional:
         return []
     short = ["-o"] if option.name == "output" else []
-    others = [f"--{name}" for name, of in command.second_names.items() if of == option.name]
-    return [*short, f"--{option.name}", *others]
+    return [*short, f"--{option.name}", *_second_names(option.name, command)]
+
+
+def _second_names(option: str, command: Command) -> list[str]:
+    return [f"--{name}" for name, of in command.second_names.items() if of == option]

@@ -13,6 +13,7 @@ import yaml
 
 from dna_bigbird.cli.help import like_option
 from dna_bigbird.cli.option_types import CommandOption, OptionError, expected, is_list, parts_of
+from dna_bigbird.core.choices import with_current_name
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.core.yaml_files import load_yaml, yaml_decimal
@@ -65,6 +66,7 @@ def _of_type(value: Any, part: Any) -> object:
         return {key: typed(each, inner[1]) for key, each in value.items()}
     if is_list(part) and isinstance(value, list):
         return origin(typed(each, inner[0]) for each in value)
+    value = with_current_name(value, inner) if origin is typing.Literal else value
     if origin is typing.Literal and any(
         type(each) is type(value) and each == value for each in inner
     ):

@@ -31,6 +31,9 @@ OTHER_WORDS = {
 }  # fmt: skip
 """Other spellings of a choice."""
 
+OLD_CHOICES = {"merged": "cpu_chunks"}
+"""Earlier names of choices; each is read wherever the new name is a choice."""
+
 PATHS = {Path, str, types.NoneType}
 Function = TypeVar("Function", bound=Callable)
 
@@ -50,6 +53,17 @@ def choices_of(hint: object) -> tuple:
     if any(typing.get_origin(each) is not Literal for each in options):
         return ()
     return tuple(value for each in options for value in typing.get_args(each))
+
+
+def with_current_name(value: Any, choices: tuple) -> Any:
+    """Return a choice by its current name.
+
+    Example:
+        >>> with_current_name("merged", ("gather", "cpu_chunks")), with_current_name("merged", ("a", "b"))
+        ('cpu_chunks', 'merged')
+    """
+    new = OLD_CHOICES.get(value) if isinstance(value, str) else None
+    return new if new in choices else value
 
 
 def check_argument(name: str, value: Any, hint: object) -> Any:
@@ -85,6 +99,7 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     if is_path and value is not None and not is_one_path:
         raise ChoiceError(f"{name} is {type(value).__name__}; expected one path")
     choices = choices_of(hint)
+    value = with_current_name(value, choices)
     if choices and not any(isinstance(value, type(each)) and value == each for each in choices):
         raise ChoiceError(
             f"{_shown(name, value)}: expected {listed(choices)}{near(value, choices)}"

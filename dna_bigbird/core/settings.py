@@ -1,6 +1,6 @@
 """Ranges of numbers: part of the type of a setting or argument, which is all that states them; optional settings.
 
-    class WordsConfig:
+    class KmersConfig:
         max_k: Annotated[int, Range(-1, most=8)] = -1
 
 `choices.check_argument` refuses other values, and the schema of the workflow's config is made from them (tools/schema.py).

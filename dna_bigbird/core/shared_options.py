@@ -173,7 +173,7 @@ SiteFormat = Annotated[
     Doc("Format of the start sites: auto recognises it by the first row."),
 ]
 Backend = Annotated[
-    Literal["auto", "dense", "gather", "merged", "flex", "native", "triton"],
+    Literal["auto", "dense", "gather", "cpu_chunks", "flex", "native", "triton"],
     Doc("How attention is computed."),
 ]
 Device = Annotated[Literal["auto", "cpu", "cuda"], Doc("'auto' takes a GPU if there is one.")]

@@ -16,8 +16,6 @@ from dna_bigbird.demo.planted_promoters import Variant, draw_variants, plant_pro
 from dna_bigbird.genome import embedded_sequence
 from dna_bigbird.genome.motifs import Motif, load_motifs
 
-# Planting distal elements: clusters, pairs with partners, lone sites, decoys.
-
 Placed = tuple[str, int]
 """A factor and the offset of its site from the unit's first base."""
 

@@ -10,8 +10,6 @@ from dna_bigbird.demo.label_rules import Peak, Rules
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.motifs import LETTERS, Motif
 
-# Single-base variants that break planted sites, create sites, or do neither.
-
 NEUTRAL_SHARE = 0.7
 """No window over a neutral variant scores this share of a matrix's best, with either allele."""
 NEUTRAL_MARGIN_BP = 20

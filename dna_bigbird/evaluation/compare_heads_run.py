@@ -24,7 +24,7 @@ from dna_bigbird.metrics.label_areas import LabelAreas, label_areas
 from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score
 
 
-def areas_on_same_bins(
+def areas_on_common_bins(
     data: Sequence[Path], scores: Sequence[Path], *, seed: int, replicates: int
 ) -> tuple[list[LabelAreas], list[str]]:
     """Score every model on the test bins that all sets have, under the same draws.
@@ -106,7 +106,7 @@ def context_table(
     heading = f"{areas[0].n:,} bins that all sets have; test {runs[0].facts.split}"
     block = Block(
         "By window",
-        sentence("notes.same_bins"),
+        sentence("notes.common_bins"),
         ((heading, tuple(rows)),),
         {heading: [*notes, *set_warnings(runs)]},
     )
@@ -181,7 +181,7 @@ def areas_of(
 ) -> tuple[list[LabelAreas], list[str]]:
     """Return the areas of each model on the test bins that all sets have, and the label names."""
     scores = [results / "evaluation" / name / "scores.h5" for name in names]
-    return areas_on_same_bins(sets, scores, seed=seed, replicates=replicates)
+    return areas_on_common_bins(sets, scores, seed=seed, replicates=replicates)
 
 
 def label_sets(names: Sequence[str], chosen: Sequence[str]) -> dict[str, list[int]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.rounding import rounded
-from dna_bigbird.evaluation.test_scores import MODEL, HeldOut
+from dna_bigbird.evaluation.test_scores import MODEL, ScoresOnTest
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import LabelScores, read_scores
 from dna_bigbird.metrics import seed_means
@@ -58,7 +58,7 @@ def seed_comparison(
             f"{data}: its labels are of the type {labelled.label_type}; compare-seeds averages scores of "
             "labels of 0 and 1 only"
         )
-    held_out = HeldOut(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
+    held_out = ScoresOnTest(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
     checksum = sha256_of(data)
     joined: dict[str, SeedScores] = {}
     described: dict[str, dict] = {}
@@ -91,7 +91,7 @@ def _checked(path: Path, data: Path, checksum: str) -> LabelScores:
     return scores
 
 
-def _joined(tables: Sequence[LabelScores], held_out: HeldOut) -> SeedScores:
+def _joined(tables: Sequence[LabelScores], held_out: ScoresOnTest) -> SeedScores:
     """Score the trainings of one model or baseline."""
     sources, drawn = [], []
     for table in tables:

@@ -187,7 +187,7 @@ def evaluate(
     from dna_bigbird.evaluation import test_scores as steps
     from dna_bigbird.labelled.labelled_set import open_labelled_set
     from dna_bigbird.labelled.scores import read_scores, write_scores
-    from dna_bigbird.training.seen_rows import counts_read
+    from dna_bigbird.training.seen_rows import count_seen_rows
 
     model, data, output = named_paths(model=model, data=data, output=output)
     use_threads(threads)
@@ -196,7 +196,7 @@ def evaluate(
     steps.check_labels(bundle, labelled)
     strand = strand or ("forward" if bundle.config.directional else "both")
     checksum = sha256_of(data)
-    held_out = steps.HeldOut(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
+    held_out = steps.ScoresOnTest(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
     scored = {name: Path(path) for name, path in baselines.items()}
     steps.check_baselines(scored, held_out, data, checksum, strand)
     report = Path(report or next_to(output, "report"))
@@ -213,7 +213,7 @@ def evaluate(
     metrics = held_out.metrics() | {"step": bundle.metrics.step, "strand": strand}
     metrics |= {"n_train_rows": len(labelled.rows("train"))}
     metrics |= {"n_validation_rows": len(held_out.validation)}
-    metrics |= counts_read(bundle, labelled, held_out.test)
+    metrics |= count_seen_rows(bundle, labelled, held_out.test)
     metrics = rounded(metrics)
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     return Evaluation(

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
 from dna_bigbird.baselines.config import KmerConfig
-from dna_bigbird.baselines.kmer_baseline import fitted_words
+from dna_bigbird.baselines.kmer_baseline import fitted_kmers
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.variants import Variant
@@ -97,7 +97,7 @@ def kmer_changes(
     if missing:
         raise InputError(f"{data}: no label {missing[0]!r}; is the model from another set?")
     with threadpool_limits(1):
-        model, _ = fitted_words(labelled, KmerConfig())
+        model, _ = fitted_kmers(labelled, KmerConfig())
         cut = WindowCutter(genome, labelled.window_bp, "forward")
         windows = [window for v in variants for _, pair in cut(Site(v, (0,))) for window in pair]
         probabilities = model.predict(model.features(windows)).astype(np.float64)

@@ -37,7 +37,7 @@ ROWS_AT_ONCE = 1024
 """Windows that are read from the set at once."""
 
 
-class HeldOut:
+class ScoresOnTest:
     """Labels of the validation and test rows, the draws of the bootstrap, and results by source.
 
     Raises:
@@ -183,7 +183,7 @@ def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
 
 
 def check_baselines(
-    baselines: Mapping[str, Path], held_out: HeldOut, data: Path, checksum: str, strand: str
+    baselines: Mapping[str, Path], held_out: ScoresOnTest, data: Path, checksum: str, strand: str
 ) -> None:
     """Read the score files of the baselines once, before hours of prediction.
 

@@ -1,4 +1,4 @@
-"""Operations of bedtools, by pybedtools: a second opinion on what `coverage` and the splits compute.
+"""Operations of bedtools, by pybedtools: a cross-check of what `coverage` and the splits compute.
 
 The program is optional: ask `has_bedtools` first. Everything is 0-based and half-open. Files are
 written to a temporary folder, which is always removed.

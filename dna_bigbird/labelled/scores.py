@@ -41,7 +41,7 @@ class LabelScores(Result):
     set_sha256: str
     """Checksum of the labelled set they belong to."""
     strand: str = ""
-    """A key of `STRANDS`; empty for word counts, and in older files."""
+    """A key of `STRANDS`; empty for k-mer counts, and in older files."""
 
     def to_dataframe(self) -> DataFrame:
         """Return the number of each row in the set, then a column per label."""

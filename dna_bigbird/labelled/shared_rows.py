@@ -19,7 +19,7 @@ from dna_bigbird.labelled.near_identical import MIN_SHARED, Fetch, near_identica
 from dna_bigbird.labelled.splits import SPLITS
 from dna_bigbird.labelled.stored_sequences import StoredSequences, padded
 
-SHARED_BASES, NEAR_IDENTICAL, SPLIT_PAIR = "shared_bases", "near_identical", "torn_pair"
+SHARED_BASES, NEAR_IDENTICAL, SPLIT_PAIR = "shared_bases", "near_identical", "split_pair"
 COLUMNS = (
     *("row", "split", "chrom", "start", "end", "strand"),
     *("other_row", "other_split", "other_chrom", "other_start", "other_end", "other_strand"),

@@ -15,8 +15,6 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.attention_config import EtcConfig
 from dna_bigbird.models.config import EncoderConfig
 
-# Which backends compute the attention of an encoder, and what prevents one.
-
 WITHOUT_BLOCKS = ("auto", "dense")
 """Backends of an attention without blocks, by the names that commands have; 'auto' is linear in the length."""
 

@@ -7,8 +7,6 @@ from torch import Tensor
 
 from dna_bigbird.models.summarizer import Summarizer
 
-# Rules for the next token of a search (specification §5).
-
 # N decoded sequences, L tokens so far, V vocabulary, W runs of tokens
 
 

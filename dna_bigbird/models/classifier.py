@@ -12,11 +12,9 @@ from dna_bigbird.models.config import BIN, EncoderConfig, HeadConfig, check_head
 from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.etc_encoder import NO_SENTENCE, GlobalTokens, build_encoder
 from dna_bigbird.models.heads import LabelHead
-from dna_bigbird.models.kmer_config import CountedWords
-from dna_bigbird.models.kmer_head import WordPart
+from dna_bigbird.models.kmer_config import KmerHeadConfig
+from dna_bigbird.models.kmer_head import KmerHead
 from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
-
-# Several independently trained classifiers that answer as one (paper, App. F.3: two).
 
 # M members, B batch, T tokens, L labels
 
@@ -79,7 +77,7 @@ def logit_of_mean(logits_MBL: Tensor) -> Tensor:
     return log_yes - log_no
 
 
-# Global tokens for the bins of a DNA window: what pooling 'bin' reads (ETC, paper §E.2).
+# --- Global tokens for the bins of a DNA window: what pooling 'bin' reads (ETC, paper §E.2) ---
 
 # B batch, T tokens, V vocabulary, P bins that are read, E hidden size
 
@@ -164,7 +162,7 @@ class SequenceClassifier(nn.Module):
 
     Args:
         seed: Of the weights. The encoder's depend on nothing else but `config`.
-        words: Words whose counts add to the logits (`count_words`).
+        words: k-mers whose counts add to the logits (`add_kmer_head`).
 
     Raises:
         ValueError: If there is no label, or the head reads global tokens and the encoder has none.
@@ -176,7 +174,7 @@ class SequenceClassifier(nn.Module):
         num_labels: int,
         head: HeadConfig | None = None,
         seed: int = 0,
-        words: CountedWords | None = None,
+        words: KmerHeadConfig | None = None,
     ) -> None:
         super().__init__()
         if num_labels < 1:
@@ -188,14 +186,14 @@ class SequenceClassifier(nn.Module):
         self.head = LabelHead(config.hidden_size, num_labels, head)
         initialise(self.head, config.init_std, generator)
         self.bins = BinTokens(head.bin_bp, config.vocab_size) if head.pooling == BIN else None
-        self.words: WordPart | None = None
+        self.words: KmerHead | None = None
         if words is not None:
-            self.count_words(words)
+            self.add_kmer_head(words)
 
-    def count_words(self, words: CountedWords) -> WordPart:
-        """Add the part that reads word counts, which gives 0 until it is fitted, and return it."""
+    def add_kmer_head(self, words: KmerHeadConfig) -> KmerHead:
+        """Add the part that reads k-mer counts, which gives 0 until it is fitted, and return it."""
         num_labels = self.label_layer.out_features
-        self.words = WordPart(words, self.encoder.config.vocab_size, num_labels)
+        self.words = KmerHead(words, self.encoder.config.vocab_size, num_labels)
         return self.words
 
     @property
@@ -248,7 +246,7 @@ class SequenceClassifier(nn.Module):
         """
         inputs = (token_ids_BT, is_padding_BT, segment_ids_BT)
         if bins_P2 is not None and (self.bins is None or self.words is not None):
-            raise ValueError("bins are read by a head of pooling 'bin' without word counts")
+            raise ValueError("bins are read by a head of pooling 'bin' without k-mer counts")
         if self.bins is None:
             return self.encoder(*inputs, packing=packing)
         tokens, centres_B = self.bins(token_ids_BT, is_padding_BT)

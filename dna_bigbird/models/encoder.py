@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention.packing import Packing
+from dna_bigbird.core.choices import OLD_CHOICES
 from dna_bigbird.models import attention_cores
 from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.attention_cores import attention_core
@@ -125,6 +126,7 @@ class Encoder(nn.Module):
 
         Raises: As `attention_backends.check_backend`.
         """
+        name = OLD_CHOICES.get(name, name)
         attention_cores.check_backend(self.config, name)
         for layer in self.layers:
             layer.attention.backend = name

@@ -18,8 +18,6 @@ from dna_bigbird.models.attention_cores import etc_pattern
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder, initialise
 
-# The global stream of a batch: which global tokens there are, and what belongs to them.
-
 # B batch, L long tokens, G global tokens
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 

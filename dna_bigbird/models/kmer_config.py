@@ -1,4 +1,4 @@
-"""Settings of the word counts next to the encoder; read without torch."""
+"""Settings of the k-mer counts next to the encoder; read without torch."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,12 +8,12 @@ from dna_bigbird.core.settings import Range
 
 
 @dataclass(frozen=True)
-class WordsConfig:
-    """Which words of bases (k-mers) the model counts next to its encoder."""
+class KmersConfig:
+    """Which k-mers the model counts next to its encoder."""
 
     max_k: Annotated[int, Range(-1, most=8)] = -1
-    """Longest word in bases: up to 8, 0 for none; -1 for 6 with labelled bins if no learning rate is given. After
-    the training a ridge regression on the frequencies of words is added to the logits, weighted on the
+    """Longest k-mer in bases: up to 8, 0 for none; -1 for 6 with labelled bins if no learning rate is given. After
+    the training a ridge regression on the frequencies of k-mers is added to the logits, weighted on the
     validation rows; for labels of 0 and 1."""
     centre_bp: Annotated[int, Range(-1)] = -1
     """Also count in this many bases at the centre of the window, 0 for none: -1 for two bins of a set with
@@ -24,21 +24,21 @@ class WordsConfig:
 
 
 @dataclass(frozen=True)
-class CountedWords:
+class KmerHeadConfig:
     """The same for one model, without gaps."""
 
     max_k: int = 6
-    """Longest word in bases."""
+    """Longest k-mer in bases."""
     centre_bp: int = 0
     """Bases in the middle that are counted a second time; 0: none."""
     together: bool = True
-    """Whether a word and its reverse complement are one."""
+    """Whether a k-mer and its reverse complement are one."""
     piece_bp: int = 1
     """Bases of the longest token."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_k <= 8 or self.centre_bp < 0 or self.piece_bp < 1:
             raise ValueError(
-                f"words of 1 to {self.max_k} bases in the middle {self.centre_bp} bp, tokens of up to "
+                f"k-mers of 1 to {self.max_k} bases in the middle {self.centre_bp} bp, tokens of up to "
                 f"{self.piece_bp} bp: expected lengths of 1 to 8, 0 bp or more, and 1 bp or more"
             )

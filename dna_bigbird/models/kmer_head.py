@@ -1,30 +1,30 @@
-"""Words of bases (k-mers), counted from tokens, and their part of the logits.
+"""k-mers, counted from tokens, and their part of the logits.
 
 Linear in counts, added to a deep model: "wide and deep" (Cheng et al. 2016, arXiv:1606.07792).
 """
 
-# B batch, T tokens, V vocabulary, I bases of a token, S bases, D words, L labels
+# B batch, T tokens, V vocabulary, I bases of a token, S bases, D k-mers, L labels
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dna_bigbird.genome.kmer_numbers import canonical_words
-from dna_bigbird.models.kmer_config import CountedWords
+from dna_bigbird.genome.kmer_numbers import canonical_kmers
+from dna_bigbird.models.kmer_config import KmerHeadConfig
 
 CODES = {"A": 0, "C": 1, "G": 2, "T": 3}
 N_CODE, NO_BASE = 4, 5
 """In place of a base: an unknown one, and none."""
 
 
-class WordCounts(nn.Module):
-    """Tokens to the share of every word of 1 to `max_k` bases among the words of its length.
+class KmerCounts(nn.Module):
+    """Tokens to the share of every k-mer of 1 to `max_k` bases among the k-mers of its length.
 
-    Words with an N are not counted. The shares in the middle of the sequence follow those of the
+    k-mers with an N are not counted. The shares in the middle of the sequence follow those of the
     whole.
     """
 
-    def __init__(self, config: CountedWords, vocab_size: int) -> None:
+    def __init__(self, config: KmerHeadConfig, vocab_size: int) -> None:
         super().__init__()
         self.config = config
         shape = vocab_size, config.piece_bp
@@ -34,7 +34,7 @@ class WordCounts(nn.Module):
     @property
     def size(self) -> int:
         """How many numbers it gives."""
-        each = [count_words(k, together=self.config.together) for k in self._lengths]
+        each = [num_kmers(k, together=self.config.together) for k in self._lengths]
         return sum(each) * (1 + bool(self.config.centre_bp))
 
     @property
@@ -63,22 +63,22 @@ class WordCounts(nn.Module):
         B, S = codes_BS.shape
         places_S = torch.arange(S, device=codes_BS.device)
         rows_B = torch.arange(B, device=codes_BS.device)[:, None]
-        words_BS = torch.zeros_like(codes_BS)
+        kmers_BS = torch.zeros_like(codes_BS)
         is_known_BS = torch.ones_like(codes_BS, dtype=torch.bool)
         shares = []
         for k in self._lengths:
             last = max(0, S - k + 1)
             bases = codes_BS[:, k - 1 :]
-            words_BS = words_BS[:, :last] * 4 + bases
+            kmers_BS = kmers_BS[:, :last] * 4 + bases
             is_known_BS = is_known_BS[:, :last] & (bases < N_CODE)
             is_inside = (places_S[:last] >= start_B[:, None]) & (
                 places_S[:last] + k <= end_B[:, None]
             )
             is_counted = is_known_BS & is_inside
-            size = count_words(k, together=self.config.together)
-            numbers = words_BS.clamp(max=4**k - 1)
+            size = num_kmers(k, together=self.config.together)
+            numbers = kmers_BS.clamp(max=4**k - 1)
             if self.config.together:
-                numbers = torch.from_numpy(canonical_words(k)).to(numbers.device)[numbers]
+                numbers = torch.from_numpy(canonical_kmers(k)).to(numbers.device)[numbers]
             # One number more, for what is not counted.
             flat = torch.where(is_counted, numbers, size) + rows_B * (size + 1)
             counts = torch.bincount(flat.flatten(), minlength=B * (size + 1)).view(B, -1)[:, :size]
@@ -86,12 +86,12 @@ class WordCounts(nn.Module):
         return shares
 
 
-class WordPart(nn.Module):
-    """The logits of a regression on word counts; all zero until it is fitted."""
+class KmerHead(nn.Module):
+    """The logits of a regression on k-mer counts; all zero until it is fitted."""
 
-    def __init__(self, config: CountedWords, vocab_size: int, num_labels: int) -> None:
+    def __init__(self, config: KmerHeadConfig, vocab_size: int, num_labels: int) -> None:
         super().__init__()
-        self.counts = WordCounts(config, vocab_size)
+        self.counts = KmerCounts(config, vocab_size)
         self.linear = nn.Linear(self.counts.size, num_labels)
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
@@ -103,11 +103,11 @@ class WordPart(nn.Module):
             return self.linear(shares_BD.to(self.linear.weight.dtype))
 
 
-def count_words(k: int, *, together: bool) -> int:
-    """Return how many different words of k bases there are.
+def num_kmers(k: int, *, together: bool) -> int:
+    """Return how many different k-mers of k bases there are.
 
     Example:
-        >>> count_words(2, together=False), count_words(2, together=True)
+        >>> num_kmers(2, together=False), num_kmers(2, together=True)
         (16, 10)
     """
     return (4**k + (4 ** (k // 2) if k % 2 == 0 else 0)) // 2 if together else 4**k

@@ -34,7 +34,7 @@ from dna_bigbird.models.config import EncoderConfig
 FLOAT32, BFLOAT16 = 4, 2
 """Bytes."""
 
-# What the layers of BigBird-ETC take of memory.
+# --- What the layers of BigBird-ETC take of memory ---
 
 
 def layer_matrices(config: EncoderConfig) -> int:
@@ -87,7 +87,7 @@ def tokens_of_both(config: EncoderConfig) -> float:
     return 1 + 1 / config.etc.tokens_per_global
 
 
-# What layers of Longformer and of the Performer keep more than block-sparse ones, for `models.memory`.
+# --- What layers of Longformer and of the Performer keep more than block-sparse ones, for `models.memory` ---
 
 
 def longformer_kept(config: EncoderConfig, num_tokens: int, value: int) -> float:

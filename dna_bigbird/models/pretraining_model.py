@@ -14,8 +14,6 @@ from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.etc_encoder import EtcEncoder, GlobalTokens, build_encoder
 from dna_bigbird.models.heads import MlmHead, Pooler
 
-# Contrastive predictive coding of hidden sentences (specification §2.4).
-
 # B batch, T tokens, G global tokens, S hidden sentences, U tokens of a sentence, E hidden size
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 

@@ -6,8 +6,6 @@ from torch import Tensor, nn
 
 from dna_bigbird.attention.packing import Packing
 
-# Neighbouring tokens as one, so that the layers read a shorter sequence.
-
 # B batch, T tokens, U patches, S tokens of a patch, E hidden size
 
 

@@ -11,7 +11,7 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.decoder import Cache, Decoder, Sources
 from dna_bigbird.models.encoder import Encoder, initialise
 from dna_bigbird.models.text_config import SummaryHead
-from dna_bigbird.models.weight_transfer import move_weights, with_tables
+from dna_bigbird.models.weight_transfer import copy_weights, with_tables
 
 ATTENTION = ("bigbird", "full", "longformer")
 """Of an encoder whose layers a decoder can read or share."""
@@ -116,7 +116,7 @@ def start_from(model: Summarizer, pretrained: nn.Module, seed: int) -> None:
     """
     generator = torch.Generator().manual_seed(seed)
     grown = with_tables(pretrained.encoder, model.encoder.config, generator)
-    move_weights(grown, model.encoder)
+    copy_weights(grown, model.encoder)
     decoder = model.decoder
     if isinstance(pretrained, Summarizer):
         _copy_summarizer(model, pretrained)

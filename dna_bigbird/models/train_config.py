@@ -55,9 +55,9 @@ class TrainConfig:
     float32_matmul: Literal["default", "onednn"] = "default"
     """Who multiplies float32 matrices on a CPU: 'onednn' is faster on AMD, and rounds to bfloat16
     where the processor has AMX (docs/training.md). No matter for bf16-mixed."""
-    attention_backend: Literal["auto", "dense", "gather", "merged", "flex", "native", "triton"] = (
-        "auto"
-    )
+    attention_backend: Literal[
+        "auto", "dense", "gather", "cpu_chunks", "flex", "native", "triton"
+    ] = "auto"
     """How attention is computed (docs/attention.md); it changes time and memory, not the model."""
     compile: bool = False
     """Compile the model with torch.compile: minutes at the start, faster steps, other rounding."""

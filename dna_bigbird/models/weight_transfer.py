@@ -10,14 +10,12 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.etc_encoder import EtcEncoder, build_encoder
 
-# The weights of another encoder in both streams of BigBird-ETC (Ainslie et al. 2020, "lifting").
-
 _OF_STREAM = re.compile(r"\bglobal_(norm|attention_norm|output|qkv|ffn_in|ffn_out|ffn_norm)\b")
 _OTHER_KEYS = re.compile(r"\b(?:long_to_global|global_to_long)_kv\b")
 """Keys and values of the other stream: the rows of `qkv` after the queries."""
 
 
-def lifted(encoder: Encoder, config: EncoderConfig, generator: torch.Generator) -> EtcEncoder:
+def lift_to_etc(encoder: Encoder, config: EncoderConfig, generator: torch.Generator) -> EtcEncoder:
     """Return a BigBird-ETC encoder with the weights of one with blocks or full attention.
 
     Projections, feed-forward layers and norms go to both streams, word and segment vectors to the
@@ -47,7 +45,7 @@ def lifted(encoder: Encoder, config: EncoderConfig, generator: torch.Generator) 
     return result
 
 
-# An encoder with more rows in its tables of words and segments.
+# --- An encoder with more rows in its tables of words and segments ---
 
 
 def with_tables(encoder: Encoder, config: EncoderConfig, generator: torch.Generator) -> Encoder:
@@ -84,7 +82,7 @@ _OF_ONE_ATTENTION = re.compile(r"\.attention\.(global_qkv\.\w+|projection|_extra
 """Names that only Longformer or only the Performer has."""
 
 
-def move_weights(source: Encoder, target: Encoder) -> None:
+def copy_weights(source: Encoder, target: Encoder) -> None:
     """Give an encoder the weights of another one, which may have another attention.
 
     `qkv` and `output` mean the same in all four. What the target lacks is left out. Global projections

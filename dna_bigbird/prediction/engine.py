@@ -88,7 +88,7 @@ def set_backend(bundle: Bundle, name: str, device: torch.device) -> str | None:
     Raises:
         InputError: If the backend cannot compute this model on this device.
     """
-    if device.type != "cpu" and name in ("merged", "native"):
+    if device.type != "cpu" and name in ("cpu_chunks", "native"):
         raise InputError(
             f"--backend {name} computes on a CPU, not on {device.type}; leave it out, or add "
             "--device cpu"

@@ -22,8 +22,6 @@ from dna_bigbird.core.figures.style import (
     style,
 )
 
-# The picture of a Turing machine run by attention: the tape over time, and the edges.
-
 INPUT_CELL = "#dfeaf3"
 MOST_STEPS = 80
 """Longer runs are cut: letters would be unreadable."""

@@ -142,7 +142,7 @@ def separated_stages(grid: Grid) -> list[tuple[bool, bool]]:
     return stages
 
 
-# Piecewise constant functions (Appendix A, Lemma 1): the error falls with the step δ.
+# --- Piecewise constant functions (Appendix A, Lemma 1): the error falls with the step δ ---
 
 Sequences = Sequence[Fraction]
 """n tokens of one coordinate each, in [0, 1)."""

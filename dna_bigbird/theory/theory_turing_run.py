@@ -29,8 +29,6 @@ from dna_bigbird.theory.turing.machine import (
 )
 from dna_bigbird.theory.turing.triangular import PRINTED, REPAIRED, step_of, triangular
 
-# A run of the decoder as text: the tape over time, and from where each symbol is read.
-
 
 class Line(NamedTuple):
     """One machine step, computed by one compute node."""

@@ -13,9 +13,7 @@ from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.flops import encoder_flops
 from dna_bigbird.models.precision import BFLOAT16
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training.run_settings import read_chosen
-
-# The attention backend of a long work on a GPU, by what is measured there.
+from dna_bigbird.training.run_settings import BACKEND, read_chosen
 
 MEASURING_S = 120.0
 """What measuring may take: FlexAttention compiles for each kind of problem and searches tiles."""
@@ -40,9 +38,6 @@ def backend_for(
     )
     is_long = operations / ASSUMED_RATE > MEASURING_S
     return choose(shape, Device.here(), measure_on_gpu if is_long else None)
-
-
-BACKEND = "attention_backend"
 
 
 def is_open(model: nn.Module, config: TrainConfig, device: str) -> bool:

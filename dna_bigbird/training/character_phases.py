@@ -28,8 +28,6 @@ from dna_bigbird.training.data_modules import pretraining_data
 from dna_bigbird.training.fit import FitResult, fit
 from dna_bigbird.training.training_checks import module_sha256
 
-# The file of a character model: text or DNA, in its parts.
-
 
 def read_parts(path: Path, source: str, split: CharacterSplit) -> Characters:
     """Return the characters of a file.
@@ -148,7 +146,7 @@ def _seed_of(seed: int, phase: Phase) -> int:
     return 1000 * seed + phase.number
 
 
-# Scores and history of a staged training, as its folder has them.
+# --- Scores and history of a staged training, as its folder has them ---
 
 PIECE = 10_000
 """Characters that the bootstrap draws together: neighbours are not independent."""

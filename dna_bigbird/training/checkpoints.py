@@ -96,6 +96,10 @@ class Checkpoints(pl.Callback):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
         """Count micro-batches as this split of a step does: Lightning kept those of another one."""
+        # Private to Lightning (2.6.6, loops/progress.py): `total` and `current` count micro-batches as ready, started,
+        # processed and completed. Where a step ends is computed from `current["ready"]`, so after a restart with
+        # another number of micro-batches per step a count that is not a multiple of it would end steps early.
+        # The step itself (`global_step`) is counted by optimizer steps and stays.
         progress = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
         done = checkpoint["global_step"] * trainer.accumulate_grad_batches
         more = done - progress["total"]["ready"]
@@ -160,7 +164,7 @@ class Checkpoints(pl.Callback):
             trainer.should_stop = True
 
 
-# Taking over what a checkpoint has: a training state at the start, the best weights at the end.
+# --- Taking over what a checkpoint has: a training state at the start, the best weights at the end ---
 
 
 @contextlib.contextmanager

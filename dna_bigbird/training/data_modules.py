@@ -105,7 +105,7 @@ def _index_and_strand(number: int) -> tuple[int, str]:
     return (number, "+") if number >= 0 else (~number, "-")
 
 
-class StreamData(pl.LightningDataModule):
+class ExampleData(pl.LightningDataModule):
     """A training stream that starts at the trainer's step, and a fixed validation set.
 
     Args:
@@ -178,13 +178,13 @@ def pretraining_data(
     accumulate: int = 1,
     workers: int = 0,
     collate: Callable = collate_pretraining,
-) -> StreamData:
+) -> ExampleData:
     """Micro-batch m of pretraining is examples m * batch_size … (m + 1) * batch_size - 1."""
 
     def numbers(batch: int) -> list[int]:
         return list(range(batch * batch_size, (batch + 1) * batch_size))
 
-    return StreamData(
+    return ExampleData(
         train=_Numbered(train),
         train_numbers=numbers,
         validation=_Numbered(validation),
@@ -205,7 +205,7 @@ def labelled_data(
     accumulate: int = 1,
     workers: int = 0,
     groups: BinGroups | None = None,
-) -> StreamData:
+) -> ExampleData:
     """Micro-batches of a labelled set, in the order of `LabelledOrder`.
 
     Rows whose tokens are drawn (`RowsOnTheFly.is_drawn`) are drawn for every example of the stream.
@@ -216,7 +216,7 @@ def labelled_data(
     order = LabelledOrder(len(train), seed=seed, batch_size=batch_size, both_strands=both_strands)
     by_length = sorted(range(len(validation)), key=lambda index: len(validation.ids(index)))
     is_drawn = isinstance(train, RowsOnTheFly) and train.is_drawn
-    return StreamData(
+    return ExampleData(
         train=_DrawnRows(train, order, groups) if is_drawn else _Rows(train, groups),
         train_numbers=order.examples if is_drawn else order.micro_batch,
         validation=_Rows(validation),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder
-from dna_bigbird.bundles.seen_regions import ReadRegions
+from dna_bigbird.bundles.seen_regions import SeenRegions
 from dna_bigbird.core.errors import InputError, checked_settings, note
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
 from dna_bigbird.corpus.tokenizer_files import Tokenizer
@@ -30,7 +30,7 @@ class EncoderSource:
     bundle: Bundle | None = None
     """The bundle whose weights are taken; None: they are drawn fresh."""
     semi_synthetic: bool = False
-    regions_read: list[ReadRegions] | None = field(default_factory=list)
+    seen_regions: list[SeenRegions] | None = field(default_factory=list)
     """What the weights were trained on; None is unknown."""
     inputs: dict[str, str] = field(default_factory=dict)
     """Checksums of files that decide the result, in addition to the weights."""
@@ -141,5 +141,5 @@ def note_source(source: EncoderSource, *, is_bundled: bool) -> None:
         return
     if is_bundled:
         note("no --pretrained given: fine-tuning the bundled encoder")
-    for record in source.regions_read or ():
+    for record in source.seen_regions or ():
         note(f"the encoder has read {record.sentence()}")

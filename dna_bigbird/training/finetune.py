@@ -24,7 +24,7 @@ from dna_bigbird.core.shared_options import (
     TrainedBundle,
 )
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.models.kmer_config import WordsConfig
+from dna_bigbird.models.kmer_config import KmersConfig
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
 
@@ -45,7 +45,7 @@ def finetune(
     freeze: Literal["encoder"] | None = None,
     lora: LoraConfig = LoraConfig(),  # noqa: B008
     head: LabelHeadConfig = LabelHeadConfig(),  # noqa: B008
-    words: WordsConfig = WordsConfig(),  # noqa: B008
+    words: KmersConfig = KmersConfig(),  # noqa: B008
     training: LabelTrainConfig = LabelTrainConfig(),  # noqa: B008
     search: Count = 0,
     threads: ProcessThreads = 0,
@@ -102,7 +102,7 @@ def finetune(
     from dna_bigbird.training import label_model as steps
     from dna_bigbird.training.encoder_source import note_source, open_source
     from dna_bigbird.training.finetune_run import chosen_recipe, score_trained, train
-    from dna_bigbird.training.kmer_counts import add_words, words_for
+    from dna_bigbird.training.kmer_counts import add_kmers, kmers_for
     from dna_bigbird.training.processes import is_first_on_node
     from dna_bigbird.training.trained_bundle import save_trained, validation_metrics
 
@@ -133,7 +133,7 @@ def finetune(
         settings.both_strands,
         frozen=freeze == "encoder",
         lora=lora,
-        words=words_for(
+        words=kmers_for(
             words,
             labelled,
             source.tokenizer,
@@ -145,7 +145,7 @@ def finetune(
     setup, settings, folder, table = chosen_recipe(setup, settings, search, folder)
     task, result, examples = train(setup, settings, folder)
     merge(task.model)
-    setup, scores = add_words(setup, task, settings)
+    setup, scores = add_kmers(setup, task, settings)
     metrics = validation_metrics(result.best_metrics | scores, result.best_step, seed, n=examples)
     trained = save_trained(
         output,
@@ -156,7 +156,7 @@ def finetune(
         config=setup.config(),
         metrics=metrics | {"strand": "forward"},
         extra_files=table,
-        sequences_read=setup.sequences_read,
+        seen_sequences=setup.seen_sequences,
     )
     if test_output is None or not trained.is_writer:
         return trained

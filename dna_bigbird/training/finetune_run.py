@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dna_bigbird.baselines.config import KmerConfig
-from dna_bigbird.baselines.kmer_baseline import fit_word_baseline
+from dna_bigbird.baselines.kmer_baseline import fit_kmer_baseline
 from dna_bigbird.baselines.recipe_search import TABLE, draw_recipes, search, trial_folder
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.lazy_names import load
@@ -14,11 +14,9 @@ from dna_bigbird.models.label_types import MONITORS
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.fit import FitResult, training_settings
 from dna_bigbird.training.label_model import FinetuningSetup
-from dna_bigbird.training.label_module import LabellingTask
+from dna_bigbird.training.label_module import LabelModule
 from dna_bigbird.training.label_training import train_on_labels
 from dna_bigbird.training.training_checks import set_training_backend
-
-# The last step of `finetune --scored`: the test rows, next to baselines.
 
 BASELINES = ("kmer", "gc")
 
@@ -26,7 +24,7 @@ BASELINES = ("kmer", "gc")
 def score_trained(
     trained: TrainedModel, data: Path, genome: Path | None, scored: Path, seed: int
 ) -> TrainedModel:
-    """Fit the baselines of word counts and GC content, and evaluate the model next to them.
+    """Fit the baselines of k-mer counts and GC content, and evaluate the model next to them.
 
     Args:
         scored: Bundle to write; scores of the baselines go next to it.
@@ -36,7 +34,7 @@ def score_trained(
     """
     paths = {name: next_to(scored, f"{name}.h5") for name in BASELINES}
     for name, path in paths.items():
-        fit_word_baseline(genome, data, path, KmerConfig(), only_gc=name == "gc", seed=seed)
+        fit_kmer_baseline(genome, data, path, KmerConfig(), only_gc=name == "gc", seed=seed)
     evaluate = load("dna_bigbird.evaluation.evaluate:evaluate")
     evaluation = evaluate(genome, trained.output, data, scored, baselines=paths)
     return replace(trained, evaluation=evaluation)
@@ -44,7 +42,7 @@ def score_trained(
 
 def train(
     setup: FinetuningSetup, training: TrainConfig, checkpoints: Path
-) -> tuple[LabellingTask, FitResult, int]:
+) -> tuple[LabelModule, FitResult, int]:
     """Train a setup; what `train_on_labels` returns.
 
     Raises:

@@ -220,11 +220,15 @@ def with_precision(
     """
 
     def whole(config: TrainConfig) -> dict:
+        # Through JSON, as settings.json has them: tuples are lists there, and keys are text.
         return json.loads(json.dumps({"training": training_settings(config), **settings}))
 
     device = training_device()
     chosen = decided(config, resolve_precision(config.precision, device), device)
     if chosen != config:
+        # settings.json has the precision that was decided, not 'auto'. If it equals these settings under one of the
+        # possible decisions, that one is kept: a GPU node and a CPU node decide differently, and a run that went
+        # on in other arithmetic would be no exact restart. Under none of them it is another run.
         begun = read_settings(checkpoints)
         chosen = next((c for c in _decisions(config) if begun == whole(c)), chosen)
     if config.precision == "auto" and is_writer:

@@ -17,8 +17,6 @@ from dna_bigbird.core.progress import is_shown, progress_bar
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.training.objective import Sums, add_sums, is_step_end, ratios
 
-# A table on disk that grows while a run goes on.
-
 
 class GrowingTable:
     """Tab-separated rows, the first cell of each a step.
@@ -59,7 +57,7 @@ class GrowingTable:
             stream.write(text.encode())
 
 
-# A stop as soon as a loss or a gradient is not a number.
+# --- A stop as soon as a loss or a gradient is not a number ---
 
 SHOWN_STEPS = 16
 

@@ -11,7 +11,7 @@ from dna_bigbird.core.errors import InputError, checked_settings, note
 from dna_bigbird.models.attention_config import OF_WEIGHTS
 from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.models.weight_transfer import lifted, move_weights
+from dna_bigbird.models.weight_transfer import copy_weights, lift_to_etc
 
 FREE = (*PATTERN, "dropout", "attention_dropout", "gradient_checkpointing")
 """Settings that no weight depends on: a recipe may change them."""
@@ -36,15 +36,15 @@ def take_weights(network: PretrainingModel, source: PretrainingModel, seed: int)
     """Fill a model with the weights of another: its encoder, and the heads that both have.
 
     A model with attention etc takes those of another attention for both streams. Between the others
-    weights move as `move_weights` says.
+    weights move as `copy_weights` says.
 
     Args:
         seed: Of what the other model lacks.
     """
     encoder, config = source.encoder, network.encoder.config
     if config.attention == "etc" != encoder.config.attention:
-        encoder = lifted(encoder, config, torch.Generator().manual_seed(seed))
-    move_weights(encoder, network.encoder)
+        encoder = lift_to_etc(encoder, config, torch.Generator().manual_seed(seed))
+    copy_weights(encoder, network.encoder)
     for name in set(network.heads) & set(source.heads):
         getattr(network, name).load_state_dict(getattr(source, name).state_dict())
 
@@ -54,7 +54,7 @@ def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> Enc
 
     A setting at its default counts as not given; the size of the vocabulary never changes. With
     attention etc the weights of another attention go to both streams; between the others they move
-    (`move_weights`). Without a table of positions the longest sequence may change.
+    (`copy_weights`). Without a table of positions the longest sequence may change.
 
     Args:
         own: Of the model.

@@ -1,4 +1,4 @@
-"""Word counts next to the network that `finetune` trained."""
+"""k-mer counts next to the network that `finetune` trained."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.metrics.label_objectives import LabelObjective
 from dna_bigbird.models.classifier import SequenceClassifier
-from dna_bigbird.models.kmer_config import CountedWords, WordsConfig
+from dna_bigbird.models.kmer_config import KmerHeadConfig, KmersConfig
 from dna_bigbird.models.kmer_head import bases_of_pieces
 from dna_bigbird.models.label_types import BINARY, MULTI_LABEL
 from dna_bigbird.models.precision import BFLOAT16, resolve_precision
@@ -30,9 +30,9 @@ from dna_bigbird.training.label_training import tokenized_splits
 from dna_bigbird.training.probe import LabelledWindows
 from dna_bigbird.training.processes import is_first_on_node
 
-# Word counts next to a trained encoder: fitted after its training, weighted on the validation rows.
+# k-mer counts next to a trained encoder: fitted after its training, weighted on the validation rows.
 
-# N rows, D words, L labels
+# N rows, D k-mers, L labels
 
 
 MOST_ROWS = 20_000
@@ -41,9 +41,9 @@ BATCH = 32
 ITERATIONS = 50
 
 
-def add_word_part(
+def fit_kmer_head(
     model: SequenceClassifier,
-    words: CountedWords,
+    kmers: KmerHeadConfig,
     bases_VI: np.ndarray,
     train: LabelledWindows,
     validation: LabelledWindows,
@@ -52,10 +52,10 @@ def add_word_part(
     precision: torch.dtype,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> dict[str, float]:
-    """Add a regression on word counts to the logits of a trained model.
+    """Add a regression on k-mer counts to the logits of a trained model.
 
     The regression is that of the k-mer baseline, with its penalty chosen on validation. The logits become
-    a * model + b * words + c; a, b and c, the same for all labels, have the lowest loss on the validation
+    a * model + b * k-mers + c; a, b and c, the same for all labels, have the lowest loss on the validation
     rows (`weights_of_sum`).
 
     Args:
@@ -75,46 +75,46 @@ def add_word_part(
     )
     read = {"precision": precision, "progress": progress}
     network_NL = outputs(model, validation, held, **read)
-    part = model.count_words(words)
+    part = model.add_kmer_head(kmers)
     part.counts.bases_VI.copy_(torch.from_numpy(bases_VI))
     counts_ND, held_ND = (
         outputs(part.counts, x, i, **read).numpy() for x, i in ((train, rows), (validation, held))
     )
-    baseline = KmerBaseline(KmerConfig(max_k=words.max_k, strands="together", centre_bp=0))
+    baseline = KmerBaseline(KmerConfig(max_k=kmers.max_k, strands="together", centre_bp=0))
     baseline.fit(counts_ND, labels_NL, held_ND, held_labels_NL)
     weight_LD, bias_L = (torch.from_numpy(x).float() for x in baseline.linear_map())
-    words_NL = torch.from_numpy(held_ND) @ weight_LD.T + bias_L
+    kmers_NL = torch.from_numpy(held_ND) @ weight_LD.T + bias_L
     truth_NL = torch.from_numpy(held_labels_NL).float()
-    network, word, shift = weights_of_sum(network_NL, words_NL, truth_NL, objective)
+    network, kmer, shift = weights_of_sum(network_NL, kmers_NL, truth_NL, objective)
     with torch.no_grad():
         model.label_layer.weight.mul_(network)
         model.label_layer.bias.mul_(network).add_(shift)
-        part.linear.weight.copy_(word * weight_LD)
-        part.linear.bias.copy_(word * bias_L)
+        part.linear.weight.copy_(kmer * weight_LD)
+        part.linear.bias.copy_(kmer * bias_L)
     name = objective.monitor
-    together_NL = network * network_NL + word * words_NL + shift
-    parts = {"": together_NL, "_of_network": network_NL, "_of_words": words_NL}
+    together_NL = network * network_NL + kmer * kmers_NL + shift
+    parts = {"": together_NL, "_of_network": network_NL, "_of_words": kmers_NL}
     scores = {
         f"{name}{part_name}": objective.scores(held_labels_NL, logits_NL.numpy())[name]
         for part_name, logits_NL in parts.items()
     }
     loss = float(objective.loss(together_NL, truth_NL))
-    chosen = {"penalty": baseline.penalty, "network": network, "words": word}
+    chosen = {"penalty": baseline.penalty, "network": network, "words": kmer}
     return {"loss": loss, **scores, **chosen}
 
 
 def weights_of_sum(
-    network_NL: Tensor, words_NL: Tensor, labels_NL: Tensor, objective: LabelObjective
+    network_NL: Tensor, kmers_NL: Tensor, labels_NL: Tensor, objective: LabelObjective
 ) -> tuple[float, float, float]:
-    """Return a, b and c with the lowest loss of a * network + b * words + c, neither a nor b below 0.
+    """Return a, b and c with the lowest loss of a * network + b * k-mers + c, neither a nor b below 0.
 
-    (1, 0, 0), the network as it is, if words do not help; a is 0 if the network does not.
+    (1, 0, 0), the network as it is, if k-mers do not help; a is 0 if the network does not.
     """
-    network, word, shift = _lowest_loss([network_NL, words_NL], labels_NL, objective)
-    if word > 0 and network <= 0:
+    network, kmer, shift = _lowest_loss([network_NL, kmers_NL], labels_NL, objective)
+    if kmer > 0 and network <= 0:
         network = 0.0
-        word, shift = _lowest_loss([words_NL], labels_NL, objective)
-    return (network, word, shift) if word > 0 else (1.0, 0.0, 0.0)
+        kmer, shift = _lowest_loss([kmers_NL], labels_NL, objective)
+    return (network, kmer, shift) if kmer > 0 else (1.0, 0.0, 0.0)
 
 
 def _lowest_loss(parts: list[Tensor], labels_NL: Tensor, objective: LabelObjective) -> list[float]:
@@ -156,30 +156,30 @@ def outputs(
 
 
 if TYPE_CHECKING:
-    from dna_bigbird.training.label_module import LabellingTask
+    from dna_bigbird.training.label_module import LabelModule
 
 CENTRE_BINS, USUAL_MAX_K = 2, 6
 
 
-def words_for(
-    words: WordsConfig,
+def kmers_for(
+    kmers: KmersConfig,
     labelled: LabelledSet,
     tokenizer: object,
     *,
     both_strands: bool,
     has_recipe: bool,
-) -> CountedWords | None:
-    """Return the words that are counted for a labelled set, None if none are.
+) -> KmerHeadConfig | None:
+    """Return the k-mers that are counted for a labelled set, None if none are.
 
     Args:
         both_strands: As in the settings of the training.
-        has_recipe: Whether the settings of the training are chosen for the set, and so the words too.
+        has_recipe: Whether the settings of the training are chosen for the set, and so the k-mers too.
 
     Raises:
-        InputError: If words are asked for and the labels are not 0 and 1.
+        InputError: If k-mers are asked for and the labels are not 0 and 1.
     """
     of_labels = labelled.label_type in (BINARY, MULTI_LABEL)
-    max_k = words.max_k
+    max_k = kmers.max_k
     if max_k < 0:
         max_k = USUAL_MAX_K if has_recipe and labelled.bin_bp and of_labels else 0
     if not max_k:
@@ -189,8 +189,8 @@ def words_for(
             f"--words.max_k {max_k} is for labels of 0 and 1; {labelled.path} is a set of type "
             f"{labelled.label_type}"
         )
-    centre_bp = CENTRE_BINS * labelled.bin_bp if words.centre_bp < 0 else words.centre_bp
-    return CountedWords(
+    centre_bp = CENTRE_BINS * labelled.bin_bp if kmers.centre_bp < 0 else kmers.centre_bp
+    return KmerHeadConfig(
         max_k,
         centre_bp if centre_bp < labelled.window_bp else 0,
         together=not is_directional(labelled, both_strands),
@@ -198,13 +198,13 @@ def words_for(
     )
 
 
-def add_words(
-    setup: FinetuningSetup, task: LabellingTask, training: TrainConfig
+def add_kmers(
+    setup: FinetuningSetup, task: LabelModule, training: TrainConfig
 ) -> tuple[FinetuningSetup, dict[str, float]]:
-    """Add the word counts of a setup to the trained model, and note what they are worth.
+    """Add the k-mer counts of a setup to the trained model, and note what they are worth.
 
     Returns:
-        The setup, without words if they add nothing, and scores on validation; none without words.
+        The setup, without k-mers if they add nothing, and scores on validation; none without k-mers.
     """
     if setup.words is None:
         return setup, {}
@@ -218,7 +218,7 @@ def add_words(
     )
     device = "cuda" if torch.cuda.is_available() else "cpu"
     precision = resolve_precision(training.precision, device)
-    scores = add_word_part(
+    scores = fit_kmer_head(
         task.model,
         setup.words,
         bases_of_pieces(tokenizer.pieces, tokenizer.piece_bp),
@@ -231,7 +231,7 @@ def add_words(
     name = objective.monitor
     if is_first_on_node():
         note(
-            f"{name} on validation: network {scores[f'{name}_of_network']:.4f}, words of up to "
+            f"{name} on validation: network {scores[f'{name}_of_network']:.4f}, k-mers of up to "
             f"{setup.words.max_k} bp {scores[f'{name}_of_words']:.4f}, together {scores[name]:.4f} "
             f"({scores['network']:.2f} and {scores['words']:.2f} of their logits)"
         )

@@ -21,19 +21,19 @@ from dna_bigbird.models.config import (
     stored_encoder,
     stored_head,
 )
-from dna_bigbird.models.kmer_config import CountedWords
+from dna_bigbird.models.kmer_config import KmerHeadConfig
 from dna_bigbird.models.label_types import RECORDED, REGRESSION
 from dna_bigbird.models.lora import adapt, freeze
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.models.weight_transfer import move_weights
+from dna_bigbird.models.weight_transfer import copy_weights
 from dna_bigbird.training.encoder_source import EncoderSource
 from dna_bigbird.training.label_config import (
     LabelHeadConfig,
     LabelTrainConfig,
     recipe_for,
 )
-from dna_bigbird.training.seen_rows import hashes_read, read_in_fine_tuning
+from dna_bigbird.training.seen_rows import seen_hashes, seen_in_fine_tuning
 from dna_bigbird.training.training_checks import module_sha256
 
 SET_FACTS = (
@@ -139,8 +139,8 @@ class FinetuningSetup:
     frozen: bool = False
     """Whether the encoder keeps its weights."""
     lora: LoraConfig = field(default_factory=LoraConfig)
-    words: CountedWords | None = None
-    """Words whose counts are added after the training."""
+    words: KmerHeadConfig | None = None
+    """k-mers whose counts are added after the training."""
     trials: list[dict] = field(default_factory=list)
     """Rows of the search that chose the recipe; empty without one."""
 
@@ -166,7 +166,7 @@ class FinetuningSetup:
         num_labels = len(self.labelled.label_names)
         model = SequenceClassifier(self.encoder, num_labels, self.head, seed=self.seed)
         if (bundle := self.source.bundle) is not None:
-            move_weights(bundle.model.encoder, model.encoder)
+            copy_weights(bundle.model.encoder, model.encoder)
         if model.bins is not None:
             with checked_settings():
                 model.bins.know_pieces(torch.from_numpy(self.source.tokenizer.piece_bp))
@@ -202,21 +202,21 @@ class FinetuningSetup:
             "seed": self.seed,
             **({"search": self.trials} if self.trials else {}),
             **({"directional": True} if is_directional(self.labelled, self.both_strands) else {}),
-            **self._regions_read(),
+            **self._seen_regions(),
         }
 
     @cached_property
-    def sequences_read(self) -> NDArray[np.uint64]:
+    def seen_sequences(self) -> NDArray[np.uint64]:
         """Hashes of all sequences without coordinates that encoder and head have read."""
         before = self.source.bundle
-        own = hashes_read(self.labelled)
+        own = seen_hashes(self.labelled)
         return union([own] if before is None else [own, before.sequences_read])
 
-    def _regions_read(self) -> dict:
+    def _seen_regions(self) -> dict:
         """Return what encoder and head have read; no regions if those of the encoder are unknown."""
-        before, count = self.source.regions_read, len(self.sequences_read)
+        before, count = self.source.seen_regions, len(self.seen_sequences)
         hashed = {"n_sequences_read": count} if count else {}
         if before is None:
             return hashed
-        records = (*before, read_in_fine_tuning(self.labelled))
+        records = (*before, seen_in_fine_tuning(self.labelled))
         return {"regions_read": [asdict(x) for x in records], **hashed}

@@ -15,7 +15,7 @@ from dna_bigbird.training.objective import Objective, Sums, pair
 # B batch, T tokens, L labels
 
 
-class LabellingTask(Objective):
+class LabelModule(Objective):
     """The loss of a `LabelObjective`: by default binary cross-entropy over independent labels.
 
     Validation chooses the step by the objective's score, of the validation examples (forward strand

@@ -28,12 +28,12 @@ from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.data_modules import labelled_data
 from dna_bigbird.training.fit import FitResult, fit
 from dna_bigbird.training.label_module import (
-    LabellingTask,
+    LabelModule,
     note_few_positives,
     start_at_base_rates,
     start_at_shares,
 )
-from dna_bigbird.training.probe import start_at_probe
+from dna_bigbird.training.probe import init_from_probe
 from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.training_checks import (
     check_compiles,
@@ -59,7 +59,7 @@ def train_on_labels(
     settings: dict,
     leaves_out_frozen: bool = False,
     bins_at_once: bool = False,
-) -> tuple[LabellingTask, FitResult, int]:
+) -> tuple[LabelModule, FitResult, int]:
     """Train a model on the training rows; killed and called again it continues.
 
     Args:
@@ -101,7 +101,7 @@ def train_on_labels(
         set_label_biases(model, labelled, training.positive_weight)
     if training.start_at_probe:
         fit_last_layer(model, train, validation, objective, training)
-    task = LabellingTask(model, training, objective)
+    task = LabelModule(model, training, objective)
     task.leaves_out_frozen = leaves_out_frozen
     settings = {**settings, "inputs": inputs}
     result = fit(task, data, training, checkpoints=checkpoints, seed=seed, settings=settings)
@@ -124,7 +124,7 @@ def fit_last_layer(
         raise InputError("--training.start_at_probe is for a pretrained encoder, not for a network")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     precision = resolve_precision(training.precision, device)
-    scores = start_at_probe(
+    scores = init_from_probe(
         model,
         train,
         validation,

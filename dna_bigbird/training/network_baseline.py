@@ -22,12 +22,10 @@ from dna_bigbird.models.label_types import MONITORS
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.fit import FitResult, training_settings
 from dna_bigbird.training.label_model import is_directional
-from dna_bigbird.training.label_module import LabellingTask
+from dna_bigbird.training.label_module import LabelModule
 from dna_bigbird.training.label_scores import mean_over_strands
 from dna_bigbird.training.label_training import train_on_labels
 from dna_bigbird.training.processes import is_first_on_node
-
-# Single bases as token ids, for networks that read letters instead of pieces.
 
 _IDS = np.full(256, len(BASES), dtype=np.uint8)
 _IDS[np.frombuffer(BASES.encode(), np.uint8)] = range(len(BASES))
@@ -133,7 +131,7 @@ class NetworkTraining:
     config: NetworkConfig
     seed: int
 
-    def run(self, recipe: Recipe, checkpoints: Path) -> tuple[LabellingTask, FitResult, int]:
+    def run(self, recipe: Recipe, checkpoints: Path) -> tuple[LabelModule, FitResult, int]:
         """Train with a recipe; what `train_on_labels` returns."""
         network = network_for(self.labelled, self.config, self.seed)
         if recipe.dropout is not None:
@@ -197,7 +195,7 @@ def network_for(labelled: LabelledSet, config: NetworkConfig, seed: int) -> nn.M
 
 
 def network_scores(
-    task: LabellingTask, labelled: LabelledSet, rows: np.ndarray, strand: str
+    task: LabelModule, labelled: LabelledSet, rows: np.ndarray, strand: str
 ) -> np.ndarray:
     """Return the probabilities or targets of some rows, with a progress bar on a terminal."""
     tokenizer = BaseTokenizer(0 if labelled.has_one_length else labelled.window_bp)

@@ -18,8 +18,6 @@ from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.optimisation import build_optimizer
 from dna_bigbird.training.sharding import Sharded, shard
 
-# Steps and micro-batches: where a step ends, and the random numbers of a micro-batch.
-
 
 def is_step_end(trainer: pl.Trainer, batch_idx: int) -> bool:
     """Return True if this micro-batch ended an optimizer step (and not only an accumulation)."""

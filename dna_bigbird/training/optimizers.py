@@ -8,8 +8,6 @@ from torch import Tensor
 
 from dna_bigbird.models.precision import float32_products_are_rounded
 
-# LAMB: Adam's update of each matrix, scaled to the size of the matrix (You et al. 2020).
-
 
 class Lamb(torch.optim.Optimizer):
     """Algorithm 2 of arXiv 1904.00962, with the identity as its scaling function.
@@ -199,6 +197,9 @@ class MuonWithAdamW(torch.optim.Optimizer):
 
     def _share(self) -> None:
         """Let both optimizers work on the groups and the state of this one."""
+        # Schedules write the rate into `param_groups` of this optimizer, and Lightning saves and loads its state.
+        # Both parts must read the same dictionaries; `load_state_dict` makes new ones and calls `__setstate__`.
+        # Parts with groups of their own would go on with the rates of the start, and save no momentum.
         for is_muon, part in zip((True, False), self.parts, strict=True):
             part.param_groups = [g for g in self.param_groups if g["is_muon"] == is_muon]
             part.state = self.state

@@ -46,9 +46,7 @@ from dna_bigbird.training.pretraining_task import (
     weighted_mean,
 )
 from dna_bigbird.training.processes import is_first_on_node
-from dna_bigbird.training.seen_rows import read_in_pretraining
-
-# Weights of predicted tokens: soft-masked repeats count less in the loss of training.
+from dna_bigbird.training.seen_rows import seen_in_pretraining
 
 
 class RepeatWeighted:
@@ -90,7 +88,7 @@ class RepeatWeighted:
         return weights.astype(np.float32)
 
 
-# Masked tokens and contrastive predictive coding of hidden sentences (specification §2.4).
+# --- Masked tokens and contrastive predictive coding of hidden sentences (specification §2.4) ---
 
 
 class CpcTask(PretrainingTask):
@@ -136,7 +134,7 @@ class CpcTask(PretrainingTask):
         return hidden_of(batch) or super().planned(batch)
 
 
-# Step of `pretrain`: what training reads in addition to the token stores, sites and the case of the genome.
+# --- Step of `pretrain`: what training reads in addition to the token stores, sites and the case of the genome ---
 
 
 @dataclass(frozen=True)
@@ -339,8 +337,8 @@ def pretrained_config(
     objective: ObjectiveConfig,
 ) -> dict:
     """Return what the bundle's config says of model and data; it names no regions if earlier ones are unknown."""
-    store, before = corpus.train, start.regions_read
-    own = read_in_pretraining(store)
+    store, before = corpus.train, start.seen_regions
+    own = seen_in_pretraining(store)
     read = [] if before is None else [*(record for record in before if record != own), own]
     return {
         "task": PRETRAINING,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.bundles.seen_regions import ReadRegions
+from dna_bigbird.bundles.seen_regions import SeenRegions
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.corpus.batches import collate_pretraining
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
@@ -25,8 +25,6 @@ from dna_bigbird.training.training_checks import (
     module_sha256,
     set_training_backend,
 )
-
-# Pretraining on examples that are a function of their number: shared by DNA and text.
 
 if TYPE_CHECKING:
     from dna_bigbird.training.objective import Objective
@@ -108,7 +106,7 @@ class DnaStart:
         return {} if self.bundle is None else {"initial_weights": "pretrained"}
 
     @property
-    def regions_read(self) -> list[ReadRegions] | None:
+    def seen_regions(self) -> list[SeenRegions] | None:
         """What the weights have read before; None is unknown."""
         return [] if self.bundle is None else self.bundle.config.regions_read
 

@@ -13,8 +13,6 @@ from dna_bigbird.models.pretraining_model import HiddenSentences
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.objective import Objective, Sums, pair
 
-# The noise-contrastive loss over all targets of a batch, of all processes (specification §2.4).
-
 # S hidden sentences of this process, N those of all processes, E size of a vector
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 

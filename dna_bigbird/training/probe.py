@@ -28,7 +28,7 @@ class LabelledWindows(TokenizedWindows):
     labels: np.ndarray
 
 
-def start_at_probe(
+def init_from_probe(
     model: nn.Module,
     train: LabelledWindows,
     validation: LabelledWindows,

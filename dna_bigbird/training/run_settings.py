@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dna_bigbird.core.choices import OLD_CHOICES
 from dna_bigbird.core.errors import InputError
 
 SETTINGS = "settings.json"
+BACKEND = "attention_backend"
 CHOSEN = "chosen"
 """Entry of settings.json for what a run chose by itself: kept, but not compared."""
 WAIT_S = 600
@@ -59,9 +61,15 @@ def read_chosen(folder: Path) -> dict:
 def _read(folder: Path) -> Any:
     with usable(folder):
         try:
-            return json.loads((folder / SETTINGS).read_text())
+            return json.loads((folder / SETTINGS).read_text(), object_hook=_current)
         except (FileNotFoundError, ValueError):
             return None
+
+
+def _current(settings: dict) -> dict:
+    """Name the backend as it is called now."""
+    name = settings.get(BACKEND)
+    return settings | {BACKEND: OLD_CHOICES.get(name, name)} if name else settings
 
 
 def wait_for_settings(folder: Path, settings: dict, *, with_choice: bool = False) -> None:

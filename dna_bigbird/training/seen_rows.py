@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.config import PRETRAINING
-from dna_bigbird.bundles.seen_regions import ReadRegions
+from dna_bigbird.bundles.seen_regions import SeenRegions
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.genome.chromosome_names import usual_name
 from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans
@@ -16,20 +16,18 @@ from dna_bigbird.genome.sources.assemblies import usual_assembly
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.labelled_set import LabelledSet, row_hashes, rows_without_coordinates
 
-# What a model has read, of a token store and of a labelled set, and rows that overlap its regions.
-
 MOST_REGIONS = 3000
 """If there are more they are joined over gaps that no held-out window overlaps."""
 GAPS_BP = (0, 100, 1000, 10_000, 100_000, 1_000_000)
 NO_SPANS: Spans = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
-def read_in_pretraining(store: TokenStore) -> ReadRegions:
+def seen_in_pretraining(store: TokenStore) -> SeenRegions:
     """Return the regions of all documents of a token store."""
-    return ReadRegions(PRETRAINING, store.assembly, as_text(store.regions()))
+    return SeenRegions(PRETRAINING, store.assembly, as_text(store.regions()))
 
 
-def read_in_fine_tuning(labelled: LabelledSet) -> ReadRegions:
+def seen_in_fine_tuning(labelled: LabelledSet) -> SeenRegions:
     """Return the windows of the training rows of a labelled set, and apart those of its validation rows.
 
     A window as long as its chromosome is a sequence without coordinates (promoter-sequences).
@@ -38,7 +36,7 @@ def read_in_fine_tuning(labelled: LabelledSet) -> ReadRegions:
     facts = (labelled.task, labelled.assembly)
     if not labelled.has_coordinates:
         elsewhere = f"{len(train):,} sequences without coordinates"
-        return ReadRegions(*facts, {}, elsewhere, validation={}, is_hashed=True)
+        return SeenRegions(*facts, {}, elsewhere, validation={}, is_hashed=True)
     alone = labelled.chromosomes_of_one_window()
     number = len(alone & row_spans(labelled, train).keys())
     elsewhere = f"{number:,} sequences of {labelled.window_bp} bp without coordinates" * (
@@ -51,10 +49,10 @@ def read_in_fine_tuning(labelled: LabelledSet) -> ReadRegions:
         )
         for rows, others in ((train, np.concatenate([validation, test])), (validation, test))
     )
-    return ReadRegions(*facts, regions, elsewhere, validation=chosen_on, is_hashed=True)
+    return SeenRegions(*facts, regions, elsewhere, validation=chosen_on, is_hashed=True)
 
 
-def hashes_read(labelled: LabelledSet) -> NDArray[np.uint64]:
+def seen_hashes(labelled: LabelledSet) -> NDArray[np.uint64]:
     """Return the hashes of the training and validation rows without coordinates, rising, each once."""
     rows = np.concatenate([labelled.rows("train"), labelled.rows("validation")])
     return np.unique(row_hashes(labelled, rows_without_coordinates(labelled, rows)))
@@ -99,18 +97,18 @@ def as_text(
 
 
 def overlaps(
-    regions: Iterable[ReadRegions], labelled: LabelledSet, rows: NDArray[np.int64]
+    regions: Iterable[SeenRegions], labelled: LabelledSet, rows: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return which rows of a set share a base with any of the regions, those of validation rows included."""
     return overlapping(regions, labelled.intervals[rows])
 
 
-def overlapping(regions: Iterable[ReadRegions], windows: Windows) -> NDArray[np.bool_]:
+def overlapping(regions: Iterable[SeenRegions], windows: Windows) -> NDArray[np.bool_]:
     """Return which windows share a base with any of the regions; chr22 and 22 are the same chromosome.
 
     Example:
         >>> from dna_bigbird.genome import Interval
-        >>> regions = [ReadRegions("chromatin", "GRCh37", {"22": "101-200"})]
+        >>> regions = [SeenRegions("chromatin", "GRCh37", {"22": "101-200"})]
         >>> windows = [Interval("chr22", 50, 100), Interval("chr22", 50, 101), Interval("chr1", 50, 101)]
         >>> overlapping(regions, Windows.of(windows)).tolist()
         [False, True, False]
@@ -140,7 +138,7 @@ def _written(spans: Spans) -> str:
     return ",".join(f"{start + 1}-{end}" for start, end in pairs)
 
 
-def _spans(record: ReadRegions) -> dict[str, Spans]:
+def _spans(record: SeenRegions) -> dict[str, Spans]:
     """Return regions by usual name of the chromosome."""
     bounds: dict[str, list[tuple[int, int]]] = {}
     for chrom, start, end in record.bounds(with_validation=True):
@@ -153,7 +151,7 @@ IN_FINE_TUNING = "n_test_windows_read_in_fine_tuning"
 
 
 @dataclass(frozen=True, eq=False)
-class RowsRead:
+class SeenRows:
     """Which of n rows were read by a model, as far as its bundle records it."""
 
     with_labels: NDArray[np.bool_]
@@ -163,7 +161,7 @@ class RowsRead:
     """(n,), shares a base with a region of pretraining; all False for rows without coordinates."""
     is_recorded: bool
     """Whether the bundle records what it read."""
-    unknown: tuple[ReadRegions, ...] = ()
+    unknown: tuple[SeenRegions, ...] = ()
     """Trainings that read something that cannot be compared with the rows. Regions are compared with rows that
     have coordinates on the same assembly, remembered sequences with any row."""
 
@@ -178,7 +176,7 @@ class RowsRead:
         return self.is_recorded and not unknown
 
 
-def rows_read(bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]) -> RowsRead:
+def seen_rows(bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]) -> SeenRows:
     """Return which rows of a set were read by a model.
 
     A row without coordinates is compared with remembered sequences as a whole: a part of one of them is
@@ -189,18 +187,18 @@ def rows_read(bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]) ->
             set was opened without it.
     """
     windows = labelled.intervals[rows] if labelled.has_coordinates else None
-    return read_by(
+    return compare_with_seen(
         bundle, len(rows), windows, labelled.assembly, lambda: row_hashes(labelled, rows)
     )
 
 
-def read_by(
+def compare_with_seen(
     bundle: Bundle,
     number: int,
     windows: Windows | None,
     assembly: str,
     hashes: Callable[[], NDArray[np.uint64]] | None,
-) -> RowsRead:
+) -> SeenRows:
     """Return which of some rows were read by a model.
 
     Args:
@@ -223,22 +221,24 @@ def read_by(
         for record in records or []
         if not (_is_known(record, located_on) and _is_whole(record, by_hash=hashes is not None))
     )
-    return RowsRead(with_labels, without_labels, records is not None, unknown)
+    return SeenRows(with_labels, without_labels, records is not None, unknown)
 
 
-def counts_read(bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]) -> dict[str, int]:
+def count_seen_rows(
+    bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]
+) -> dict[str, int]:
     """Return how many test rows were read by a model, for metrics.json.
 
     A count is left out if what was read is unknown, or read on another assembly. Of a set without
     coordinates only the rows among the remembered sequences are counted, if there are any.
 
     Raises:
-        ValueError: As `rows_read` does.
+        ValueError: As `seen_rows` does.
     """
     records = bundle.config.regions_read
     if records is None:
         return {}
-    read, counts = rows_read(bundle, labelled, rows), {}
+    read, counts = seen_rows(bundle, labelled, rows), {}
     assembly = labelled.assembly if labelled.has_coordinates else None
     fine_tunings = [x for x in records if not x.is_pretraining]
     if assembly is None:
@@ -253,11 +253,11 @@ def counts_read(bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]) 
     return counts
 
 
-def _same(record: ReadRegions, assembly: str) -> bool:
+def _same(record: SeenRegions, assembly: str) -> bool:
     return usual_assembly(record.assembly) == usual_assembly(assembly)
 
 
-def _is_known(record: ReadRegions, assembly: str | None) -> bool:
+def _is_known(record: SeenRegions, assembly: str | None) -> bool:
     """Return True if the regions are recorded and can be compared with rows on an assembly; None: without."""
     if record.regions is None or assembly is None:
         return record.regions is not None and not record.bounds(with_validation=True)
@@ -265,7 +265,7 @@ def _is_known(record: ReadRegions, assembly: str | None) -> bool:
     return _same(record, assembly) or (record.is_hashed and not record.bounds(with_validation=True))
 
 
-def _is_whole(record: ReadRegions, *, by_hash: bool = True) -> bool:
+def _is_whole(record: SeenRegions, *, by_hash: bool = True) -> bool:
     """Return True if no sequence without coordinates was read that is not compared.
 
     Args:

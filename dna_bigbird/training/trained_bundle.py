@@ -30,7 +30,7 @@ def save_trained(
     config: dict,
     metrics: dict,
     extra_files: dict[str, str] | None = None,
-    sequences_read: NDArray[np.uint64] | None = None,
+    seen_sequences: NDArray[np.uint64] | None = None,
 ) -> TrainedModel:
     """Write the bundle of a finished run, in the process of the training that writes files.
 
@@ -39,7 +39,7 @@ def save_trained(
         config: Settings of the bundle; those of the training are added.
         metrics: Scores on validation, see `validation_metrics`.
         extra_files: Further text files of the bundle, by name.
-        sequences_read: Hashes of the sequences without coordinates that the model has read.
+        seen_sequences: Hashes of the sequences without coordinates that the model has read.
     """
     if not result.is_writer:
         return unwritten(output, training, result)
@@ -52,7 +52,7 @@ def save_trained(
         metrics=metrics,
         card=model_card(config, metrics),
         extra_files={"history.tsv": result.history, **(extra_files or {})},
-        sequences_read=sequences_read,
+        sequences_read=seen_sequences,
     )
     return TrainedModel(
         output,

@@ -54,12 +54,14 @@ def set_training_backend(encoder: Encoder, name: str) -> None:
         encoder.set_backend(name)
         return
     if name == "flex" and not on_gpu:
-        raise InputError(f"{option} has no backward pass on a CPU; use auto, merged or gather")
-    if name in ("merged", "native") and on_gpu:
+        raise InputError(f"{option} has no backward pass on a CPU; use auto, cpu_chunks or gather")
+    if name in ("cpu_chunks", "native") and on_gpu:
         raise InputError(f"{option} runs on a CPU, and training takes the GPU; use flex or gather")
     if name == "triton" and not on_gpu:
-        raise InputError(f"{option} runs on a GPU, and there is none; use auto, native or merged")
-    if name in ("flex", "merged", "native", "triton") and dropout:
+        raise InputError(
+            f"{option} runs on a GPU, and there is none; use auto, native or cpu_chunks"
+        )
+    if name in ("flex", "cpu_chunks", "native", "triton") and dropout:
         raise InputError(f"{option} has no dropout, the model's attention_dropout is {dropout}")
     encoder.set_backend(name)
 

@@ -56,7 +56,7 @@ def missing(versions: dict[str, str]) -> list[str]:
     if versions["bedtools"] != ABSENT:
         return []
     return [
-        "bedtools is missing, so leakage and chromatin-set --check_every have no second opinion: "
+        "bedtools is missing, so leakage and chromatin-set --check_every have no cross-check: "
         f"{HOW_TO_INSTALL}"
     ]
 
@@ -194,7 +194,7 @@ def backends(machine: Machine) -> dict[str, str]:
     return {
         "dense": "works; for tests and short sequences",
         "gather": "works",
-        "merged": "works on the CPU",
+        "cpu_chunks": "works on the CPU",
         "flex": f"does not work: {obstacle}"
         if obstacle
         else f"works, {where}; compiled at first use",

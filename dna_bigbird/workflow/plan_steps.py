@@ -132,7 +132,7 @@ def _memory(work: Work) -> float:
         num_tokens=work.tokens,
         precision=resolve_precision(work.precision, "cpu"),
         device="cpu",
-        backend="merged",
+        backend="cpu_chunks",
     )
     return PROCESS_MB + step.total / 1e6
 

@@ -11,8 +11,8 @@ from dna_bigbird.attention import attend, autotune
 from dna_bigbird.attention.patterns import BlockPattern, bigbird_itc, full
 
 attend_module = importlib.import_module("dna_bigbird.attention.attend")
-BACKENDS = ("dense", "gather", "merged")
-SPARSE = ("gather", "merged")
+BACKENDS = ("dense", "gather", "cpu_chunks")
+SPARSE = ("gather", "cpu_chunks")
 # Repeats, empty slots in the middle, a query block with other width, no ITC structure at all.
 ODD = BlockPattern(
     np.array(
@@ -190,8 +190,8 @@ def test_dropout_keeps_the_mean(backend):
 @pytest.mark.parametrize(
     ("length", "dtype", "dropout_p", "expected"),
     [
-        (1024, torch.float32, 0.0, "merged"),
-        (1024, torch.bfloat16, 0.0, "merged"),
+        (1024, torch.float32, 0.0, "cpu_chunks"),
+        (1024, torch.bfloat16, 0.0, "cpu_chunks"),
         (1023, torch.float32, 0.0, "gather"),
         (1024, torch.float16, 0.0, "gather"),
         (1024, torch.float32, 0.1, "gather"),

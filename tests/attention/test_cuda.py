@@ -159,8 +159,10 @@ def test_agrees_with_gather_on_a_long_sequence(other):
 
 def test_merged_is_for_the_cpu():
     q = torch.zeros(1, HEADS, 64, 16, device=DEVICE)
-    with pytest.raises(ValueError, match="backend 'merged' runs on a CPU, the tensors are on cuda"):
-        attend(q, q, q, full(1, 64, HEADS), backend="merged")
+    with pytest.raises(
+        ValueError, match="backend 'cpu_chunks' runs on a CPU, the tensors are on cuda"
+    ):
+        attend(q, q, q, full(1, 64, HEADS), backend="cpu_chunks")
 
 
 CONFIG = EncoderConfig(

@@ -14,7 +14,7 @@ from tests.attention.native.marks import needs_kernel
 
 BACKENDS = (
     pytest.param("gather", ANY, id="gather"),
-    pytest.param("merged", ANY, id="merged"),
+    pytest.param("cpu_chunks", ANY, id="cpu_chunks"),
     pytest.param("native", MULTIPLES_OF_16, id="native", marks=needs_kernel),
 )
 CASES = 300

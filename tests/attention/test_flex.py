@@ -190,8 +190,12 @@ def test_within_a_compiled_function():
     ("change", "dropout_p", "message"),
     [
         ({}, 0.1, "backend 'flex' has no dropout of the weights; use gather or dense"),
-        ({"dtype": torch.float64}, 0.0, "has no torch.float64; use dense, gather or merged"),
-        ({"requires_grad": True}, 0.0, "no backward pass on the CPU; train with merged or gather"),
+        ({"dtype": torch.float64}, 0.0, "has no torch.float64; use dense, gather or cpu_chunks"),
+        (
+            {"requires_grad": True},
+            0.0,
+            "no backward pass on the CPU; train with cpu_chunks or gather",
+        ),
     ],
 )
 def test_what_it_cannot_do(change, dropout_p, message):

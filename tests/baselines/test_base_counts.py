@@ -7,13 +7,13 @@ import pytest
 
 from dna_bigbird.baselines import base_counts
 from dna_bigbird.baselines.base_counts import ContextCounts, count_so_far, count_training
-from dna_bigbird.baselines.base_kmers import Words, base_codes
+from dna_bigbird.baselines.base_kmers import Kmers, base_codes
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
 
 def repetitive(length: int, seed: int) -> str:
-    """Words of few letters, their reverse complements and runs of N."""
+    """Kmers of few letters, their reverse complements and runs of N."""
     rng = np.random.default_rng(seed)
     words = ["".join(rng.choice(list("ACGT"), 9)) for _ in range(4)]
     words += [word.translate(COMPLEMENT)[::-1] for word in words] + ["N", "NNN", "T" * 25]
@@ -57,7 +57,7 @@ def test_counts_so_far_against_dictionaries(order, trained, monkeypatch):
     monkeypatch.setattr(base_counts, "BATCH_BP", 37)  # words must not be lost where batches meet
     training, text = repetitive(trained, 1), repetitive(400, 2)
     expected = counted_by_hand(training, text, order)
-    so_far = count_so_far(Words(base_codes(text)), order, base_codes(training))
+    so_far = count_so_far(Kmers(base_codes(text)), order, base_codes(training))
     assert so_far.known.tolist() == sorted(expected)
     counts, latest = zip(*(expected[end] for end in so_far.known.tolist()), strict=True)
     assert so_far.counts.tolist() == list(counts)
@@ -77,7 +77,7 @@ def test_only_contexts_that_are_asked_for_are_kept():
 @pytest.mark.parametrize("length", [1, 2, 3, 7, 12, 24, 31])
 def test_words_on_both_strands(length):
     text = repetitive(120, 3)
-    words = Words(base_codes(text))
+    words = Kmers(base_codes(text))
     for end in range(len(text)):
         word = text[end + 1 - length : end + 1] if end + 1 >= length else ""
         known = len(word) == length and "N" not in word
@@ -90,5 +90,5 @@ def test_words_on_both_strands(length):
 
 
 def test_a_word_has_at_most_31_bases():
-    with pytest.raises(ValueError, match="a word of 32 bases: expected 0 to 31"):
-        Words(base_codes("ACGT")).forward(32)
+    with pytest.raises(ValueError, match="a k-mer of 32 bases: expected 0 to 31"):
+        Kmers(base_codes("ACGT")).forward(32)

@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird.baselines import base_two_sided
 from dna_bigbird.baselines.base_counts import ContextCounts
-from dna_bigbird.baselines.base_kmers import Words, base_codes
+from dna_bigbird.baselines.base_kmers import Kmers, base_codes
 from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
@@ -47,7 +47,7 @@ def test_contexts_against_dictionaries(left, right, monkeypatch):
             context = strand[i - left : i] + strand[i + 1 : i + 1 + right]
             if "N" not in context and strand[i] != "N":
                 expected[context][strand[i]] += 1
-    keys, known = base_two_sided._around(Words(base_codes(training)), left, right)
+    keys, known = base_two_sided._around(Kmers(base_codes(training)), left, right)
     asked = np.flatnonzero(known)
     counts = base_two_sided._counted(
         ContextCounts(keys[asked], left + right), left, right, base_codes(training)
@@ -93,7 +93,7 @@ def test_sequences_do_not_see_each_other(trained, repeats):
 
 
 def test_what_repeats_on_either_strand_is_predicted(trained, repeats):
-    """Words of 60 bases are known; the 5 letters between them are not, nor is other sequence."""
+    """Kmers of 60 bases are known; the 5 letters between them are not, nor is other sequence."""
     here = np.arange(0, 600, 7)
     for text in (repeats[-1], other_strand(repeats[-1])):
         assert trained.nll([text], [here])[0].mean() / np.log(2) < 0.5

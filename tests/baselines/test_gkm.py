@@ -15,7 +15,7 @@ from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 
-from .test_gapped_words import drawn, features
+from .test_gapped_kmers import drawn, features
 
 SMALL = GkmConfig(word_length=5, informative=3, read_bp=0)
 
@@ -139,7 +139,7 @@ def test_settings():
 
 def test_only_the_centre_is_read():
     model = GkmBaseline(GkmConfig(word_length=2, informative=2, read_bp=4))
-    rows = model.count(["AAACGTTAAA", "CGTT", "CGT"]).words.toarray()
+    rows = model.count(["AAACGTTAAA", "CGTT", "CGT"]).kmers.toarray()
     np.testing.assert_array_equal(rows[0], rows[1])
     assert rows.sum(axis=1).tolist() == [6, 6, 4]
 
@@ -155,7 +155,7 @@ def test_command_line(promoters, capsys):
     labelled = LabelledSet(promoters / "set.h5", Genome(promoters / "toy.fa"))
     scores, test = read_scores(outputs[0]), labelled.rows("test")
     assert scores.name == "gkm"
-    assert "gapped words of 6 bases, 4 of them read, both strands together" in scores.description
+    assert "gapped k-mers of 6 bases, 4 of them read, both strands together" in scores.description
     assert roc_auc_score(labelled.labels[test, 0], scores.of(test)[:, 0]) > 0.95
     for wrong, message in (
         (["--search=3"], "--method gkm has one recipe"),

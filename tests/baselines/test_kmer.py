@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
-from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig, canonical_words, word_frequencies
+from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig, canonical_kmers, kmer_frequencies
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, reverse_complement
@@ -29,20 +29,20 @@ def counted_one_by_one(sequence, max_k):
 
 @pytest.mark.parametrize("sequence", ["ACGTTGCANACCA", "NNNN", "A", "", "AAAAAAA", "NACGN"])
 def test_words_against_counting(sequence):
-    ours = word_frequencies(sequence, 3, together=False)
+    ours = kmer_frequencies(sequence, 3, together=False)
     np.testing.assert_allclose(ours, counted_one_by_one(sequence, 3), atol=1e-7)
 
 
 def test_a_word_and_its_reverse_complement_are_one():
     rng = np.random.default_rng(0)
     sequence = "".join(rng.choice(list("ACGTN"), 500))
-    ours = word_frequencies(sequence, 4, together=True)
+    ours = kmer_frequencies(sequence, 4, together=True)
     assert len(ours) == 2 + 10 + 32 + 136
     np.testing.assert_array_equal(
-        ours, word_frequencies(reverse_complement(sequence), 4, together=True)
+        ours, kmer_frequencies(reverse_complement(sequence), 4, together=True)
     )
     words = ["".join(w) for w in itertools.product("ACGT", repeat=3)]
-    numbers = canonical_words(3)
+    numbers = canonical_kmers(3)
     for a, b in itertools.product(range(64), repeat=2):
         same = words[a] == words[b] or words[a] == reverse_complement(words[b])
         assert (numbers[a] == numbers[b]) == same

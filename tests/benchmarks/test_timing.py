@@ -85,13 +85,13 @@ def test_targets_of_attention(timing, script):
         Case(512, "forward", "dense"): 1,
         Case(4096, "forward", "auto"): 1,
         Case(4096, "forward", "gather"): 1.5,
-        Case(4096, "forward", "merged"): 1,
+        Case(4096, "forward", "cpu_chunks"): 1,
         Case(4096, "forward", "dense"): 3.5,
         Case(65536, "forward", "gather"): 25,
-        Case(65536, "forward", "merged"): 24,
+        Case(65536, "forward", "cpu_chunks"): 24,
     }
     times = {case: [value] * 7 for case, value in seconds.items()}
-    targets = script("targets").attention_targets(times, ("gather", "merged"))
+    targets = script("targets").attention_targets(times, ("gather", "cpu_chunks"))
     assert lines(targets) == [
         [
             "dense / auto, forward, 4096 tokens",
@@ -110,7 +110,7 @@ def test_targets_of_attention(timing, script):
             *("3.50 [3.50, 3.50]", ">= 1", "met", ">= 1", "met"),
         ],
         [
-            "linear cost: merged, forward, time per token at 65536 / at 4096",
+            "linear cost: cpu_chunks, forward, time per token at 65536 / at 4096",
             *("1.50 [1.50, 1.50]", "<= 1.8", "met", "<= 1.3", "not met"),
         ],
     ]

@@ -112,7 +112,7 @@ def test_every_setting_of_an_encoder_has_words(change):
 def test_word_counts_are_told(centre_bp, where):
     words = {"max_k": 6, "centre_bp": centre_bp, "together": True, "piece_bp": 1}
     card = model_card(CONFIG | {"words": words}, metrics(0.8, 0.7))
-    assert f"the counts of all words of 1 to 6 bases in {where} are added." in card
+    assert f"the counts of all k-mers of 1 to 6 bases in {where} are added." in card
     assert "regression on the counts" not in model_card(CONFIG, metrics(0.8, 0.7))
 
 

@@ -132,3 +132,10 @@ def test_only_yaml_spells_what_is_not_finite(word, capsys):
     with pytest.raises(SystemExit, match=r"^2$"):
         read("finetune", "--training.learning_rate", word)
     assert f"--training.learning_rate: found '{word}'" in capsys.readouterr().err
+
+
+def test_settings_of_a_group_have_second_names():
+    """Word counts are k-mers; the key of the config stays `words`."""
+    expected = read("finetune", "--words.max_k", "4", "--words.centre_bp=400")
+    assert read("finetune", "--kmers.max_k", "4", "--kmers.centre_bp=400") == expected
+    assert expected["words"].max_k == 4

@@ -15,7 +15,7 @@ from dna_bigbird.labelled.labelled_data import LabelledData, write_labelled_set
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.tokenized import RowsOnTheFly, tokenize_rows
 from dna_bigbird.training.data_modules import labelled_data
-from tests.datasets.test_streams import LetterTokenizer
+from tests.datasets.test_data_modules import LetterTokenizer
 
 BIN, WINDOW = 10, 90
 CHR1 = [10, 11, 13, 14, 17, 40, 43, 44, 45, 46]

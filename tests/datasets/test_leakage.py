@@ -52,7 +52,7 @@ CLEAN = [("chr1", 3000, 0), ("chr1", 8000, 1), ("chr2", 100, 2)]
 COPY = [("chr1", 1100, 0), ("chr2", 5500, 2)]  # chr2:5500-5900 is chr1:1100-1500, reversed
 
 
-def test_shared_bases_torn_pairs_and_copies_are_told_apart(genome):
+def test_shared_bases_split_pairs_and_copies_are_told_apart(genome):
     rows = [*CLEAN, *COPY, ("chr1", 3399, 2), ("chr1", 3400, 1)]
     data = make(rows, pair=[0, 1, 2, 3, 4, 5, 2])
     found = [
@@ -62,7 +62,7 @@ def test_shared_bases_torn_pairs_and_copies_are_told_apart(genome):
     assert found == [
         (0, 5, "shared_bases", 1),
         (3, 4, "near_identical", 1.0),
-        (6, 2, "torn_pair", 1),
+        (6, 2, "split_pair", 1),
         (6, 5, "near_identical", pytest.approx(0.9974, abs=1e-4)),
         (6, 5, "shared_bases", 399),
     ]

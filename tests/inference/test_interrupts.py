@@ -89,7 +89,7 @@ def arguments(fasta, bundle_folder, *more):
         "--precision",
         "32-true",
         "--backend",
-        "merged",
+        "cpu_chunks",
     )
     return ("predict", "--fasta", fasta, *fixed, *more)
 

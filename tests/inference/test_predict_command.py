@@ -19,7 +19,7 @@ def genome(tmp_path, random_dna):
 
 
 def run(capsys, *arguments):
-    main(["predict", "--precision", "32-true", "--backend", "merged", *map(str, arguments)])
+    main(["predict", "--precision", "32-true", "--backend", "cpu_chunks", *map(str, arguments)])
     return capsys.readouterr()
 
 

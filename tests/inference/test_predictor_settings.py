@@ -111,7 +111,7 @@ def test_several_bundles_give_the_mean(bundle, bundle_folder, sequences):
     np.testing.assert_allclose(1 / (1 + np.exp(-logits)), forward, atol=1e-7)
 
 
-@pytest.mark.parametrize("backend", ["merged", "native"])
+@pytest.mark.parametrize("backend", ["cpu_chunks", "native"])
 def test_a_backend_of_the_cpu_is_refused_on_a_gpu(bundle, backend):
     with pytest.raises(InputError, match=f"--backend {backend} computes on a CPU, not on cuda"):
         set_backend(bundle, backend, torch.device("cuda"))
@@ -134,7 +134,7 @@ def test_negative_settings_are_refused():
         Compute(workers=-1)
 
 
-@pytest.mark.parametrize("backend", ["dense", "gather", "merged"])
+@pytest.mark.parametrize("backend", ["dense", "gather", "cpu_chunks"])
 def test_backends_agree(bundle, sequences, backend):
     named = Predictor(bundle, compute=Compute(precision="32-true", backend=backend))
     expected = Predictor(bundle, compute=EXACT).probabilities(sequences)

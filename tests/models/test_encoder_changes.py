@@ -17,7 +17,7 @@ from dna_bigbird.models.attention_config import (
 from dna_bigbird.models.config import OWN_SETTINGS, EncoderConfig
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.etc_encoder import build_encoder
-from dna_bigbird.models.weight_transfer import move_weights
+from dna_bigbird.models.weight_transfer import copy_weights
 
 OWN = {
     "etc": (EtcChanges, EtcConfig),
@@ -62,7 +62,7 @@ NAMES += [f"{name}.{field.name}" for name, (changes, _) in OWN.items() for field
 def moves(before: EncoderConfig, after: EncoderConfig) -> bool:
     """Whether the weights of one encoder can be loaded into another one."""
     try:
-        move_weights(build_encoder(before), build_encoder(after))
+        copy_weights(build_encoder(before), build_encoder(after))
     except RuntimeError:
         return False
     return True

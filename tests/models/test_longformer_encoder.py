@@ -18,7 +18,7 @@ from dna_bigbird.models.flops import encoder_flops, forward_flops, longformer_pa
 from dna_bigbird.models.lora import adapt
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.models.weight_transfer import move_weights
+from dna_bigbird.models.weight_transfer import copy_weights
 from tests.models.reference_layers import transformer
 from tests.models.test_encoder import batch, generator, spread_out
 from tests.models.test_flops import counted, pretraining_inputs
@@ -237,16 +237,16 @@ def test_weights_of_full_attention_with_a_wide_window_give_its_states():
     """Moved there and back; global projections begin as copies, so they change nothing."""
     full = encoder(replace(CONFIG, attention="full", longformer=LongformerConfig()))
     wide = Encoder(replace(CONFIG, longformer=LongformerConfig(200)))
-    move_weights(full, wide)
+    copy_weights(full, wide)
     inputs = batch([150, 70])
     torch.testing.assert_close(wide.eval()(*inputs), full(*inputs), atol=2e-5, rtol=2e-5)
     spread_out(wide)
     back = Encoder(full.config)
-    move_weights(wide, back)
+    copy_weights(wide, back)
     for name, value in back.state_dict().items():
         assert torch.equal(value, wide.state_dict()[name])
     trained, again = wide.state_dict(), Encoder(wide.config)
-    move_weights(wide, again)
+    copy_weights(wide, again)
     name = "layers.1.attention.global_qkv.weight"
     assert not torch.equal(trained[name], trained[name.replace("global_", "")])
     assert torch.equal(again.state_dict()[name], trained[name])

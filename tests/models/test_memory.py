@@ -61,7 +61,7 @@ def kept_bytes(
 
 
 @pytest.mark.parametrize("precision", ["bf16-mixed", "32-true"])
-@pytest.mark.parametrize("backend", ["merged", "gather"])
+@pytest.mark.parametrize("backend", ["cpu_chunks", "gather"])
 @pytest.mark.parametrize(
     "changes",
     [

@@ -15,7 +15,7 @@ from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.flops import encoder_flops
 from dna_bigbird.models.lora import freeze
 from dna_bigbird.models.summarizer import Summarizer
-from dna_bigbird.models.weight_transfer import move_weights
+from dna_bigbird.models.weight_transfer import copy_weights
 from tests.models.reference_layers import transformer
 from tests.models.test_encoder import batch, generator, spread_out
 
@@ -167,10 +167,10 @@ def test_weights_move_from_and_to_full_attention():
     for num_features in (4, 64, 2048):
         own = PerformerConfig(num_features)
         performer = Encoder(replace(CONFIG, performer=own)).eval()
-        move_weights(full, performer)
+        copy_weights(full, performer)
         errors.append((performer(*inputs) - full(*inputs)).abs().mean())
         back = Encoder(full.config)
-        move_weights(performer, back)
+        copy_weights(performer, back)
         assert all(torch.equal(x, full.state_dict()[name]) for name, x in back.state_dict().items())
     assert errors[2] < 0.5 * errors[1] < 0.5 * errors[0]
 
@@ -186,7 +186,7 @@ def test_features_move_between_equal_settings_alone():
     ):  # fmt: skip
         other = Encoder(replace(CONFIG, performer=replace(OWN, **changes)))
         fresh = projections(other)
-        move_weights(model, other)
+        copy_weights(model, other)
         expected = projections(model) if is_kept else fresh
         assert all(map(torch.equal, projections(other), expected))
         assert other.layers[0].attention.training_forwards == 0
@@ -224,9 +224,9 @@ def test_identity_features_and_a_decoder():
     with pytest.raises(ValueError, match="attention performer: a decoder needs the layers of"):
         Summarizer(CONFIG)
     with pytest.raises(
-        InputError, match=r"'merged' computes block patterns.*performer has auto and"
+        InputError, match=r"'cpu_chunks' computes block patterns.*performer has auto and"
     ):
-        model.set_backend("merged")
+        model.set_backend("cpu_chunks")
 
 
 @torch.no_grad()

@@ -55,9 +55,9 @@ def test_a_run_of_an_earlier_version_chooses_when_it_goes_on(tmp_path):
 
 def test_the_model_takes_what_the_run_began_with(tmp_path):
     model = PretrainingModel(SMALL)
-    open_run(tmp_path, SETTINGS, choose=lambda: {"attention_backend": "merged"})
+    open_run(tmp_path, SETTINGS, choose=lambda: {"attention_backend": "cpu_chunks"})
     backend_choice.apply(model, tmp_path)
-    assert {layer.attention.backend for layer in model.encoder.layers} == {"merged"}
+    assert {layer.attention.backend for layer in model.encoder.layers} == {"cpu_chunks"}
 
 
 def test_a_backend_that_is_not_there_stops_the_run(tmp_path):

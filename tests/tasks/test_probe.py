@@ -62,7 +62,7 @@ def logits(model, rows: TokenizedRows) -> np.ndarray:
 def test_the_layer_is_the_logistic_regression_of_scikit_learn(rows, monkeypatch):
     monkeypatch.setattr(probe, "ITERATIONS", 200)
     model, train, held = model_of(1), rows(120, 0), rows(80, 1)
-    found = probe.start_at_probe(
+    found = probe.init_from_probe(
         model, train, held, IndependentLabels(), strands="+-", precision=torch.float32
     )
     assert all(module.training for module in model.modules()), "dropout is on in the training"
@@ -89,7 +89,7 @@ def test_targets_are_those_of_ridge_regression(rows, monkeypatch):
     rng = np.random.default_rng(3)
     train.labels = train.labels + rng.normal(size=train.labels.shape)
     objective = Targets([train.labels.mean()], [train.labels.std()])
-    probe.start_at_probe(model, train, train, objective, strands="+", precision=torch.float32)
+    probe.init_from_probe(model, train, train, objective, strands="+", precision=torch.float32)
     x = StandardScaler().fit_transform(features(model, train, "+"))
     targets = (train.labels[:, 0] - train.labels.mean()) / train.labels.std()
     # Ours: mean of squares + penalty / 2 w². Its: sum of squares + alpha w².
@@ -101,12 +101,12 @@ def test_a_head_of_low_rank_has_the_directions_that_vary_most(rows):
     train = rows(150, 0, num_labels=3)
     scores = {}
     full = model_of(3)
-    probe.start_at_probe(
+    probe.init_from_probe(
         full, train, train, IndependentLabels(), strands="+", precision=torch.float32
     )
     for rank in (1, 3):
         model = model_of(3, label_rank=rank)
-        scores[rank] = probe.start_at_probe(
+        scores[rank] = probe.init_from_probe(
             model, train, train, IndependentLabels(), strands="+", precision=torch.float32
         )["macro_auroc"]
         centred = logits(model, train) - model.label_layer.bias.detach().numpy()
@@ -123,7 +123,7 @@ def test_of_a_large_set_evenly_spaced_rows_are_read(rows, monkeypatch):
         probe, "features", lambda *x, **settings: read.append(x[2]) or original(*x, **settings)
     )
     held = rows(7, 1)
-    probe.start_at_probe(
+    probe.init_from_probe(
         model_of(1), rows(100, 0), held, IndependentLabels(), strands="+", precision=torch.float32
     )
     assert [list(x) for x in read] == [[0, 11, 22, 33, 44, 55, 66, 77, 88, 99], list(range(7))]

@@ -13,6 +13,7 @@ from pathlib import Path
 from dna_bigbird.attention.autotune.measuring import Row
 from dna_bigbird.attention.autotune.shape_class import Device, ShapeClass
 from dna_bigbird.attention.kernels.native.build import cache_folder
+from dna_bigbird.core.choices import OLD_CHOICES
 
 VARIABLE = "DNA_BIGBIRD_ATTENTION_BACKEND"
 """Environment variable that names the backend which 'auto' is on a GPU."""
@@ -44,7 +45,7 @@ def choose(
         measured: Times the backends, if nothing was kept. None for work that would take no longer
             than measuring: without a kept choice it is 'gather'.
     """
-    if named := os.environ.get(VARIABLE):
+    if named := _named():
         return Choice(named, f"{VARIABLE} names it")
     rows = read(shape, device)
     if rows is not None:
@@ -66,9 +67,14 @@ def _fastest(rows: list[Row], how: str) -> Choice:
     return Choice(min(running, key=lambda row: row.seconds).backend, how, tuple(rows))
 
 
+def _named() -> str | None:
+    name = os.environ.get(VARIABLE)
+    return OLD_CHOICES.get(name, name)
+
+
 def kept(shape: ShapeClass) -> str:
     """Return the backend of 'auto' for a call that must not measure: inside a step, or a short one."""
-    return os.environ.get(VARIABLE) or _kept(shape, Device.here(), str(cache_folder()))
+    return _named() or _kept(shape, Device.here(), str(cache_folder()))
 
 
 @functools.lru_cache(maxsize=256)

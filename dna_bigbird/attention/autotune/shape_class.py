@@ -6,8 +6,6 @@ from pathlib import Path
 
 import torch
 
-# The GPU and the software that a measurement holds for.
-
 DRIVER = Path("/proc/driver/nvidia/version")
 
 

@@ -1,4 +1,4 @@
-"""Attention on the GPU, timed: what `choosing` compares."""
+"""Attention on the GPU, timed: what `autotune` compares."""
 
 import torch
 

@@ -5,8 +5,8 @@ cache and are never all in memory (`chunks.py`). Threads take whole heads and wa
 (`workers.py`). The backward pass reads the keys again and computes the weights again from the
 log-sum-exp of the scores.
 
-The name is of the first form, which attended to the global, window and random keys apart and merged
-the three by their log-sum-exp. With everything in the cache one list is as fast or faster.
+With everything in the cache one list of keys is as fast as, or faster than, global, window and random
+keys apart, joined by their log-sum-exp.
 """
 
 import math
@@ -16,12 +16,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.sdpa import Lists, fused, lists, whole_blocks
+from dna_bigbird.attention.backends.sdpa import Lists, lists, sdpa, whole_blocks
 from dna_bigbird.attention.backends.softmax_parts import flash, flash_gradients, product_gradients
 from dna_bigbird.attention.backends.workers import load, share_heads, store, workspace
 from dna_bigbird.attention.patterns import BlockPattern
-
-# Cut the work of a pattern into chunks whose intermediates stay in the cache.
 
 # G heads, C heads of a chunk, R its query blocks, M key blocks that each of them reads,
 # N blocks, S tokens in a block, D any last dimension
@@ -111,7 +109,7 @@ def _rows(
         yield Chunk(heads, slice(first, last + 1) if consecutive else rows, blocks[:, part], hidden)
 
 
-# Attention of a few queries over very many keys, the rows of global blocks; CPU.
+# --- Attention of a few queries over very many keys, the rows of global blocks; CPU ---
 #
 # A handful of large matrix products per head, given to oneDNN, which on some processors is twice as
 # fast as what PyTorch uses for float32 by itself, at the same precision.
@@ -186,7 +184,7 @@ MOST_TOKENS = 512
 """Queries of a chunk: with 512 keys each, a megabyte of scores in float32."""
 
 
-def merged(
+def cpu_chunks(
     q_BHTD: Tensor,
     k_BHTD: Tensor,
     v_BHTD: Tensor,
@@ -194,24 +192,24 @@ def merged(
     key_padding_mask_BT: Tensor | None,
     dropout_p: float,
 ) -> Tensor:
-    """Backend `merged`, O(length) in time and memory; see `attend` for the arguments.
+    """Backend `cpu_chunks`, O(length) in time and memory; see `attend` for the arguments.
 
     Raises:
         ValueError: On another device than a CPU, for another type than float32, float64 or
             bfloat16, or with dropout.
     """
     if q_BHTD.device.type != "cpu":
-        raise ValueError(f"backend 'merged' runs on a CPU, the tensors are on {q_BHTD.device}")
+        raise ValueError(f"backend 'cpu_chunks' runs on a CPU, the tensors are on {q_BHTD.device}")
     if q_BHTD.dtype not in DTYPES:
         names = ", ".join(str(dtype).removeprefix("torch.") for dtype in DTYPES)
-        raise ValueError(f"backend 'merged' computes {names}; the tensors are {q_BHTD.dtype}")
+        raise ValueError(f"backend 'cpu_chunks' computes {names}; the tensors are {q_BHTD.dtype}")
     if dropout_p:
         raise ValueError(
-            f"backend 'merged' has no dropout, dropout_p is {dropout_p}; 'gather' has it"
+            f"backend 'cpu_chunks' has no dropout, dropout_p is {dropout_p}; 'gather' has it"
         )
     if pattern.covers_everything:
         hidden = None if key_padding_mask_BT is None else key_padding_mask_BT[:, None, None, :]
-        return fused(q_BHTD, k_BHTD, v_BHTD, hidden, 0.0)
+        return sdpa(q_BHTD, k_BHTD, v_BHTD, hidden, 0.0)
     T = q_BHTD.shape[2]
     whole = whole_blocks(
         q_BHTD, k_BHTD, v_BHTD, key_padding_mask_BT, pattern.num_blocks * pattern.block_size

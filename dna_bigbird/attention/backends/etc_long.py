@@ -37,7 +37,15 @@ from dna_bigbird.attention.patterns.etc_layout import PADDING_KEY, PADDING_QUERY
 # query of row i are at offset c - i - radius, so the offsets -radius … radius are a diagonal band of
 # the S x W scores. In memory that band is a plain (S, 2 radius + 1) view with a row stride of W + 1,
 # and in this view the label depends on the column alone: labels are added, and their gradients
-# summed, without an index.
+# summed, without an index. For S = radius = 3, so W = 9, with = in the view:
+#
+#     = = = = = = = r r
+#     l = = = = = = = r
+#     l l = = = = = = =
+#
+# l is in the first S columns, below the diagonal of that square; r in the last S, above the diagonal. In mode
+# 'exact' both are hidden; in mode 'three_blocks' they are read, as far left and as far right. Where the radius
+# is below S / 2 the squares overlap, and a column has l and r.
 
 # B batch, H heads, L long tokens, G global tokens, D head dimension, T padded long tokens: N S
 # N blocks of S queries, c blocks of a chunk, W keys of a block, V labels (offsets -k … k, outside, belongs)

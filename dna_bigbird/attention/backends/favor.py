@@ -9,8 +9,6 @@ from torch import Tensor
 
 from dna_bigbird.attention.favor_features import LEAST, Favor
 
-# Chunks of tokens whose features are in memory at one time, and sums of keys that go with them.
-
 # G sequences times heads, K pieces, S tokens in a piece, M features, D head dimension
 
 
@@ -104,7 +102,7 @@ def gradient_of_sums(sums: Tensor, out: Tensor, grad: Tensor) -> Tensor:
     return torch.cat([grad, -of_total], dim=-1) / total.masked_fill(total == 0, math.inf)
 
 
-# Causal attention by features in linear time: sums over earlier pieces, pairs within a piece.
+# --- Causal attention by features in linear time: sums over earlier pieces, pairs within a piece ---
 
 # G sequences times heads, K pieces of S tokens in a chunk, M features, D head dimension
 

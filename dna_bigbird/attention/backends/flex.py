@@ -26,11 +26,12 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention, noop_ma
 
 from dna_bigbird.attention.patterns import BlockPattern
 
-# A pattern as the integer tables of FlexAttention.
-
 # H heads, N blocks
 
 
+# Widths of lists are multiples of these, so that one kernel serves most lengths. A block reads 8 others in the
+# paper's pattern: window 3, random 3, global 2. By how many it is read varies, since random blocks are drawn by
+# the rows: the global rows, the window, and any number round `num_random` of others.
 KEY_PLACES = 16
 READER_PLACES = 32
 
@@ -148,6 +149,8 @@ def _lists(
         .to(device)
         .as_strided((1, heads, lines, width), (heads * lines * most, lines * most, most, 1)),
     )
+    # Sizes that never change for a model: 0 is 1, 1 the heads. 2 are the blocks, which follow the length. 3 is the
+    # width: on a GPU a multiple of `divisor`, mostly the same; on the CPU the number of blocks again.
     fixed = [(0, 1)] * 3 + [(0, 1) if device.type == "cpu" else (0, 1, 3)]
     return Lists(*map(_fix, lists, fixed))
 
@@ -226,17 +229,17 @@ def _check(q: Tensor, block_size: int, dropout_p: float, training: bool) -> None
     if dropout_p:
         raise ValueError("backend 'flex' has no dropout of the weights; use gather or dense")
     if q.dtype not in DTYPES:
-        raise ValueError(f"backend 'flex' has no {q.dtype}; use dense, gather or merged")
+        raise ValueError(f"backend 'flex' has no {q.dtype}; use dense, gather or cpu_chunks")
     if q.device.type == "cpu" and training:
         raise ValueError(
-            "backend 'flex' has no backward pass on the CPU; train with merged or gather, or "
+            "backend 'flex' has no backward pass on the CPU; train with cpu_chunks or gather, or "
             "predict within torch.no_grad()"
         )
     if q.device.type == "cpu" and q.dtype != torch.float32 and block_size % 2:
         # torch 2.13 on a processor with AMX returns nan or 1e37 for blocks of 5, 7 and 9 tokens.
         raise ValueError(
             f"backend 'flex' needs an even block size for {q.dtype} on a CPU, got {block_size}; use "
-            "gather, merged or float32"
+            "gather, cpu_chunks or float32"
         )
     if q.device.type != "cpu" and (block_size % 32 or q.shape[3] < 16):
         raise ValueError(
@@ -334,5 +337,5 @@ def _failure_in_one_line() -> Iterator[None]:
         reason = str(getattr(error, "inner_exception", error)).strip().split("\n", 1)[0]
         raise RuntimeError(
             f"backend 'flex' could not compile its kernel ({reason}); on a CPU it needs AVX2 and a "
-            "compiler such as g++ with Python's headers, on a GPU Triton: else use merged or gather"
+            "compiler such as g++ with Python's headers, on a GPU Triton: else use cpu_chunks or gather"
         ) from error

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dna_bigbird.attention.backends.sdpa import fused, lists, whole_blocks
+from dna_bigbird.attention.backends.sdpa import lists, sdpa, whole_blocks
 from dna_bigbird.attention.patterns import BlockPattern
 
 
@@ -57,6 +57,12 @@ def _plan(pattern: BlockPattern, device: torch.device) -> _Plan:
         piece_of_row[rows] = torch.stack(
             [torch.full_like(rows, len(results)), torch.arange(len(rows))], dim=1
         )
+    # The results are global rows (0), then groups by how much they read. Neighbours in the sequence that are
+    # neighbours in a result are one piece, so a few slices restore the order. Without random blocks, N = 8:
+    #
+    #     block    0  1  2  3  4  5  6  7
+    #     result   0  1  2  2  2  2  1  0      1: next to a global block, which its window has, too
+    #     row      0  0  0  1  2  3  1  1      pieces (0, 0, 1) (1, 0, 1) (2, 0, 4) (1, 1, 2) (0, 1, 2)
     pieces: list[tuple[int, int, int]] = []
     for result, row in piece_of_row.tolist():
         if pieces and pieces[-1][0] == result and pieces[-1][2] == row:
@@ -127,7 +133,7 @@ def gather(
     """Backend `gather`, O(length) in time and memory; see `attend` for the arguments."""
     if pattern.covers_everything:
         hidden = None if key_padding_mask_BT is None else key_padding_mask_BT[:, None, None, :]
-        return fused(q_BHTD, k_BHTD, v_BHTD, hidden, dropout_p)
+        return sdpa(q_BHTD, k_BHTD, v_BHTD, hidden, dropout_p)
     S, N = pattern.block_size, pattern.num_blocks
     q, k, v, hidden_BT = whole_blocks(q_BHTD, k_BHTD, v_BHTD, key_padding_mask_BT, N * S)
     hidden_B11T = None if hidden_BT is None else hidden_BT[:, None, None, :]
@@ -137,13 +143,13 @@ def gather(
     global_q = q_BHNSD.index_select(2, plan.global_rows).reshape(B, H, -1, D)
     results = [global_q]
     if len(plan.global_rows):
-        of_global = fused(global_q, k, v, hidden_B11T, dropout_p)
+        of_global = sdpa(global_q, k, v, hidden_B11T, dropout_p)
         results = [of_global.reshape(B, H, -1, S, D)]
     for group in plan.ordinary:
         R = len(group.rows)
         hidden = _hidden(hidden_BT, group, N, S)
         group_q = q_BHNSD.index_select(2, group.rows).reshape(B, H * R, S, D)
-        out = fused(group_q, _read(k, group, S), _read(v, group, S), hidden, dropout_p)
+        out = sdpa(group_q, _read(k, group, S), _read(v, group, S), hidden, dropout_p)
         results.append(out.reshape(B, H, R, S, D))
     ordered = torch.cat([results[i][:, :, a:b] for i, a, b in plan.pieces], dim=2)
     return ordered.reshape(B, H, N * S, D)[:, :, : q_BHTD.shape[2]]

@@ -14,8 +14,6 @@ from torch import Tensor
 
 from dna_bigbird.attention.backends.softmax_parts import HIDDEN, LOWEST_EXPONENT
 
-# What a window attends to, and how its work is cut into pieces that a device computes well.
-
 # B sequences, T tokens, G global keys
 
 

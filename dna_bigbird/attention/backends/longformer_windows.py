@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dna_bigbird.attention.backends.longformer_band import Band, Block, Corners, Cut, Windows
 from dna_bigbird.attention.backends.longformer_positions import Positions, PositionScores
-from dna_bigbird.attention.backends.sdpa import fused
+from dna_bigbird.attention.backends.sdpa import sdpa
 from dna_bigbird.attention.backends.softmax_parts import (
     HIDDEN,
     LEAST,
@@ -78,6 +78,9 @@ class _Unit:
         rows = torch.arange(self.heads.start, self.heads.stop, device=q.device) // H
         self.no_window, self.first_readers = windows.no_window[rows], windows.first_readers[rows]
         self.hides_global = bool((self.first_readers > 0).any())
+        # Holes are tokens without a window: padding and global tokens. How many of the first t tokens are holes in
+        # some head (`_before`), or in all (`_all_before`), so that a block asks by one subtraction whether it has
+        # any. As lists: to read a number from a tensor in each block would wait for the GPU each time.
         self._before = F.pad(self.no_window.any(0).cumsum(0), (1, 0)).tolist()
         self._all_before = F.pad(self.no_window.all(0).cumsum(0), (1, 0)).tolist()
 
@@ -248,7 +251,7 @@ def _gradients(
     return [dq.mul_(part.scale), dk, dv, dk_global, dv_global, *of_positions]
 
 
-# Longformer in linear time and memory: heads with dilation are ordinary windows of other sequences.
+# --- Longformer in linear time and memory: heads with dilation are ordinary windows of other sequences ---
 #
 # A head with dilation d reads, from position i, only positions that equal i modulo d. So its tokens are d
 # sequences that do not read each other's windows, with windows without dilation: `longformer_windows.py`
@@ -313,7 +316,7 @@ def blocked_global(
     """Return the output of global tokens (B, H, G, D), by PyTorch's fused attention."""
     hidden = layout.hidden_from_global(pattern.is_causal)
     is_needed = pattern.is_causal or layout.has_padding
-    return fused(q, k, v, hidden[:, None] if is_needed else None, dropout_p)
+    return sdpa(q, k, v, hidden[:, None] if is_needed else None, dropout_p)
 
 
 def _windows(pattern: LongformerPattern, layout: LongformerLayout, dilation: int) -> Windows:

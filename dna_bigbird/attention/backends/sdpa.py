@@ -10,8 +10,6 @@ from torch import Tensor
 
 from dna_bigbird.attention.patterns import BlockPattern
 
-# Group the rows of a pattern that read equally many blocks.
-
 # H heads, N blocks, R query blocks, M key blocks
 
 
@@ -70,7 +68,7 @@ def _reads_each_once(table: np.ndarray) -> np.ndarray:
     return (rest < 0).all(axis=(0, 2)) & (highest == np.arange(N)).all(axis=(0, 2))
 
 
-def fused(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, dropout_p: float) -> Tensor:
+def sdpa(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, dropout_p: float) -> Tensor:
     """Scaled dot-product attention in which a query without keys gives zero.
 
     Args:

@@ -11,7 +11,7 @@ from dna_bigbird.attention.backends.workers import workspace
 #
 # By PyTorch's own kernel, called below the public name, which keeps the log-sum-exp to itself, or by
 # matrix products, which are faster where the scores stay in the cache. The kernel is private:
-# `tests/attention/test_merged.py` guards what is expected of it.
+# `tests/attention/test_cpu_chunks.py` guards what is expected of it.
 
 # X, Y any, L queries, K keys, D head dimension
 

@@ -16,8 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from torch import Tensor
 
-# Memory for intermediates that a thread keeps: fresh memory costs more than filling it.
-
 _of_thread = threading.local()
 
 

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dna_bigbird.attention.attend_longformer import attend_global, attend_windows
-from dna_bigbird.attention.backends.sdpa import fused
+from dna_bigbird.attention.backends.sdpa import sdpa
 from dna_bigbird.attention.cores.projected import ProjectedAttention
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
@@ -54,7 +54,7 @@ def attend_states(
             hidden = hidden.repeat(1, H, 1)[:, None] if pattern.is_causal else hidden[:, None]
         # A further state of one shows how much of the weights dropout has left.
         values = F.pad(states, (0, 1), value=1.0) if dropout_p else states
-        sums = fused(queries.flatten(1, 2)[:, None], states, values, hidden, dropout_p)
+        sums = sdpa(queries.flatten(1, 2)[:, None], states, values, hidden, dropout_p)
         sums = sums.view(B, H, G, -1)
         out = sums[..., :E] @ of_value.mT
         if bias is None:

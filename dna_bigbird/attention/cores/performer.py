@@ -13,8 +13,6 @@ from dna_bigbird.attention.favor_features import Favor
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.core.choices import checked
 
-# Random projections of the Performer, drawn from (seed, number of the draw).
-
 # M features, D head dimension
 
 

@@ -8,8 +8,6 @@ from torch import Tensor, nn
 
 from dna_bigbird.attention.packing import Packing
 
-# Rotary positions: queries and keys turned by an angle in proportion to their position.
-
 # P packed tokens, H heads, D head size, F frequencies: D / 2
 
 

@@ -70,7 +70,7 @@ class BlockGraph:
         return BlockGraph(self.name, self.reads[kept][:, kept], self.tokens_per_block)
 
 
-# Distances: how many edges, and how many layers, separate two tokens.
+# --- Distances: how many edges, and how many layers, separate two tokens ---
 
 # N blocks, S sources
 

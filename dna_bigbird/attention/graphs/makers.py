@@ -161,7 +161,7 @@ def watts_strogatz_graph(
     )
 
 
-# The graphs of specification §9.4: 512 vertices, next to random graphs with equally many edges.
+# --- The graphs of specification §9.4: 512 vertices, next to random graphs with equally many edges ---
 
 
 def reference_graphs(num: int = 512, seed: int = 0) -> list[BlockGraph]:
@@ -185,7 +185,7 @@ def reference_graphs(num: int = 512, seed: int = 0) -> list[BlockGraph]:
     ]
 
 
-# The patterns of attention that are compared, at one length. Loads torch with the patterns.
+# --- The patterns of attention that are compared, at one length. Loads torch with the patterns ---
 
 LONGFORMER_ONE_SIDED, ETC_RADIUS = 256, 84
 """Tokens on either side that the published models read."""

@@ -9,8 +9,6 @@ from scipy.sparse.linalg import eigsh
 
 from dna_bigbird.attention.graphs.block_graph import BlockGraph, Paths, layers_to_reach_all, paths
 
-# Clustering: how often two neighbours are neighbours of each other.
-
 # N blocks
 
 EXACT_UP_TO = 2**20
@@ -73,7 +71,7 @@ def _closed_pairs(graph: BlockGraph, rows: np.ndarray) -> np.ndarray:
     return np.asarray(joined).ravel() - counts @ graph.inside
 
 
-# Eigenvalues of a graph: how fast a random walk, and so attention, mixes.
+# --- Eigenvalues of a graph: how fast a random walk, and so attention, mixes ---
 
 # N blocks
 

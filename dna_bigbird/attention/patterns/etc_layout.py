@@ -145,7 +145,7 @@ def offset_labels(pattern: EtcPattern, num_tokens: int, device: torch.device) ->
     return torch.where(offset >= 0, distance, distance + pattern.max_distance)
 
 
-# Who reads whom in one sequence of a layout, in plain integers: for the oracle and for drawings.
+# --- Who reads whom in one sequence of a layout, in plain integers: for the oracle and for drawings ---
 
 LONG, GLOBAL = 0, 1
 Key = tuple[int, int, int]

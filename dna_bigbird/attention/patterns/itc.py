@@ -12,8 +12,6 @@ from dna_bigbird.attention.patterns.original import (
 )
 from dna_bigbird.attention.patterns.pattern import BlockPattern, full
 
-# Random blocks from the whole sequence, every set equally likely: the plan of new models.
-
 
 def draw_uniform(
     fixed: np.ndarray, num_blocks: int, num_random: int, num_heads: int, seed: int
@@ -61,10 +59,10 @@ def _draw(
     )
 
 
-# The published random blocks next to global blocks that are not the published ones.
+# --- The published random blocks next to global blocks that are not the published ones ---
 
 
-def moved_random_blocks(
+def random_blocks_with_globals(
     published: np.ndarray, is_global: np.ndarray, fixed: np.ndarray, layer: int
 ) -> np.ndarray:
     """Return the random blocks of the ordinary rows when other blocks than the published are global.
@@ -127,7 +125,7 @@ def bigbird_itc(
         window_blocks: 0 or odd, the block itself included; with 0 not even that one is read.
         global_blocks: 'first_last', 'first_two' or 'none'. The published plans have a window of 3
             and 'first_last'. With 'first_two' their table stays, the last block draws as in
-            'uniform', and no block counts twice (`moved_random_blocks`). 'none' they do not know.
+            'uniform', and no block counts twice (`random_blocks_with_globals`). 'none' they do not know.
         table_tokens: Only for 'huggingface': its `max_position_embeddings`. The random blocks for
             1,024, 3,072 and 4,096 tokens come from a table of that length.
         training: Only for 'huggingface': True for the blocks it draws in training. In evaluation
@@ -229,7 +227,7 @@ def _build(
             table_tokens=table_tokens, training=training,
         )  # fmt: skip
     if plan != "uniform" and global_blocks != "first_last":
-        drawn = moved_random_blocks(drawn, is_global, fixed, seed)
+        drawn = random_blocks_with_globals(drawn, is_global, fixed, seed)
     table = np.full((num_heads, num_blocks, fixed.shape[1] + num_random), -1)
     fixed_of_heads = np.broadcast_to(fixed, (num_heads, *fixed.shape))
     table[:, ~is_global] = np.concatenate([fixed_of_heads, drawn], axis=2)
@@ -260,7 +258,7 @@ def global_and_window(
     return is_global, np.concatenate(parts, axis=1)
 
 
-# The patterns of one layer for sequences of every length.
+# --- The patterns of one layer for sequences of every length ---
 
 FULL = "full"
 

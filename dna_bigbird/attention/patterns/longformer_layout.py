@@ -116,7 +116,7 @@ class LongformerLayout:
         return self.is_padding[:, None] | (every > self.global_positions[..., None])
 
 
-# Who reads whom in one sequence of Longformer, in plain integers: for the oracle and for drawings.
+# --- Who reads whom in one sequence of Longformer, in plain integers: for the oracle and for drawings ---
 
 NOT_READ, WINDOW, GLOBAL = ".wg"
 

@@ -85,7 +85,7 @@ def baselines_job(settings: Mapping[str, Any]) -> dict:
     for part, tokens in settings["tokens"].items():
         source = source_of(part, is_test=True)
         if isinstance(source, HiddenWords):
-            bits = word_frequencies(source, tokens, settings["test_sequences"])
+            bits = kmer_frequencies(source, tokens, settings["test_sequences"])
             rows.append({"part": part, "predictor": "word frequencies", "bits_per_base": bits})
             continue
         rng = np.random.default_rng(TEST_SEED)
@@ -101,7 +101,7 @@ def baselines_job(settings: Mapping[str, Any]) -> dict:
     return {"rows": rows}
 
 
-def word_frequencies(test: HiddenWords, tokens: int, sequences: int) -> list[float]:
+def kmer_frequencies(test: HiddenWords, tokens: int, sequences: int) -> list[float]:
     """Return the bits per base of each test sequence by how often each word is in the training DNA."""
     counts = 1.0 + np.bincount(dna_words(is_test=False), minlength=test.vocabulary - 1)
     bits_of_word = -np.log2(counts / counts.sum()) / WORD_BP

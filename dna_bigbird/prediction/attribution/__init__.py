@@ -1,10 +1,9 @@
-"""How much each base adds to the log odds of a label: gradients at the word vectors, added up over a window.
+"""How much each base adds to the log odds of a label: gradients at the token embeddings, added up over a
+window.
 
 | what | where |
 |---|---|
-| a classifier as a function of its word vectors, and their gradients | word_vectors |
-| gradients with attention and norms held constant | constant_weights |
-| the exact effects of counted words | counted_words |
+| a classifier as a function of its embeddings, and their gradients; exact effects of counted k-mers | embedding_gradients |
 | windows of DNA to effects of bases, on both strands | attributor |
 | the windows of a source to arrays or files | run |
 """

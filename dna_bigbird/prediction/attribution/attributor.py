@@ -20,7 +20,7 @@ from dna_bigbird.prediction.attribution.embedding_gradients import (
     TokenEffects,
     VectorGradients,
     constant_weights,
-    word_effects,
+    kmer_effects,
 )
 from dna_bigbird.prediction.compute import Compute, beyond_training
 from dna_bigbird.prediction.engine import set_up
@@ -254,7 +254,7 @@ class Attributor:
         difference_L = (of_tokens.logits - of_tokens.reference_logits).numpy()
         result = BaseEffects(effects_SL, of_bases, difference_L)
         if member.words is not None:
-            result.add(_words(member, text, columns, self.reads_bases), 1.0)
+            result.add(_kmers(member, text, columns, self.reads_bases), 1.0)
         return result
 
 
@@ -276,10 +276,10 @@ def _gradients(
     )
 
 
-def _words(
+def _kmers(
     member: torch.nn.Module, text: str, columns: Sequence[int], reads_bases: bool
 ) -> BaseEffects:
-    effects_SL, of_bases, sums_L = word_effects(member.words, text)
+    effects_SL, of_bases, sums_L = kmer_effects(member.words, text)
     return BaseEffects(
         effects_SL[:, columns], of_bases[..., columns] if reads_bases else None, sums_L[columns]
     )

@@ -1,4 +1,4 @@
-"""Gradients of the log odds at the word vectors of the tokens, and what they add up to."""
+"""Gradients of the log odds at the embeddings of the tokens, and what they add up to."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dna_bigbird.genome.kmer_numbers import canonical_words
+from dna_bigbird.genome.kmer_numbers import canonical_kmers
 from dna_bigbird.models.classifier import SequenceClassifier
-from dna_bigbird.models.kmer_head import CODES, N_CODE, WordPart, count_words
+from dna_bigbird.models.kmer_head import CODES, N_CODE, KmerHead, num_kmers
 
 # Gradients of a transformer whose attention weights and norms count as constants.
 #
@@ -52,16 +52,16 @@ def _constant_divisor(module: nn.LayerNorm, inputs: tuple[Tensor], output: Tenso
     return centred / divisor * module.weight + module.bias
 
 
-# What each base adds to the logits of a model that counts words (k-mers), exactly.
+# What each base adds to the logits of a model that counts k-mers, exactly.
 
-# S bases, L labels, D words
+# S bases, L labels, D k-mers
 
 
-def word_effects(part: WordPart, bases: str) -> tuple[NDArray, NDArray, NDArray]:
-    """Return what the words of a sequence add to the logits, base by base.
+def kmer_effects(part: KmerHead, bases: str) -> tuple[NDArray, NDArray, NDArray]:
+    """Return what the k-mers of a sequence add to the logits, base by base.
 
-    The logits are linear in the shares of words. Each word that is counted adds its weight over the number of
-    counted words, minus the mean weight over all words of its length: what it adds in place of random DNA. Its
+    The logits are linear in the shares of k-mers. Each k-mer that is counted adds its weight over the number of
+    counted k-mers, minus the mean weight over all k-mers of its length: what it adds in place of random DNA. Its
     bases have equal parts of that.
 
     Returns:
@@ -80,22 +80,22 @@ def word_effects(part: WordPart, bases: str) -> tuple[NDArray, NDArray, NDArray]
     first = 0
     for start, end in regions:
         for k in range(1, config.max_k + 1):
-            size = count_words(k, together=config.together)
+            size = num_kmers(k, together=config.together)
             weights_DL = weights_LD[:, first : first + size].T
             first += size
             if config.together:
-                weights_DL = weights_DL[canonical_words(k)]
+                weights_DL = weights_DL[canonical_kmers(k)]
             away_DL = weights_DL - weights_DL.mean(axis=0)
-            _add_words(
+            _add_kmers(
                 k, codes_S[start:end], away_DL, effects_SL[start:end], of_bases_S4L[start:end]
             )
     return effects_SL, of_bases_S4L, effects_SL.sum(axis=0)
 
 
-def _add_words(
+def _add_kmers(
     k: int, codes: NDArray, away_DL: NDArray, effects_SL: NDArray, of_bases_S4L: NDArray
 ) -> None:
-    """Add the effects of the words of one length to those of the bases."""
+    """Add the effects of the k-mers of one length to those of the bases."""
     last = len(codes) - k + 1
     if last < 1:
         return
@@ -105,15 +105,15 @@ def _add_words(
     if not count:
         return
     digits = 4 ** np.arange(k - 1, -1, -1)
-    words = np.where(windows < N_CODE, windows, 0) @ digits
+    kmers = np.where(windows < N_CODE, windows, 0) @ digits
     for offset in range(k):
         without = (
-            words - np.where(windows[:, offset] < N_CODE, windows[:, offset], 0) * digits[offset]
+            kmers - np.where(windows[:, offset] < N_CODE, windows[:, offset], 0) * digits[offset]
         )
         for base in range(4):
             with_base = away_DL[without + base * digits[offset]] * is_counted[:, None]
             of_bases_S4L[offset : offset + last, base] += with_base / (count * k)
-    each = away_DL[words] * is_counted[:, None] / (count * k)
+    each = away_DL[kmers] * is_counted[:, None] / (count * k)
     for offset in range(k):
         effects_SL[offset : offset + last] += each
 
@@ -141,7 +141,7 @@ class TokenEffects:
 
 @dataclass(frozen=True)
 class VectorGradients:
-    """A classifier whose gradients are taken at the word vectors.
+    """A classifier whose gradients are taken at the token embeddings.
 
     The effect of a token is g · (v − r): g is the gradient at its vector v, r the reference vector. Integrated
     gradients (Sundararajan et al. 2017, arXiv 1703.01365) take for g the mean of the gradients on the line from r
@@ -211,13 +211,13 @@ class VectorGradients:
 
     def _logits(self, token_ids_BT: Tensor, is_padding_BT: Tensor, vectors_BTE: Tensor) -> Tensor:
         packing = self.model.encoder.packing(is_padding_BT)
-        with words_replaced(self.model, packing.pack_states(vectors_BTE)):
+        with embeddings_replaced(self.model, packing.pack_states(vectors_BTE)):
             return self.values(self.model(token_ids_BT, is_padding_BT, packing=packing)).double()
 
 
 @contextlib.contextmanager
-def words_replaced(model: SequenceClassifier, vectors_PE: Tensor) -> Iterator[None]:
-    """Let the encoder read these vectors in place of its table of words."""
+def embeddings_replaced(model: SequenceClassifier, vectors_PE: Tensor) -> Iterator[None]:
+    """Let the encoder read these vectors in place of its table of embeddings."""
     encoder = model.encoder
     hook = encoder.word.register_forward_hook(lambda module, inputs, output: vectors_PE)
     was, encoder.letters_at_once = encoder.letters_at_once, False

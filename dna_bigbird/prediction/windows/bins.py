@@ -41,7 +41,7 @@ class BinRows:
                 )
             if bundle.model.words is not None:
                 raise InputError(
-                    f"--span bins: {bundle.folder} also counts words, of whole windows; use --span bin"
+                    f"--span bins: {bundle.folder} also counts k-mers, of whole windows; use --span bin"
                 )
         bin_bp = bundles[0].config.head.bin_bp
         if any(bundle.config.head.bin_bp != bin_bp for bundle in bundles):

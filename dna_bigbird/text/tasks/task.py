@@ -18,7 +18,7 @@ from dna_bigbird.bundles.text_tasks import TaskDescription
 from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_encoder import GlobalTokens
-from dna_bigbird.models.weight_transfer import move_weights, with_tables
+from dna_bigbird.models.weight_transfer import copy_weights, with_tables
 from dna_bigbird.prediction.partial_results import Outputs
 from dna_bigbird.text.data.rows import TextRow, TextSet, row_lengths
 from dna_bigbird.training.data_modules import LabelledOrder, StreamData, chunks
@@ -248,7 +248,7 @@ class TextTask:
         """Give a fresh model the weights of a pretrained one: here the encoder's, whose tables may be smaller."""
         generator = torch.Generator().manual_seed(seed)
         grown = with_tables(pretrained.encoder, model.encoder.config, generator)
-        move_weights(grown, model.encoder)
+        copy_weights(grown, model.encoder)
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NamedTuple:
         """Join numbered rows to a batch of tensors; see datasets.text.data.common_fields."""

@@ -11,8 +11,6 @@ from dna_bigbird.theory.turing.decoder import Number, Scoring, first_deviation, 
 from dna_bigbird.theory.turing.machine import Machine, Rule, bundled_machine, run_machine
 from dna_bigbird.theory.turing.triangular import PRINTED, REPAIRED, REPAIRS
 
-# Random Turing machines of the class that the construction simulates.
-
 
 def random_machine(
     seed: int, *, num_states: int = 3, num_symbols: int = 3, can_stay: bool = False

@@ -133,7 +133,7 @@ def test_predictions_do_not_depend_on_neighbours_in_a_batch():
             "--cpc.weight 0.0 hides no sentence; leave the other --cpc options",
         ),
         (f"{ETC} --dry_run true --nsp_weight 1", "with hidden sentences (CPC) there is no NSP"),
-        (f"{ETC} --training.attention_backend merged", "'merged' computes block patterns"),
+        (f"{ETC} --training.attention_backend cpu_chunks", "'cpu_chunks' computes block patterns"),
     ],
 )
 def test_options_that_contradict_each_other(options, message, capsys):

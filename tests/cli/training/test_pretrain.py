@@ -60,12 +60,20 @@ def test_backends_compute_the_same(project, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "on_gpu", "message"),
     [
-        ("flex", False, "attention_backend flex has no backward pass on a CPU; use auto, merged"),
-        ("merged", True, "attention_backend merged runs on a CPU, and training takes the GPU"),
         (
-            "merged --model.attention_dropout 0.1",
+            "flex",
             False,
-            "attention_backend merged has no dropout, the model's attention_dropout is 0.1",
+            "attention_backend flex has no backward pass on a CPU; use auto, cpu_chunks",
+        ),
+        (
+            "cpu_chunks",
+            True,
+            "attention_backend cpu_chunks runs on a CPU, and training takes the GPU",
+        ),
+        (
+            "cpu_chunks --model.attention_dropout 0.1",
+            False,
+            "attention_backend cpu_chunks has no dropout, the model's attention_dropout is 0.1",
         ),
         ("triton", False, "attention_backend triton runs on a GPU, and there is none; use auto"),
         (

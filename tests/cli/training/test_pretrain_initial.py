@@ -5,7 +5,7 @@ import torch
 
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.info_run import describe_bundle
-from dna_bigbird.models.weight_transfer import lifted
+from dna_bigbird.models.weight_transfer import lift_to_etc
 from tests.text_bundle import write_text_bundle
 from tests.toy_project import MODEL, PRETRAIN, refused, run
 
@@ -41,7 +41,7 @@ def test_blocks_go_to_both_streams():
     assert (config.attention, config.etc.radius, config.max_tokens) == ("etc", 6, 96)
     assert after.model.heads == ("mlm", "cpc")
     generator = torch.Generator().manual_seed(1)
-    assert_equal_weights(after.model.encoder, lifted(before.model.encoder, config, generator))
+    assert_equal_weights(after.model.encoder, lift_to_etc(before.model.encoder, config, generator))
     assert_equal_weights(after.model.mlm, before.model.mlm)
     assert after.tokenizer.files == before.tokenizer.files
 

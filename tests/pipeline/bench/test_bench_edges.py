@@ -23,7 +23,7 @@ def no_training(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("trained")
 
-    for name in ("finetune", "fit_network_baseline", "fit_word_baseline"):
+    for name in ("finetune", "fit_network_baseline", "fit_kmer_baseline"):
         monkeypatch.setattr(trainings, name, refuse)
 
 

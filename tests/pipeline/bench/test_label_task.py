@@ -163,7 +163,7 @@ def test_a_second_call_trains_nothing(files, finished, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("trained again")
 
-    for name in ("finetune", "fit_network_baseline", "fit_word_baseline", "Predictor"):
+    for name in ("finetune", "fit_network_baseline", "fit_kmer_baseline", "Predictor"):
         monkeypatch.setattr(trainings, name, refuse)
     output = finished[0]
     before = [task_json(output, name) for name in TASKS]

@@ -13,7 +13,7 @@ from dna_bigbird.bench.suites.suite import PairRow, PairRows, find_suite
 from dna_bigbird.bench.trainings import write_task_set
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.seen_regions import ReadRegions
+from dna_bigbird.bundles.seen_regions import SeenRegions
 from dna_bigbird.genome import Interval, reverse_complement
 from dna_bigbird.labelled.labelled_set import sequence_hash
 from tests.pipeline.bench.label_runs import write_suite
@@ -104,7 +104,7 @@ def test_a_bundle_without_a_record_has_neither_count(starts_left):
     assert result.notes == (NOT_RECORDED,)
 
 
-def bundle_with(*records: ReadRegions, texts: Sequence[str] = ()) -> SimpleNamespace:
+def bundle_with(*records: SeenRegions, texts: Sequence[str] = ()) -> SimpleNamespace:
     """A bundle that has read regions, and remembers sequences."""
     config = BundleConfig(task="chromatin", encoder=None, regions_read=list(records))
     hashes = np.array(sorted(map(sequence_hash, texts)), dtype=np.uint64)
@@ -135,8 +135,8 @@ both = pytest.mark.parametrize("find", [of_pairs, of_windows], ids=["pairs", "va
 @both
 def test_rows_read_in_both_trainings_are_left_out_and_counted_once(find):
     """Regions count from 1 with both ends: 101-120 are the bases 100 to 119 from 0."""
-    labels = ReadRegions("chromatin", "hg38", {"1": "101-120"})
-    pretraining = ReadRegions("pretraining", "GRCh38", {"chr1": "100-130"})
+    labels = SeenRegions("chromatin", "hg38", {"1": "101-120"})
+    pretraining = SeenRegions("pretraining", "GRCh38", {"chr1": "100-130"})
     result = find(bundle_with(pretraining, labels))
     assert result.keeps.tolist() == [True, True, False, False, True]
     assert result.counts == {"read_with_labels": 2, "read_without_labels": 2}
@@ -148,9 +148,9 @@ def test_rows_read_in_both_trainings_are_left_out_and_counted_once(find):
     ("bundle", "counts_left"),
     [
         (unrecorded(), {}),
-        (bundle_with(ReadRegions("chromatin", "GRCh37", {"chr1": "1-5"})), {"read_without_labels": 0}),
-        (bundle_with(ReadRegions("chromatin", "GRCh38", None)), {"read_without_labels": 0}),
-        (bundle_with(ReadRegions("pretraining", "GRCh37", {"1": "1-5"})), {"read_with_labels": 0}),
+        (bundle_with(SeenRegions("chromatin", "GRCh37", {"chr1": "1-5"})), {"read_without_labels": 0}),
+        (bundle_with(SeenRegions("chromatin", "GRCh38", None)), {"read_without_labels": 0}),
+        (bundle_with(SeenRegions("pretraining", "GRCh37", {"1": "1-5"})), {"read_with_labels": 0}),
     ],
     ids=["no record", "another assembly", "too many regions", "pretraining on another assembly"],
 )  # fmt: skip
@@ -163,8 +163,8 @@ def test_rows_stay_where_nothing_is_known(find, bundle, counts_left):
 
 @both
 def test_what_is_known_is_left_out_although_more_is_not(find):
-    known = ReadRegions("chromatin", "GRCh38", {"chr1": "101-120"})
-    result = find(bundle_with(known, ReadRegions("promoter", "GRCh37", {"chr1": "1-5"})))
+    known = SeenRegions("chromatin", "GRCh38", {"chr1": "101-120"})
+    result = find(bundle_with(known, SeenRegions("promoter", "GRCh37", {"chr1": "1-5"})))
     assert result.keeps.tolist() == [True, True, False, False, True]
     assert result.counts == {"read_with_labels": 2, "read_without_labels": 0}
     assert len(result.notes) == 1
@@ -173,7 +173,7 @@ def test_what_is_known_is_left_out_although_more_is_not(find):
 def test_sequences_without_coordinates_are_compared_with_remembered_ones(random_dna):
     texts = [random_dna(60, seed) for seed in range(4)]
     rows = PairRows([PairRow(f"s{i}", text, "A") for i, text in enumerate(texts)])
-    record = ReadRegions("promoter", "none", {}, "9 sequences without coordinates")
+    record = SeenRegions("promoter", "none", {}, "9 sequences without coordinates")
     forgotten = leak_free_pairs(bundle_with(record), rows)
     assert (forgotten.keeps.all(), forgotten.counts) == (True, {"read_without_labels": 0})
     read = [texts[1], reverse_complement(texts[2])]
@@ -182,14 +182,14 @@ def test_sequences_without_coordinates_are_compared_with_remembered_ones(random_
     assert result.keeps.tolist() == [True, False, False, True]
     assert result.counts == {"read_with_labels": 2, "read_without_labels": 0}
     assert result.notes == ()
-    regions = ReadRegions("pretraining", "GRCh38", {"chr1": "1-5"})
+    regions = SeenRegions("pretraining", "GRCh38", {"chr1": "1-5"})
     result = leak_free_pairs(bundle_with(hashed, regions, texts=read), rows)
     assert result.counts == {"read_with_labels": 2}
     assert result.notes[0].startswith(f"What was read in pretraining: chr1:1-5 of GRCh38 {NOT_COMPARED}")  # fmt: skip
 
 
 def test_windows_are_not_compared_with_remembered_sequences():
-    record = ReadRegions("promoter", "none", {}, "9 sequences without coordinates", is_hashed=True)
+    record = SeenRegions("promoter", "none", {}, "9 sequences without coordinates", is_hashed=True)
     result = of_windows(bundle_with(record, texts=["ACGT"]))
     assert (result.keeps.all(), result.counts) == (True, {"read_without_labels": 0})
     assert result.notes[0].startswith(

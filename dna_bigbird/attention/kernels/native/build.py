@@ -31,8 +31,6 @@ from dna_bigbird.attention.kernels.native.isa import FLAGS
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.extras import install_command
 
-# The programs that build the native kernel: a C++ compiler and ninja.
-
 COMPILERS = ("c++", "g++", "clang++")
 
 

@@ -17,8 +17,6 @@ from dna_bigbird.attention.kernels.native.operator import block_lists
 from dna_bigbird.attention.packing import Sequences
 from dna_bigbird.attention.patterns import BlockPattern
 
-# A pattern as the Triton kernels read it: what each block reads, and who reads it.
-
 # H heads, N blocks, M blocks in all lists together
 
 

@@ -9,7 +9,7 @@ from dna_bigbird.models.attention_config import EtcConfig
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.etc_encoder import NO_SENTENCE, GlobalTokens
-from dna_bigbird.models.weight_transfer import lifted
+from dna_bigbird.models.weight_transfer import lift_to_etc
 from tests.models.test_encoder import batch, spread_out
 
 FULL = EncoderConfig(
@@ -26,7 +26,7 @@ SEPARATE = [
 def etc_of(own, **etc):
     config = replace(FULL, attention="etc", etc=EtcConfig(radius=200, hard_l2g=True, **etc, **own))
     source = spread_out(Encoder(FULL)).eval()
-    return source, lifted(source, config, torch.Generator().manual_seed(5)).eval()
+    return source, lift_to_etc(source, config, torch.Generator().manual_seed(5)).eval()
 
 
 @torch.no_grad()
@@ -38,7 +38,7 @@ def test_a_wide_band_without_labels_and_global_tokens_is_the_other_encoder(own, 
     source = spread_out(Encoder(config)).eval()
     source.position.weight.zero_()
     etc_config = replace(config, attention="etc", etc=EtcConfig(radius=200, hard_l2g=True, **own))
-    etc = lifted(source, etc_config, torch.Generator().manual_seed(5)).eval()
+    etc = lift_to_etc(source, etc_config, torch.Generator().manual_seed(5)).eval()
     for layer in etc.layers:
         layer.attention.long_labels.embeddings.zero_()
     ids, is_padding, segments = batch([60, 31])
@@ -67,4 +67,4 @@ def test_another_size():
     with pytest.raises(
         ValueError, match=r"ffn_in.weight is \(20, 16\), the other encoder's \(24, 16\)"
     ):
-        lifted(source, config, torch.Generator())
+        lift_to_etc(source, config, torch.Generator())

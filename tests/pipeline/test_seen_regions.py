@@ -9,7 +9,7 @@ import pytest
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.seen_regions import ReadRegions
+from dna_bigbird.bundles.seen_regions import SeenRegions
 from dna_bigbird.bundles.seen_sequences import no_sequences
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
@@ -19,7 +19,7 @@ from dna_bigbird.genome.coverage import merge_spans
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.labelled_set import LabelledSet, sequence_hash
 from dna_bigbird.training import seen_rows as steps
-from dna_bigbird.training.seen_rows import counts_read, rows_read
+from dna_bigbird.training.seen_rows import count_seen_rows, seen_rows
 
 
 def labelled(starts, *, chrom="chr1", assembly="GRCh37", window_bp=100):
@@ -47,7 +47,7 @@ def test_test_windows_are_counted_against_single_bases():
     starts = rng.integers(0, 1500, 200)
     bases = {*range(300, 350), *range(999, 1099)}
     expected = sum(bool(bases & set(range(start, start + 100))) for start in starts.tolist())
-    counts = counts_read(bundle_with([PRETRAINED, PROMOTER]), labelled(starts), np.arange(200))
+    counts = count_seen_rows(bundle_with([PRETRAINED, PROMOTER]), labelled(starts), np.arange(200))
     assert 0 < expected < 200
     assert counts == {
         "n_test_windows_read_in_pretraining": expected,
@@ -56,7 +56,7 @@ def test_test_windows_are_counted_against_single_bases():
 
 
 def test_only_the_asked_rows_count():
-    counts = counts_read(bundle_with([PRETRAINED]), labelled([320, 5000]), np.array([1]))
+    counts = count_seen_rows(bundle_with([PRETRAINED]), labelled([320, 5000]), np.array([1]))
     assert counts["n_test_windows_read_in_pretraining"] == 0
 
 
@@ -73,9 +73,9 @@ def test_only_the_asked_rows_count():
 )
 def test_what_is_not_known_is_not_counted(records, known):
     bundle = bundle_with(records)
-    counts = counts_read(bundle, labelled([320]), np.arange(1))
+    counts = count_seen_rows(bundle, labelled([320]), np.arange(1))
     assert set(counts) == {f"n_test_windows_read_in_{what}" for what in known}
-    assert rows_read(bundle, labelled([320]), np.arange(1)).is_known == (len(known) == 2)
+    assert seen_rows(bundle, labelled([320]), np.arange(1)).is_known == (len(known) == 2)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_is_not_known_is_not_counted(records, known):
 )
 def test_sequences_that_are_not_remembered_make_a_record_incomplete(is_hashed, elsewhere):
     record = {**PROMOTER, "elsewhere": elsewhere, "is_hashed": is_hashed}
-    read = rows_read(bundle_with([record]), labelled([320]), np.arange(1))
+    read = seen_rows(bundle_with([record]), labelled([320]), np.arange(1))
     assert read.is_known == (is_hashed or not elsewhere)
 
 
@@ -92,7 +92,7 @@ def test_rows_are_marked_by_the_regions_of_either_training():
     starts = np.arange(0, 1500, 7)
     validation = {**PROMOTER, "validation": {"chr1": "1201-1230,1400-1400"}}
     other = {**PRETRAINED, "assembly": "hg38", "regions": {"1": "1-1500"}}
-    read = rows_read(
+    read = seen_rows(
         bundle_with([PRETRAINED, validation, other]), labelled(starts), np.arange(len(starts))
     )
     windows = [set(range(start, start + 100)) for start in starts.tolist()]
@@ -152,7 +152,7 @@ def test_validation_rows_are_marked_too(toy_project):
     bases = {base for x in windows for base in range(x.start, x.end)}
     parts = [part.split("-") for part in own.validation["chr1"].split(",")]
     assert {x for first, last in parts for x in range(int(first) - 1, int(last))} == bases
-    read = rows_read(
+    read = seen_rows(
         load_bundle(toy_project / "promoter"), labelled_set, np.arange(len(labelled_set))
     )
     for split, is_read in (("train", True), ("validation", True), ("test", False)):
@@ -194,9 +194,9 @@ def test_a_damaged_record_is_refused(tmp_path, change):
 
 def test_many_regions_are_summarised():
     text = ",".join(f"{start}-{start + 99}" for start in range(1, 10_001, 1000))
-    record = ReadRegions("pretraining", "GRCh37", {"chr1": text})
+    record = SeenRegions("pretraining", "GRCh37", {"chr1": text})
     assert record.summary() == "10 regions of 0.00 Mb together on chr1"
-    assert ReadRegions("x", "y", None).summary() == "unknown regions"
+    assert SeenRegions("x", "y", None).summary() == "unknown regions"
 
 
 def test_sequences_without_a_place_are_counted_and_not_named(tmp_path, capsys):
@@ -216,7 +216,7 @@ def test_sequences_without_a_place_are_counted_and_not_named(tmp_path, capsys):
     main(command.split())
     genome = Genome(tmp_path / "g.fa")
     labelled_set = LabelledSet(tmp_path / "set.h5", genome, verify=False)
-    record = steps.read_in_fine_tuning(labelled_set)
+    record = steps.seen_in_fine_tuning(labelled_set)
     assert record.regions == {"chr1": "1001-1100"}
     assert record.validation == {"chr1": "3121-3220"}
     assert record.elsewhere == "2 sequences of 100 bp without coordinates"
@@ -225,4 +225,4 @@ def test_sequences_without_a_place_are_counted_and_not_named(tmp_path, capsys):
         labelled_set.sequence(row) for row in rows
     }, "and their negatives"
     expected = {sequence_hash(labelled_set.sequence(row)) for row in rows}
-    assert steps.hashes_read(labelled_set).tolist() == sorted(expected)
+    assert steps.seen_hashes(labelled_set).tolist() == sorted(expected)

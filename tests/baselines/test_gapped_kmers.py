@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird.baselines import gkm
-from dna_bigbird.baselines.gkm import GappedKernel, word_matrix, words_of
+from dna_bigbird.baselines.gkm import GappedKernel, kmer_matrix, kmers_of
 from dna_bigbird.genome import reverse_complement
 
 
@@ -42,7 +42,7 @@ def test_products_are_those_of_a_list_of_all_gapped_words(
     sequences = [*drawn(np.random.default_rng(length), 20, 40), "", "ACG", "N" * 20]
     expected = features(sequences, length, informative, together=together)
     kernel = GappedKernel(length, informative)
-    words = word_matrix(sequences, length, together=together)
+    words = kmer_matrix(sequences, length, together=together)
     products = expected @ expected.T
     np.testing.assert_allclose(kernel.matrix(words, words), products, rtol=1e-5, atol=1e-2)
     lengths = np.sqrt(products.diagonal())
@@ -55,7 +55,7 @@ def test_products_are_those_of_a_list_of_all_gapped_words(
 def test_products_of_the_sizes_that_gkm_svm_reads(length, informative):
     sequences = drawn(np.random.default_rng(0), 3, 60, "ACGT")
     expected = features(sequences, length, informative, together=True)
-    words = word_matrix(sequences, length, together=True)
+    words = kmer_matrix(sequences, length, together=True)
     found = GappedKernel(length, informative).matrix(words, words)
     np.testing.assert_allclose(found, expected @ expected.T, rtol=1e-4)
 
@@ -63,13 +63,13 @@ def test_products_of_the_sizes_that_gkm_svm_reads(length, informative):
 def test_a_sequence_and_its_reverse_complement_have_the_same_words():
     sequences = drawn(np.random.default_rng(1), 1, 50)
     both = [sequences[0], reverse_complement(sequences[0])]
-    words = word_matrix(both, 6, together=True).toarray()
+    words = kmer_matrix(both, 6, together=True).toarray()
     np.testing.assert_array_equal(words[0], words[1])
-    apart = word_matrix(both, 6, together=False).toarray()
+    apart = kmer_matrix(both, 6, together=False).toarray()
     assert (apart[0] != apart[1]).any()
     np.testing.assert_array_equal(words[0], apart[0] + apart[1])
 
 
 def test_words_with_an_unknown_base_are_left_out():
-    assert words_of("ACNGTAC", 3, together=False).tolist() == [2 * 16 + 3 * 4, 3 * 16 + 1]
-    assert not len(words_of("AC", 3, together=True))
+    assert kmers_of("ACNGTAC", 3, together=False).tolist() == [2 * 16 + 3 * 4, 3 * 16 + 1]
+    assert not len(kmers_of("AC", 3, together=True))

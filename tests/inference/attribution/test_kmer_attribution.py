@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.models.kmer_config import CountedWords
-from dna_bigbird.models.kmer_head import WordPart, bases_of_pieces
-from dna_bigbird.prediction.attribution.embedding_gradients import word_effects
+from dna_bigbird.models.kmer_config import KmerHeadConfig
+from dna_bigbird.models.kmer_head import KmerHead, bases_of_pieces
+from dna_bigbird.prediction.attribution.embedding_gradients import kmer_effects
 
 PIECES = ["[PAD]", "A", "C", "G", "T", "N"]
 
 
 def part_of(only_k=None, **settings):
-    config = CountedWords(**{"max_k": 3, "together": True, "piece_bp": 1} | settings)
-    part = WordPart(config, len(PIECES), 2).double()
+    config = KmerHeadConfig(**{"max_k": 3, "together": True, "piece_bp": 1} | settings)
+    part = KmerHead(config, len(PIECES), 2).double()
     codes = bases_of_pieces(PIECES, np.array([0, 1, 1, 1, 1, 1]))
     part.counts.bases_VI.copy_(torch.from_numpy(codes))
     generator = torch.Generator().manual_seed(0)
@@ -54,7 +54,7 @@ def random_logits(part):
 def test_effects_add_up_to_the_difference_from_random_dna(together, centre_bp):
     part = part_of(together=together, centre_bp=centre_bp)
     text = "ACGTTGCANNACCGTATGCAAGT"
-    effects_SL, of_bases_S4L, sums_L = word_effects(part, text)
+    effects_SL, of_bases_S4L, sums_L = kmer_effects(part, text)
     assert np.allclose(sums_L, logits(part, text) - random_logits(part), atol=1e-6)
     assert np.allclose(effects_SL.sum(0), sums_L)
     for position, base in enumerate(text):
@@ -68,7 +68,7 @@ def test_a_substitution_changes_the_words_that_cover_it(k):
     """A base has a k-th of the effect of each of its words, so k times its change is that of the logits."""
     part = part_of(only_k=k, centre_bp=10)
     text = "ACGTTGCAACCGTATGCAAGT"
-    effects_SL, of_bases_S4L, _ = word_effects(part, text)
+    effects_SL, of_bases_S4L, _ = kmer_effects(part, text)
     for position in (0, 7, 20):
         for number, base in enumerate("ACGT"):
             changed = text[:position] + base + text[position + 1 :]
@@ -78,6 +78,6 @@ def test_a_substitution_changes_the_words_that_cover_it(k):
 
 
 def test_text_without_a_word():
-    effects_SL, _, sums_L = word_effects(part_of(), "NN")
+    effects_SL, _, sums_L = kmer_effects(part_of(), "NN")
     assert not effects_SL.any()
     assert not sums_L.any()

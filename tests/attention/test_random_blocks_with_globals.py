@@ -155,7 +155,7 @@ def test_what_the_published_plans_do_not_know(change):
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize(("plan", "training"), PLANS)
 @pytest.mark.parametrize(
-    "backend", ["gather", "merged", pytest.param("native", marks=needs_kernel)]
+    "backend", ["gather", "cpu_chunks", pytest.param("native", marks=needs_kernel)]
 )
 def test_every_backend_agrees_with_dense(backend, plan, training, padded):
     """Heads read different numbers of blocks, where one of them drew block 1 and another did not."""

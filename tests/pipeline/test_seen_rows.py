@@ -10,7 +10,7 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.cli.main import main
 from dna_bigbird.labelled.labelled_set import LabelledSet, sequence_hash
-from dna_bigbird.training.seen_rows import IN_FINE_TUNING, counts_read, rows_read
+from dna_bigbird.training.seen_rows import IN_FINE_TUNING, count_seen_rows, seen_rows
 
 PAIRS = dict(zip("ACGTN", "TGCAN", strict=True))
 SMALL = (
@@ -127,13 +127,13 @@ def test_rows_that_were_read_are_those_of_a_loop_over_strings(models, first, sec
         (models[1], [*first.read, *second.read]),
     ):
         expected = [labelled.sequence(i) in strands(read) for i in range(len(labelled))]
-        result = rows_read(load_bundle(model), labelled, np.arange(len(labelled)))
+        result = seen_rows(load_bundle(model), labelled, np.arange(len(labelled)))
         assert result.with_labels.tolist() == expected
         assert 4 <= sum(expected) < len(labelled)
         assert not result.without_labels.any()
         assert result.is_known
     some = np.array([3, 0])
-    some_read = rows_read(load_bundle(models[0]), labelled, some).with_labels
+    some_read = seen_rows(load_bundle(models[0]), labelled, some).with_labels
     assert some_read.tolist() == [labelled.sequence(i) in strands(first.read) for i in (3, 0)]
 
 
@@ -164,16 +164,16 @@ def test_what_a_source_of_an_older_version_has_read_is_unknown(models, second, f
     (old / "config.json").write_text(json.dumps(config))
     labelled = LabelledSet(second.path)
     test = labelled.rows("test")
-    assert counts_read(load_bundle(old), labelled, test) == {}
-    assert not rows_read(load_bundle(old), labelled, test).is_known
+    assert count_seen_rows(load_bundle(old), labelled, test) == {}
+    assert not seen_rows(load_bundle(old), labelled, test).is_known
     run(
         *("finetune", "--data", second.path, "--pretrained", old, *SHORT),
         *("--output", tmp_path / "next"),
     )
     bundle = load_bundle(tmp_path / "next")
     assert bundle.sequences_read.tolist() == hashes(second.read)
-    assert counts_read(bundle, labelled, test) == {}
-    result = rows_read(bundle, labelled, np.arange(len(labelled)))
+    assert count_seen_rows(bundle, labelled, test) == {}
+    result = seen_rows(bundle, labelled, np.arange(len(labelled)))
     assert result.with_labels[labelled.rows("validation")].all()
     assert not result.is_known
 
@@ -181,10 +181,10 @@ def test_what_a_source_of_an_older_version_has_read_is_unknown(models, second, f
 def test_a_bundle_that_records_nothing_is_unknown(bundle_folder, second, folder):
     bundle = load_bundle(bundle_folder)
     labelled = LabelledSet(second.path)
-    result = rows_read(bundle, labelled, np.arange(len(labelled)))
+    result = seen_rows(bundle, labelled, np.arange(len(labelled)))
     assert not result.is_known
     assert not result.with_labels.any()
-    assert counts_read(bundle, labelled, np.arange(len(labelled))) == {}
+    assert count_seen_rows(bundle, labelled, np.arange(len(labelled))) == {}
     run(
         *("finetune", "--data", second.path, "--pretrained", bundle_folder, *SHORT),
         *("--output", folder / "from-unknown"),
@@ -192,7 +192,7 @@ def test_a_bundle_that_records_nothing_is_unknown(bundle_folder, second, folder)
     bundle = load_bundle(folder / "from-unknown")
     assert bundle.config.regions_read is None
     assert bundle.sequences_read.tolist() == hashes(second.read)
-    assert counts_read(bundle, labelled, np.arange(len(labelled))) == {}
+    assert count_seen_rows(bundle, labelled, np.arange(len(labelled))) == {}
 
 
 def test_windows_of_a_genome_are_compared_with_remembered_sequences(models, first, tmp_path):
@@ -216,11 +216,11 @@ def test_windows_of_a_genome_are_compared_with_remembered_sequences(models, firs
 
     labelled = LabelledSet(tmp_path / "set.h5", Genome(tmp_path / "g.fa"))
     assert labelled.has_coordinates
-    result = rows_read(load_bundle(models[0]), labelled, np.arange(4))
+    result = seen_rows(load_bundle(models[0]), labelled, np.arange(4))
     is_read = {labelled.interval(i).start: bool(result.with_labels[i]) for i in range(4)}
     assert [is_read[start] for start in sorted(is_read)] == [True, True, False, True]
     assert result.is_known, "it has read no regions on another assembly"
-    counts = counts_read(load_bundle(models[0]), labelled, np.arange(4))
+    counts = count_seen_rows(load_bundle(models[0]), labelled, np.arange(4))
     assert counts == {"n_test_windows_read_in_pretraining": 0, IN_FINE_TUNING: 3}
 
 
@@ -232,5 +232,5 @@ def test_regions_are_not_compared_with_rows_that_have_no_coordinates(models, sec
     config = replace(bundle.config, regions_read=[regions, record])
     bundle = replace(bundle, config=config)
     labelled = LabelledSet(second.path)
-    assert not rows_read(bundle, labelled, labelled.rows("test")).is_known
-    assert counts_read(bundle, labelled, labelled.rows("test")) == {}
+    assert not seen_rows(bundle, labelled, labelled.rows("test")).is_known
+    assert count_seen_rows(bundle, labelled, labelled.rows("test")) == {}

@@ -1,4 +1,4 @@
-"""The parts that `merged` is made of, and what it expects of PyTorch's private operators."""
+"""The parts that `cpu_chunks` is made of, and what it expects of PyTorch's private operators."""
 
 import math
 
@@ -58,7 +58,7 @@ def test_the_cut_into_chunks_changes_nothing(tokens, monkeypatch):
     monkeypatch.setattr(cpu_chunks, "MOST_TOKENS", tokens)
     for seed in range(300, 330):
         case = random_case(seed)
-        assert excess(case, results(case, "merged", case.dtype)) <= 1, case.what
+        assert excess(case, results(case, "cpu_chunks", case.dtype)) <= 1, case.what
 
 
 @pytest.mark.parametrize("most", [0, 1 << 40])
@@ -67,7 +67,7 @@ def test_both_ways_for_global_rows(most, monkeypatch):
     monkeypatch.setattr(cpu_chunks, "MOST_SCORES", most)
     for seed in range(360, 390):
         case = random_case(seed)
-        assert excess(case, results(case, "merged", case.dtype)) <= 1, case.what
+        assert excess(case, results(case, "cpu_chunks", case.dtype)) <= 1, case.what
 
 
 @pytest.fixture(params=[2, 3, 5])
@@ -81,7 +81,7 @@ def threads(request):
 def test_threads_share_the_heads_and_change_nothing(threads):
     for seed in range(330, 360):
         case = random_case(seed)
-        assert excess(case, results(case, "merged", case.dtype)) <= 1, case.what
+        assert excess(case, results(case, "cpu_chunks", case.dtype)) <= 1, case.what
     assert torch.get_num_threads() == threads
 
 
@@ -94,7 +94,7 @@ def test_results_do_not_depend_on_the_number_of_threads():
         for threads in (1, 2, 4):
             torch.set_num_threads(threads)
             tensors = [x.clone().requires_grad_() for x in (q, k, v)]
-            out = attend(*tensors, pattern, backend="merged")
+            out = attend(*tensors, pattern, backend="cpu_chunks")
             found.append([out, *torch.autograd.grad(out.square().sum(), tensors)])
     finally:
         torch.set_num_threads(before)
@@ -104,13 +104,13 @@ def test_results_do_not_depend_on_the_number_of_threads():
 
 
 def in_child(pipe, pattern, q):
-    pipe.send(attend(q, q, q, pattern, backend="merged").sum().item())
+    pipe.send(attend(q, q, q, pattern, backend="cpu_chunks").sum().item())
 
 
 def test_works_in_a_forked_process(threads):
     """A fork takes the object with the threads along, but not the threads."""
     pattern, q = bigbird_itc(20, 8, 2, 6), torch.randn(1, 6, 160, 8)
-    expected = attend(q, q, q, pattern, backend="merged").sum().item()
+    expected = attend(q, q, q, pattern, backend="cpu_chunks").sum().item()
     context = torch.multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
     process = context.Process(target=in_child, args=(theirs, pattern, q))
@@ -166,17 +166,23 @@ def test_gradients_from_the_log_sum_exp(method, masked):
 @pytest.mark.parametrize(
     ("dtype", "dropout_p", "message"),
     [
-        (torch.float32, 0.1, "backend 'merged' has no dropout, dropout_p is 0.1; 'gather' has it"),
+        (
+            torch.float32,
+            0.1,
+            "backend 'cpu_chunks' has no dropout, dropout_p is 0.1; 'gather' has it",
+        ),
         (torch.float16, 0.0, "computes float32, float64, bfloat16; the tensors are torch.float16"),
     ],
 )
 def test_what_it_cannot_do_is_an_error(dtype, dropout_p, message):
     q = torch.zeros(1, 2, 36, 8, dtype=dtype)
     with pytest.raises(ValueError, match=message):
-        attend(q, q, q, bigbird_itc(9, 4, 1, 2), None, dropout_p, "merged")
+        attend(q, q, q, bigbird_itc(9, 4, 1, 2), None, dropout_p, "cpu_chunks")
 
 
 def test_another_device_is_an_error():
     q = torch.zeros(1, 2, 36, 8, device="meta")
-    with pytest.raises(ValueError, match="backend 'merged' runs on a CPU, the tensors are on meta"):
-        cpu_chunks.merged(q, q, q, bigbird_itc(9, 4, 1, 2), None, 0.0)
+    with pytest.raises(
+        ValueError, match="backend 'cpu_chunks' runs on a CPU, the tensors are on meta"
+    ):
+        cpu_chunks.cpu_chunks(q, q, q, bigbird_itc(9, 4, 1, 2), None, 0.0)

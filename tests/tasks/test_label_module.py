@@ -15,7 +15,7 @@ from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.data_modules import labelled_data
 from dna_bigbird.training.fit import fit
-from dna_bigbird.training.label_module import LabellingTask, start_at_base_rates
+from dna_bigbird.training.label_module import LabelModule, start_at_base_rates
 
 
 class Fixed(nn.Module):
@@ -29,7 +29,7 @@ class Fixed(nn.Module):
 
 def test_positives_weigh_more():
     """Mean over rows and labels of -(w y log p + (1 - y) log(1 - p)), p = 1/2 and 3/4."""
-    task = LabellingTask(Fixed([[0.0, math.log(3.0)]]), TrainConfig(positive_weight=8))
+    task = LabelModule(Fixed([[0.0, math.log(3.0)]]), TrainConfig(positive_weight=8))
     batch = LabelledBatch(
         token_ids_BT=torch.zeros(1, 4, dtype=torch.long),
         is_padding_BT=torch.zeros(1, 4, dtype=torch.bool),
@@ -113,7 +113,7 @@ def test_a_planted_motif_is_learned(tmp_path, pooling):
         batch_size=16,
         both_strands=False,
     )
-    task = LabellingTask(model, config)
+    task = LabelModule(model, config)
     result = fit(task, data, config, checkpoints=tmp_path, seed=0, settings={})
     rows = [line.split("\t") for line in result.history.splitlines()]
     training = [float(r[3]) for r in rows if r[1:3] == ["train", "loss"]]

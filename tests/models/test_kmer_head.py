@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
-from dna_bigbird.models.kmer_config import CountedWords, WordsConfig
-from dna_bigbird.models.kmer_head import WordCounts, WordPart, bases_of_pieces, count_words
+from dna_bigbird.models.kmer_config import KmerHeadConfig, KmersConfig
+from dna_bigbird.models.kmer_head import KmerCounts, KmerHead, bases_of_pieces, num_kmers
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
@@ -42,9 +42,9 @@ def shares_in_text(sequence: str, k: int, *, together: bool) -> dict[str, float]
     return {word: count / total for word, count in counts.items()}
 
 
-def module(tokenizer: DnaTokenizer, **settings) -> WordCounts:
-    config = CountedWords(**settings, piece_bp=int(tokenizer.piece_bp.max()))
-    counts = WordCounts(config, tokenizer.vocab_size)
+def module(tokenizer: DnaTokenizer, **settings) -> KmerCounts:
+    config = KmerHeadConfig(**settings, piece_bp=int(tokenizer.piece_bp.max()))
+    counts = KmerCounts(config, tokenizer.vocab_size)
     spelled = bases_of_pieces(tokenizer.pieces, tokenizer.piece_bp)
     counts.bases_VI.copy_(torch.from_numpy(spelled))
     return counts
@@ -73,7 +73,7 @@ def test_counts_are_those_of_the_text(vocabulary, together, request):
         start = 0
         for k in (1, 2, 3):
             expected = shares_in_text(sequence, k, together=together)
-            part = row[start : start + count_words(k, together=together)]
+            part = row[start : start + num_kmers(k, together=together)]
             # The order of the numbers is that of the alphabet; a word stands for its pair.
             words = sorted(
                 {min(w, w.translate(COMPLEMENT)[::-1]) if together else w for w in all_words(k)}
@@ -111,8 +111,8 @@ def test_a_word_and_its_reverse_complement_are_one(pieces):
 
 
 def test_a_part_that_is_not_fitted_gives_zero(pieces):
-    words = CountedWords(max_k=2, piece_bp=int(pieces.piece_bp.max()))
-    part = WordPart(words, pieces.vocab_size, num_labels=3)
+    words = KmerHeadConfig(max_k=2, piece_bp=int(pieces.piece_bp.max()))
+    part = KmerHead(words, pieces.vocab_size, num_labels=3)
     assert (part(*batch(pieces, [text(50, 9)])) == 0).all()
 
 
@@ -126,9 +126,9 @@ def test_a_part_that_is_not_fitted_gives_zero(pieces):
 )
 def test_settings_out_of_range(settings, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        WordsConfig(**settings)
+        KmersConfig(**settings)
 
 
 def test_a_stored_part_without_words():
-    with pytest.raises(ValueError, match="words of 1 to 0 bases"):
-        CountedWords(max_k=0)
+    with pytest.raises(ValueError, match="k-mers of 1 to 0 bases"):
+        KmerHeadConfig(max_k=0)

@@ -10,9 +10,9 @@ from dna_bigbird.labelled.tokenized import TokenizedRows
 from dna_bigbird.metrics.label_objectives import IndependentLabels
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
-from dna_bigbird.models.kmer_config import CountedWords
+from dna_bigbird.models.kmer_config import KmerHeadConfig
 from dna_bigbird.models.kmer_head import N_CODE, NO_BASE
-from dna_bigbird.training.kmer_counts import add_word_part, weights_of_sum
+from dna_bigbird.training.kmer_counts import fit_kmer_head, weights_of_sum
 
 ENCODER = EncoderConfig(
     vocab_size=10,
@@ -25,7 +25,7 @@ ENCODER = EncoderConfig(
 )
 # Ids 5 to 9 are A, C, G, T, N.
 BASES_VI = np.array([[NO_BASE]] * 5 + [[0], [1], [2], [3], [N_CODE]], dtype=np.int8)
-WORDS = CountedWords(max_k=2, together=False)
+WORDS = KmerHeadConfig(max_k=2, together=False)
 TOKENS = 40
 
 
@@ -73,7 +73,7 @@ def frequencies(windows: TokenizedRows) -> np.ndarray:
 def added():
     model, train, validation = model_of(), rows(400, 1), rows(200, 2)
     before = logits(model, validation)
-    scores = add_word_part(
+    scores = fit_kmer_head(
         model,
         WORDS,
         BASES_VI,
@@ -126,7 +126,7 @@ def test_a_saved_part_is_the_same(added, tmp_path):
 
 def test_the_training_mode_is_kept():
     model = model_of().train()
-    add_word_part(
+    fit_kmer_head(
         model,
         WORDS,
         BASES_VI,
