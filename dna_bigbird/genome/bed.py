@@ -20,8 +20,7 @@ from dna_bigbird.core.files import numbered_lines, open_binary, shown_name
 from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.genome.chromosome_names import counted_names
 from dna_bigbird.genome.fasta import Genome
-from dna_bigbird.genome.interval import Interval
-from dna_bigbird.genome.sites.start_site import StartSite
+from dna_bigbird.genome.interval import Interval, StartSite
 
 PIECES = "If the FASTA holds only the first part of the chromosome, say so: --pieces true"
 EPD_SPAN_BP = 60
