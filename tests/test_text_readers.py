@@ -22,9 +22,9 @@ from dna_bigbird.corpus import document_file
 from dna_bigbird.evaluation.rank_variants_run import read_score_table
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.bed import read_bed, read_columns, start_site
-from dna_bigbird.genome.chains import read_chain
 from dna_bigbird.genome.fasta_pieces import read_pieces
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.lift_over import read_chain
 from dna_bigbird.genome.motif_files import read_motifs
 from dna_bigbird.genome.sites.reading import read_sites
 from dna_bigbird.genome.sites.sequences import read_promoter_sequences

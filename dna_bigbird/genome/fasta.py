@@ -1,7 +1,6 @@
 """Random access to a reference genome."""
 
-import os
-import threading
+import zlib
 from pathlib import Path
 
 from dna_bigbird.core.errors import InputError, shortened
@@ -13,7 +12,7 @@ from dna_bigbird.genome.alphabet import (
     reverse_complement,
 )
 from dna_bigbird.genome.chromosome_names import ChromosomeNames
-from dna_bigbird.genome.fasta_index import index_of, packed_indices
+from dna_bigbird.genome.fasta_index import index_of, read_bytes
 from dna_bigbird.genome.interval import Interval, parse_region
 
 
@@ -42,30 +41,18 @@ class Genome:
         if self.path.stat().st_size == 0:
             raise InputError(f"{path}: the FASTA file is empty")
         check_random_access(self.path)
-        self._is_packed = is_gzip(self.path)
-        if self._is_packed and not is_bgzip(self.path):
+        if is_gzip(self.path) and not is_bgzip(self.path):
             raise InputError(
                 f"{path}: expected a genome as FASTA, and this looks like {looks_like(self.path)}"
             )
         with open_binary(path):  # names what cannot be FASTA
             pass
-        self._index = {} if self._is_packed else index_of(self.path)
+        self._index, self._blocks = index_of(self.path)
         self._open()
 
     def _open(self) -> None:
-        if self._is_packed:
-            import pysam  # here, so that machines without it can train on token stores
-
-            with packed_indices(self.path) as (fai, gzi):
-                self._packed = pysam.FastaFile(
-                    str(self.path), filepath_index=str(fai), filepath_index_compressed=str(gzi)
-                )
-            self._one_reader = threading.Lock()
-            sizes = zip(self._packed.references, self._packed.lengths, strict=True)
-            self.lengths: dict[str, int] = dict(sizes)
-        else:
-            self._raw = open(self.path, "rb", buffering=0)  # noqa: SIM115 - open as long as the genome
-            self.lengths = {name: entry.length for name, entry in self._index.items()}
+        self._raw = open(self.path, "rb", buffering=0)  # noqa: SIM115 - open as long as the genome
+        self.lengths: dict[str, int] = {name: entry.length for name, entry in self._index.items()}
         self._names = ChromosomeNames(self.lengths)
 
     def __del__(self) -> None:
@@ -73,7 +60,7 @@ class Genome:
             self._raw.close()
 
     def __getstate__(self) -> dict:
-        return {"path": self.path, "_is_packed": self._is_packed, "_index": self._index}
+        return {"path": self.path, "_index": self._index, "_blocks": self._blocks}
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
@@ -155,25 +142,22 @@ class Genome:
         return self._read(chrom, interval.start, interval.end)
 
     def _read(self, chrom: str, start: int, end: int) -> bytes:
-        """Read the letters of bases that are on the chromosome, by plain reads where that can be."""
+        """Read the letters of bases that are on the chromosome."""
         if start == end:
             return b""
-        if self._is_packed:
-            try:
-                with self._one_reader:
-                    letters = self._packed.fetch(chrom, start, end).encode()
-            except (ValueError, OSError, KeyError) as error:
-                raise InputError(
-                    f"{self.path}: {chrom}:{start + 1}-{end} cannot be read ({error}). Is the file "
-                    f"damaged? If not, delete {self.path.name}.fai and .gzi to have them rebuilt"
-                ) from error
-        else:
-            entry = self._index[chrom]
-            first = entry.byte(start)
-            read = os.pread(self._raw.fileno(), entry.byte(end - 1) + 1 - first, first)
-            letters = read.replace(b"\n", b"")
-            if entry.line_bytes > entry.line_bases + 1:
-                letters = letters.translate(None, b" \t\r")
+        entry = self._index[chrom]
+        try:
+            read = read_bytes(
+                self._raw.fileno(), self._blocks, entry.byte(start), entry.byte(end - 1) + 1
+            )
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(
+                f"{self.path}: {chrom}:{start + 1}-{end} cannot be read ({error}). Is the file "
+                f"damaged? If not, delete {self.path.name}.fai and .gzi to have them rebuilt"
+            ) from error
+        letters = read.replace(b"\n", b"")
+        if entry.line_bytes > entry.line_bases + 1:
+            letters = letters.translate(None, b" \t\r")
         if len(letters) != end - start:
             raise InputError(
                 f"{self.path}: {chrom}:{start + 1}-{end} has {len(letters)} letters; the file does "

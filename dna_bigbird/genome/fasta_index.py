@@ -1,33 +1,42 @@
-"""The index of a FASTA file: where every record starts and how long its lines are."""
+"""The index of a FASTA file, plain or bgzip, and the bytes that it finds.
+
+htslib makes the index. Its reader (pysam.FastaFile) is not used: processes that are forked share its position in
+the file and read wrong bases without an error.
+"""
 
 import bisect
 import contextlib
+import filecmp
+import functools
 import gzip
-import mmap
+import io
 import os
 import shutil
 import struct
+import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from dna_bigbird.core.errors import InputError, shortened
-from dna_bigbird.core.files import open_binary
+from dna_bigbird.core.files import is_gzip, open_binary
 from dna_bigbird.genome.fasta_pieces import read_pieces
 
-# Whether the index of a FASTA file is that of its present content, without reading all of it.
-#
-# An index lists for every record where its first base is and how long its lines are. From that
-# follows where the record ends, so between two records there is room for the header of the second one
-# and nothing else. This is checked for each record: a file whose records were changed, renamed,
-# reordered or rewrapped has other bytes there, even with an older time stamp.
+# Whether an index is that of the present content, without reading all of it: it lists for every record where its
+# first base is and how long its lines are. From that follows where the record ends, so between two records there is
+# room for the header of the second one and nothing else. A file whose records were changed, renamed, reordered or
+# rewrapped has other bytes there, even with an older time stamp.
 
 _MAX_CHECKED_PACKED = 1000
 """Records of a bgzip file that are checked, evenly spaced: for each one a block is unpacked."""
 _END_BYTES = 1 << 16
 """Blanks and empty lines that may follow the last record."""
+_BLOCK_BYTES = 1 << 16
+"""Most of a block of bgzip, packed or not."""
+_VISIBLE = bytes(range(0x21, 0x7F))
+"""What htslib counts as bases."""
 
 
 class IndexEntry(NamedTuple):
@@ -52,39 +61,49 @@ class IndexEntry(NamedTuple):
         return self.byte(self.length - 1) + 1
 
 
-ReadBytes = Callable[[int, int], bytes]
-"""Returns the bytes from one position to another, fewer at the end of the file."""
+Blocks = tuple[list[int], list[int]]
+"""Of a bgzip file: where each block starts in the file and unpacked, and the end of both."""
 
 
-def fits_plain(entries: Mapping[str, IndexEntry], path: Path) -> bool:
-    """Return True if an index is that of a plain FASTA file. Every record is checked.
+def read_bytes(file: int, blocks: Blocks | None, start: int, end: int) -> bytes:
+    """Return the (unpacked) bytes from one position to another, fewer at the end of the file.
 
-    500,000 records take about two seconds.
+    Args:
+        file: An open file; its own position is not used.
+
+    Raises:
+        OSError, EOFError, zlib.error: If blocks are damaged.
     """
-    with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return _fits(list(entries.items()), lambda start, end: data[start:end], len(data))
+    if blocks is None:
+        return os.pread(file, end - start, start)
+    packed, unpacked = blocks
+    first, last = bisect.bisect_right(unpacked, start) - 1, bisect.bisect_left(unpacked, end)
+    most = (last - first) * _BLOCK_BYTES
+    data = os.pread(file, min(packed[last] - packed[first], most), packed[first])
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as text:
+        whole = text.read(most + 1)  # beyond the last block, so that its checksum is compared
+    return whole[start - unpacked[first] : end - unpacked[first]]
 
 
-def fits_packed(entries: Mapping[str, IndexEntry], path: Path, gzi: Path) -> bool:
-    """Return True if the two indices (`.fai`, `.gzi`) are those of a bgzip FASTA file.
+def _fits(entries: Mapping[str, IndexEntry], blocks: Blocks | None, path: Path) -> bool:
+    """Return True if an index is that of a file; see `_MAX_CHECKED_PACKED`.
 
-    At most `_MAX_CHECKED_PACKED` records are checked, the first and the last one among them.
+    500,000 records of a plain file take about three seconds.
     """
-    try:
-        with open(path, "rb") as stream:
-            return _fits(list(entries.items()), _packed_reader(stream, gzi), None)
-    except (OSError, EOFError, ValueError, struct.error, zlib.error):
-        return False
+    with open(path, "rb") as stream, contextlib.suppress(OSError, EOFError, zlib.error):
+        size = None if blocks else os.fstat(stream.fileno()).st_size
+        read = functools.partial(read_bytes, stream.fileno(), blocks)
+        return _records_fit(list(entries.items()), read, size)
+    return False
 
 
-def _fits(rows: list[tuple[str, IndexEntry]], read: ReadBytes, size: int | None) -> bool:
+def _records_fit(
+    rows: list[tuple[str, IndexEntry]], read: Callable[[int, int], bytes], size: int | None
+) -> bool:
     """Check records in the order of the file; without `size` only some of them."""
-    if not rows:
-        return False
     rows.sort(key=lambda row: row[1].offset)
     step = 1 if size is not None else -(-len(rows) // _MAX_CHECKED_PACKED)
-    numbers = {*range(0, len(rows), step), len(rows) - 1}
-    for number in sorted(numbers):
+    for number in sorted({*range(0, len(rows), step), len(rows) - 1}):
         name, entry = rows[number]
         before = rows[number - 1][1].end if number else 0
         if not (before < entry.offset and (size is None or entry.end <= size)):
@@ -112,11 +131,11 @@ def _is_header(between: bytes, name: str, *, is_first: bool) -> bool:
     )
 
 
-def _has_its_lines(entry: IndexEntry, read: ReadBytes) -> bool:
+def _has_its_lines(entry: IndexEntry, read: Callable[[int, int], bytes]) -> bool:
     """Return True if the first line and the last base are where the index has them."""
-    if not read(entry.offset, entry.offset + 1).strip():
-        return False
-    if not read(entry.end - 1, entry.end).strip():
+    if not (
+        read(entry.offset, entry.offset + 1).strip() and read(entry.end - 1, entry.end).strip()
+    ):
         return False
     if entry.length <= entry.line_bases:
         return True
@@ -124,29 +143,8 @@ def _has_its_lines(entry: IndexEntry, read: ReadBytes) -> bool:
     return line_end.endswith(b"\n") and not line_end.strip()
 
 
-def _packed_reader(stream, gzi: Path) -> ReadBytes:
-    """Return a function that reads the unpacked bytes of a bgzip file by its `.gzi` index."""
-    content = gzi.read_bytes()
-    (count,) = struct.unpack_from("<Q", content)
-    numbers = struct.unpack_from(f"<{2 * count}Q", content, 8)
-    packed, unpacked = [0, *numbers[0::2]], [0, *numbers[1::2]]
-
-    def read(start: int, end: int) -> bytes:
-        block = bisect.bisect_right(unpacked, start) - 1
-        stream.seek(packed[block])
-        with gzip.GzipFile(fileobj=stream) as text:
-            text.read(start - unpacked[block])
-            return text.read(end - start)
-
-    return read
-
-
-_VISIBLE = bytes(range(0x21, 0x7F))
-"""What htslib counts as bases."""
-
-
-def index_of(path: Path) -> dict[str, IndexEntry]:
-    """Return the index of a plain FASTA file; written next to the file if missing or wrong.
+def index_of(path: Path) -> tuple[dict[str, IndexEntry], Blocks | None]:
+    """Return the index of a plain or bgzip FASTA file; written next to it if missing or wrong.
 
     An index that fits the file stays, also one made by another program. One that is older than its
     file is compared with a new one and stays if both say the same. In a folder that cannot be
@@ -155,61 +153,45 @@ def index_of(path: Path) -> dict[str, IndexEntry]:
     Raises:
         InputError: As `read_pieces`; if the file has bytes other than letters, or lines of unequal length.
     """
-    beside = Path(f"{path}.fai")
-    entries = parsed_or_empty(beside)
-    fits = bool(entries) and fits_plain(entries, path)
-    if fits and _is_newer(beside, path):
-        return entries
+    beside = [Path(f"{path}{suffix}") for suffix in (".fai", ".gzi")[: 1 + is_gzip(path)]]
+    with contextlib.suppress(OSError, ValueError, struct.error):
+        index = _parse(path, *beside)
+        is_older = any(x.stat().st_mtime_ns < path.stat().st_mtime_ns for x in beside)
+        if not is_older and _fits(*index, path):
+            return index
     with tempfile.TemporaryDirectory() as folder:
-        new = Path(os.fsdecode(folder)) / beside.name  # pybedtools makes it bytes
-        _make(path, new)
-        _replace_if_other(new, beside)
-        return _parse(new)
-
-
-@contextlib.contextmanager
-def packed_indices(path: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield the two index files (`.fai`, `.gzi`) of a bgzip FASTA file, as `index_of` does."""
-    beside = (Path(f"{path}.fai"), Path(f"{path}.gzi"))
-    entries = parsed_or_empty(beside[0])
-    if (
-        entries
-        and all(x.is_file() and _is_newer(x, path) for x in beside)
-        and fits_packed(entries, path, beside[1])
-    ):
-        yield beside
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        new = tuple(Path(os.fsdecode(folder)) / x.name for x in beside)
-        _make(path, new[0], "--gzi-idx", str(new[1]))
+        new = [Path(os.fsdecode(folder)) / x.name for x in beside]  # pybedtools makes it bytes
+        _make(path, *new)
         for here, there in zip(new, beside, strict=True):
             _replace_if_other(here, there)
-        yield new
-
-
-def _is_newer(index: Path, path: Path) -> bool:
-    return index.stat().st_mtime_ns >= path.stat().st_mtime_ns
+        return _parse(path, *new)
 
 
 def parsed_or_empty(fai: Path) -> dict[str, IndexEntry]:
     """Return the entries of an index; none if it is missing or damaged."""
     with contextlib.suppress(OSError, ValueError):
-        return _parse(fai)
+        return _parse_fai(fai)
     return {}
 
 
 def _replace_if_other(new: Path, beside: Path) -> None:
-    """Write a new index next to its file; if the old one says the same, only its time is renewed."""
-    is_same = False
+    """Write a new index next to its file, whole or not at all; if the old one says the same, only its time is renewed.
+
+    Where writing is not allowed nothing is changed.
+    """
+    partial = beside.with_name(f".{beside.name}.{os.getpid()}.partial")
     with contextlib.suppress(OSError):
-        is_same = beside.read_bytes() == new.read_bytes()
-        if is_same:
+        if beside.is_file() and filecmp.cmp(new, beside, shallow=False):
             os.utime(beside)
-    if not is_same:
-        _put_beside(new, beside)
+            return
+        try:
+            shutil.copyfile(new, partial)
+            partial.replace(beside)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
-def _make(path: Path, fai: Path, *options: str) -> None:
+def _make(path: Path, fai: Path, *gzi: Path) -> None:
     """Have htslib write an index.
 
     It skips records of an equal name, names no line and takes CR alone for no end of one, so that the file is read
@@ -228,6 +210,7 @@ def _make(path: Path, fai: Path, *options: str) -> None:
             )
     verbosity = pysam.set_verbosity(0)  # or it prints lines of its own
     try:
+        options = ("--gzi-idx", *gzi) if gzi else ()
         pysam.faidx(*map(os.fsencode, (path, "--fai-idx", fai, *options)))
     except pysam.SamtoolsError as error:
         raise InputError(_unequal_lines(path)) from error
@@ -237,7 +220,11 @@ def _make(path: Path, fai: Path, *options: str) -> None:
         raise InputError(_unequal_lines(path))
 
 
-def _parse(fai: Path) -> dict[str, IndexEntry]:
+def _parse(path: Path, fai: Path, *gzi: Path) -> tuple[dict[str, IndexEntry], Blocks | None]:
+    return _parse_fai(fai), _parse_gzi(gzi[0], path.stat().st_size) if gzi else None
+
+
+def _parse_fai(fai: Path) -> dict[str, IndexEntry]:
     rows = (line.split("\t") for line in fai.read_text(encoding="utf-8").strip().split("\n"))
     entries = {
         name: IndexEntry(int(length), int(offset), int(line_bases), int(line_bytes))
@@ -248,15 +235,15 @@ def _parse(fai: Path) -> dict[str, IndexEntry]:
     return entries
 
 
-def _put_beside(index: Path, beside: Path) -> None:
-    """Copy an index next to its file, whole or not at all; leave it where that is not allowed."""
-    partial = beside.with_name(f".{beside.name}.{os.getpid()}.partial")
-    with contextlib.suppress(OSError):
-        try:
-            shutil.copyfile(index, partial)
-            partial.replace(beside)
-        finally:
-            partial.unlink(missing_ok=True)
+def _parse_gzi(gzi: Path, size: int) -> Blocks:
+    """Read count and pairs of numbers, little-endian; the first block is not among them."""
+    content = gzi.read_bytes()
+    (count,) = struct.unpack_from("<Q", content)
+    numbers = struct.unpack_from(f"<{2 * count}Q", content, 8)
+    packed, unpacked = [0, *numbers[0::2], size], [0, *numbers[1::2], sys.maxsize]
+    if packed != sorted(packed) or unpacked != sorted(unpacked):
+        raise ValueError("blocks in another order")
+    return packed, unpacked
 
 
 def _unequal_lines(path: Path) -> str:

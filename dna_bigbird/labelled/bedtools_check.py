@@ -27,13 +27,15 @@ _PACKED = (".gz", ".bgz")
 
 
 def second_reader(genome: Genome) -> Genome:
-    """Return a genome of the same file that pyfaidx reads; a bgzip file is read by htslib as before.
+    """Return a genome of the same file that pyfaidx reads; a bgzip file keeps its reader.
 
     Raises:
         InputError: If pyfaidx cannot read the file, or finds other records or lengths in it.
     """
     if is_gzip(genome.path) or genome.path.suffix.lower() in _PACKED:
-        note(f"{genome.path}: read by htslib; pyfaidx, the second reader, is for plain FASTA")
+        note(
+            f"{genome.path}: not compared with pyfaidx, the second reader, which is for plain FASTA"
+        )
         return genome
     return PyfaidxGenome(genome.path)
 

@@ -28,8 +28,8 @@ from dna_bigbird.corpus.characters import CharacterSplit
 from dna_bigbird.corpus.tokenizer_files import load_tokenizer
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import place_on_genome, read_bed, read_columns
-from dna_bigbird.genome.chains import lift_interval, read_chain
 from dna_bigbird.genome.fasta_stream import read_dna
+from dna_bigbird.genome.lift_over import lift_interval, read_chain
 from dna_bigbird.genome.motif_files import meme_text, read_motifs
 from dna_bigbird.genome.sites.reading import FORMATS, read_sites
 from dna_bigbird.genome.sources.specs import read_spec

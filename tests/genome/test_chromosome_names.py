@@ -5,8 +5,8 @@ import pytest
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import place_on_genome, read_bed
-from dna_bigbird.genome.chains import lift_interval, lift_sites, read_chain
 from dna_bigbird.genome.chromosome_names import HG19_CHRM_BP, ChromosomeNames, usual_name
+from dna_bigbird.genome.lift_over import lift_interval, lift_sites, read_chain
 from dna_bigbird.genome.sites.reading import read_sites
 
 WAYS = {

@@ -1,9 +1,11 @@
 """Genomes of every kind that can be read at random, with an index that is missing, stale or barred."""
 
+import contextlib
 import gzip
 import os
 import pickle
 import shutil
+import struct
 import tracemalloc
 
 import numpy as np
@@ -57,6 +59,42 @@ def test_bgzip_reads_as_plain(plain, packed):
     assert sorted(p.name for p in plain.parent.iterdir()) == [
         "packed.fa.gz", "packed.fa.gz.fai", "packed.fa.gz.gzi", "toy.fa", "toy.fa.fai",
     ]  # fmt: skip
+
+
+def test_forked_processes_read_at_the_same_time(plain, packed):
+    """They share the open file; with a position in common each would move that of the others."""
+    for genome in (Genome(plain), Genome(packed)):
+        whole = genome.letters(Interval("chr1", 0, 200_003))
+        draw = np.random.default_rng(5)
+        children = []
+        for starts in draw.integers(0, 199_000, (4, 500)).tolist():
+            if (child := os.fork()) == 0:
+                right = False
+                with contextlib.suppress(BaseException):
+                    here = [Interval("chr1", start, start + 300) for start in starts]
+                    right = all(genome.letters(x) == whole[x.start : x.end] for x in here)
+                os._exit(not right)
+            children.append(child)
+        assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda gzi: gzi.write_bytes(b""),
+        lambda gzi: gzi.write_bytes(gzi.read_bytes()[:-1]),
+        lambda gzi: gzi.write_bytes(b"\xff" * 40),
+        lambda gzi: gzi.write_bytes(struct.pack("<5Q", 2, 1 << 60, 70_000, 9, 80_000)),
+        lambda gzi: gzi.write_bytes(struct.pack("<3Q", 1, 500, 65_280)),
+    ],
+)
+def test_blocks_that_do_not_fit_are_indexed_again(packed, spoil):
+    gzi = packed.with_name("packed.fa.gz.gzi")
+    expected = Genome(packed).letters(Interval("chr1", 0, 200_003))
+    right = gzi.read_bytes()
+    spoil(gzi)
+    assert Genome(packed).letters(Interval("chr1", 0, 200_003)) == expected
+    assert gzi.read_bytes() == right
 
 
 def test_a_folder_that_cannot_be_written_to(plain, packed, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval
-from dna_bigbird.genome.chains import lift_sites, read_chain
+from dna_bigbird.genome.lift_over import lift_sites, read_chain
 from dna_bigbird.genome.sites.reading import read_sites
 
 # chrA 0-10 -> chrA 5-15; 10-12 deleted; 12-20 -> 15-23.  chrA 30-40 turns round: new size 50,

@@ -3,7 +3,7 @@
 import pytest
 
 from dna_bigbird.genome import Interval
-from dna_bigbird.genome.chains import lift_interval, read_chain
+from dna_bigbird.genome.lift_over import lift_interval, read_chain
 
 # chrA 0-20 -> chrA 5-25 but for 10-12, which the new assembly has not, and 4 bases that only it has.
 # chrA 30-40 turns round. chrA 50-60 and chrB go elsewhere.

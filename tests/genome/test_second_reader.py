@@ -71,8 +71,8 @@ def test_a_packed_genome_keeps_its_reader_and_a_note_says_so(fasta, capsys, suff
     before = sorted(path.name for path in fasta.parent.iterdir())
     assert second_reader(genome) is genome
     assert capsys.readouterr().err == (
-        f"dna-bigbird: note: {packed}: read by htslib; pyfaidx, the second reader, is for plain "
-        "FASTA\n"
+        f"dna-bigbird: note: {packed}: not compared with pyfaidx, the second reader, which is for "
+        "plain FASTA\n"
     )
     assert sorted(path.name for path in fasta.parent.iterdir()) == before
 
@@ -89,7 +89,7 @@ def test_an_index_that_says_otherwise_is_named(fasta, monkeypatch):
     index = Genome(fasta)._index
     wrong = {name: entry for name, entry in index.items() if name != "one"}
     wrong["chrM"] = wrong["chrM"]._replace(length=59)
-    monkeypatch.setattr(fasta_module, "index_of", lambda path: wrong)
+    monkeypatch.setattr(fasta_module, "index_of", lambda path: (wrong, None))
     message = r"drawn.fa: record 'chrM' has 59 bases by its index and 60 bases as pyfaidx counts"
     with pytest.raises(InputError, match=message):
         second_reader(Genome(fasta))

@@ -12,7 +12,7 @@ import pytest
 
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.bed import place_on_genome
-from dna_bigbird.genome.chains import lift_sites, read_chain
+from dna_bigbird.genome.lift_over import lift_sites, read_chain
 from dna_bigbird.genome.motifs import load_motifs
 from dna_bigbird.genome.sites.reading import read_sites
 from dna_bigbird.labelled.promoter.promoter_set_run import start_signal

@@ -5,13 +5,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import pyliftover
-
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.genome.chains import lift_interval, read_chain
+from dna_bigbird.genome.lift_over import Chain, lift_interval, read_chain
 from dna_bigbird.genome.sources.assemblies import expected_lengths, guess_assembly, usual_assembly
 
 ABSENT, BEYOND, NOT_LIFTED = "not_in_genome", "beyond_the_end", "not_lifted"
@@ -104,7 +102,7 @@ class TaskGenome:
     pieces: bool
 
     @cached_property
-    def _lifter(self) -> pyliftover.LiftOver | None:
+    def _lifter(self) -> Chain | None:
         return None if self.chain is None else read_chain(self.chain)
 
     def locate(self, interval: Interval, where: str) -> Interval | str:

@@ -9,8 +9,7 @@ from urllib.parse import unquote
 
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import numbered_lines
-from dna_bigbird.genome.interval import Interval
-from dna_bigbird.genome.sites.start_site import StartSite, position
+from dna_bigbird.genome.interval import Interval, StartSite, position
 
 # Rows of gene annotation, GTF and GFF3, and their attributes.
 #

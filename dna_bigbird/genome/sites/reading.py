@@ -10,9 +10,8 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.genome.bed import iter_bed, start_site
 from dna_bigbird.genome.chromosome_names import usual_name
-from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.interval import Interval, StartSite, position
 from dna_bigbird.genome.sites.annotation import read_annotation
-from dna_bigbird.genome.sites.start_site import StartSite, position
 
 # Start sites in EPD's own formats in addition to BED: FPS and SGA.
 #

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.bed import place_on_genome
 from dna_bigbird.genome.fasta import Genome
-from dna_bigbird.genome.interval import Interval
-from dna_bigbird.genome.sites.start_site import StartSite
+from dna_bigbird.genome.interval import Interval, StartSite
 from dna_bigbird.labelled.labelled_data import LabelledData
 from dna_bigbird.labelled.promoter.config import PromoterConfig
 from dna_bigbird.labelled.promoter.negatives import Negatives, draws, make_negatives

@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird.bench.suites.genomes import Genomes
 from dna_bigbird.bench.variant_task import run_variants
-from dna_bigbird.genome.chains import read_chain
+from dna_bigbird.genome.lift_over import read_chain
 from tests.pipeline.bench.variant_runs import prepared
 from tests.pretrained_bundle import write_pretrained_bundle
 from tests.suites.test_variant_lift import clinvar
