@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Count, Positive, optional
 
-Settings = TypeVar("Settings")
-
 
 class SettingChanges:
     """Settings that differ from those of another model; each field is None or a new value."""

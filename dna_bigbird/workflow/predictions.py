@@ -67,22 +67,6 @@ def read_suites(settings: Section, genome: str, encoder: Files) -> dict[str, Sui
     return suites
 
 
-def _task_names(name: str, section: Section, files: ConfigFiles) -> list[str]:
-    from dna_bigbird.bench.suite_run import chosen
-    from dna_bigbird.bench.suites.suite import find_suite
-
-    path: KeyPath = ("bench", name)
-    try:
-        suite = find_suite(name)
-        if suite.needs_data and "data" not in section:
-            path = (*path, "data")
-            raise InputError("missing; expected the folder of its files")
-        tasks = suite.tasks(Path(plain_path(section.get("data", "."))))
-        return [task.name for task in chosen(tasks, section.get("tasks", []))]
-    except InputError as error:
-        raise files.error(path, str(error)) from None
-
-
 @dataclass(frozen=True)
 class Predictions:
     """Files and options of what models predict."""

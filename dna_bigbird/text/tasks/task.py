@@ -21,7 +21,7 @@ from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.models.weight_transfer import copy_weights, with_tables
 from dna_bigbird.prediction.partial_results import Outputs
 from dna_bigbird.text.data.rows import TextRow, TextSet, row_lengths
-from dna_bigbird.training.data_modules import LabelledOrder, StreamData, chunks
+from dna_bigbird.training.data_modules import ExampleData, LabelledOrder, chunks
 from dna_bigbird.training.objective import Sums
 
 
@@ -103,10 +103,10 @@ def text_data(
     accumulate: int = 1,
     workers: int = 0,
     units: Sequence[Sequence[int]] | None = None,
-) -> StreamData:
+) -> ExampleData:
     """Return the training stream over the rows, or units of rows that belong together, and a validation over all."""
     order = _UnitOrder(units or _SingleRows(len(train.rows)), seed=seed, batch_size=batch_size)
-    return StreamData(
+    return ExampleData(
         train=_NumberedRows(train.rows),
         train_numbers=order.micro_batch,
         validation=_NumberedRows(validation.rows),

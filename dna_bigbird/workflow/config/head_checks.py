@@ -63,7 +63,7 @@ def _table1(text: Mapping) -> Iterator[Mistake]:
 
 def check_suites(run: Mapping) -> Iterator[Mistake]:
     """Yield suites, tasks of them and folders of their files that are not there."""
-    from dna_bigbird.bench.suites.registry import find_suite
+    from dna_bigbird.bench.suites.suite import find_suite
 
     for name, section in run.get("bench", {}).items():
         path: KeyPath = ("bench", name)
@@ -83,7 +83,7 @@ def chosen_tasks(suite: str, section: Mapping) -> list[str]:
         InputError: If there is none of a name, or its files are not there.
     """
     from dna_bigbird.bench.suite_run import chosen
-    from dna_bigbird.bench.suites.registry import find_suite
+    from dna_bigbird.bench.suites.suite import find_suite
 
     tasks = find_suite(suite).tasks(Path(plain_path(section.get("data", "."))))
     return [task.name for task in chosen(tasks, section.get("tasks", []))]
