@@ -9,7 +9,7 @@ import yaml
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.yaml_files import KeyPath
-from dna_bigbird.labelled.chromatin.peak_files import peak_rows
+from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows
 from dna_bigbird.workflow.config.checking import check_schema
 from dna_bigbird.workflow.config.config_files import ConfigFiles, is_path, read_config_files
 from dna_bigbird.workflow.config.head_checks import check_heads, check_suites, check_text
