@@ -30,7 +30,7 @@ from dna_bigbird.prediction.results import (
     WrittenVectors,
 )
 from dna_bigbird.prediction.windows.tiling import Window, WindowSource
-from dna_bigbird.prediction.writers.arrays import COUNTS, OF_TOKENS, write_vectors
+from dna_bigbird.prediction.writers.arrays import COUNTS, write_vectors
 from dna_bigbird.prediction.writers.target import ROW_NAME, window_columns
 
 CHUNK_BP = {"pooled": 250_000, "tokens": 50_000}
@@ -112,7 +112,7 @@ class EmbeddingRun:
         identity = run_identity(settings, checksums, source.files)
         with open_spool(path, identity, resume) as spool:
             for frame in self.frames(source, spool.rows):
-                spool.append(frame, ragged=OF_TOKENS if COUNTS in frame else ())
+                spool.append(frame)
             checksums |= {role: sha256_of(file) for role, file in source.files.items()}
             attributes = {
                 "assembly": assembly,
