@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -149,6 +149,22 @@ def open_spool(
         shutil.rmtree(path, ignore_errors=True)
 
 
+def computed_rows(
+    output: Path,
+    identity: dict,
+    resume: bool,
+    frames: Callable[[int], Iterable[Mapping[str, NDArray]]],
+    write: Callable[[Spool], object],
+    unit: str = "windows",
+) -> int:
+    """Compute the rows after the finished ones, whose number `frames` gets, then `write` all; return their number."""
+    with open_spool(output, identity, resume, unit) as spool:
+        for columns in frames(spool.rows):
+            spool.append(columns)
+        write(spool)
+        return spool.rows
+
+
 def first_difference(earlier: object, now: object, name: str = "") -> str:
     """Return a description of the first difference between two identities, "" if there is none."""
     if isinstance(earlier, dict) and isinstance(now, dict):
@@ -244,7 +260,7 @@ def _refuse_one_file(path: Path, output: Path, resume: bool) -> None:
     if path.is_file():
         if resume:
             raise InputError(
-                f"{output}: cannot continue the interrupted run: {path} is of an earlier version. "
+                f"{output}: cannot continue the interrupted run: {path} comes from an earlier version. "
                 "Start again without --resume"
             )
         note(f"{output}: the rows of an interrupted run of an earlier version are thrown away")
