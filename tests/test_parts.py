@@ -181,9 +181,9 @@ KINDS = {
     "trainings of a benchmark": Kind(benchmarked, "*/seed*"),
     "scores of a benchmark": Kind(scored_in_parts, "x-*.npz"),
     "jobs of compare-attention": Kind(compared, "jobs/*"),
-    "finished rows": Kind(predicted, ".out.tsv.rows.partial"),
+    "finished rows": Kind(predicted, ".out.tsv.rows.partial/*.npz"),
     "token parts": Kind(tokenized, ".tokens.h5.parts/*.npz"),
-    "text row parts": Kind(rows_made, ".rows.h5.parts"),
+    "text row parts": Kind(rows_made, ".rows.h5.parts/*.npz"),
     "store of text rows": Kind(rows_read, "rows.h5"),
     "store of text tokens": Kind(text_tokenized, "text.h5"),
 }
@@ -253,7 +253,7 @@ def edit(path):
     elif path.suffix == ".npz":
         with np.load(path) as stored:
             arrays = dict(stored)
-        for name in arrays.keys() & {"scores", "token_ids"}:
+        for name in arrays.keys() & {"score", "scores", "token_ids", "row_tokens"}:
             arrays[name] += 1
         stream = io.BytesIO()
         np.savez(stream, **arrays)
@@ -337,7 +337,7 @@ def test_a_trial_without_a_checksum_is_run_again_with_a_note(tmp_path, capsys, c
 def test_lost_rows_are_said(tmp_path, capsys):
     with pytest.raises(KeyboardInterrupt):
         predicted(tmp_path, "a", True)
-    path = tmp_path / ".out.tsv.rows.partial"
+    path = tmp_path / ".out.tsv.rows.partial/000000001.npz"
     path.write_bytes(b"x" + path.read_bytes()[1:])
     predicted(tmp_path, "a", False)
-    assert "out.tsv: the last" in capsys.readouterr().err
+    assert "out.tsv: the last 2 parts" in capsys.readouterr().err

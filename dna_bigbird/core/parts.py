@@ -10,6 +10,9 @@ computed again, with a note, as one of an earlier version without a checksum; a 
 import hashlib
 import io
 import json
+import os
+import struct
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -69,6 +72,18 @@ def read_array_part(path: Path, key: str) -> dict[str, NDArray] | None:
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         arrays = dict(stored)
     return arrays if str(arrays.pop(KEY)) == key else None
+
+
+def place_in_part(path: Path, name: str) -> tuple[np.dtype, tuple[int, ...], int]:
+    """Return type, shape and first byte of an array of a part, in C order, to map it into memory."""
+    with zipfile.ZipFile(path) as archive:
+        member = archive.getinfo(f"{name}.npy").header_offset
+    with open(path, "rb") as stream:
+        stream.seek(member + 26)  # of the member's own header, whose length is not in the directory
+        stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
+        np.lib.format.read_magic(stream)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        return dtype, shape, stream.tell()
 
 
 def note_damaged(path: Path) -> None:

@@ -5,11 +5,11 @@ summary.
 
 | what | where |
 |---|---|
-| the functions and their options | predicting, embedding, mutating, attributing, variants/scoring |
-| what they do, with torch | prediction_run, embedding_run, substitutions, attribution/, variants/run |
+| the functions and their options | predict, embed, mutagenesis, marginalise, attribute, motifs, score_variants |
+| what they do, with torch | window_run, predict_run, embed_run, mutagenesis_run, attribution/, variants/run |
 | DNA to windows | windows/: inputs, files, tiling |
 | windows to probabilities or vectors | predictor, embedder; runner, engine |
-| rows of an interrupted run, progress | spool, spool_file |
-| files | writers/, variants/writers; mutating |
+| rows of an interrupted run, progress | partial_results, partial_results_file |
+| files | writers/, variants/writers; mutagenesis |
 | what is returned | results |
 """

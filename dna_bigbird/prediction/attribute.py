@@ -96,15 +96,12 @@ def attribute(
         )
     if fasta is not None and bed is not None:
         check_random_access(fasta)
-    from dna_bigbird.prediction.attribution.run import AttributionRun  # imports torch: seconds
-    from dna_bigbird.prediction.windows.inputs import (
-        check_resumable,
-        named_sequences,
-        window_source,
-    )
+    from dna_bigbird.prediction.attribution.run import AttributionRun, write  # torch: seconds
+    from dna_bigbird.prediction.windows.inputs import named_sequences, window_source
 
     sequences = named_sequences(sequences)
-    run = AttributionRun(model, labels, method, strand, Compute(**compute), progress)
+    with_bases = output is None or (target is not None and target.format == "hdf5")
+    run = AttributionRun(model, labels, method, strand, Compute(**compute), progress, with_bases)
     if target:
         target.check_labels(run.label_names)
     in_genome = bed is not None or (target is not None and target.format == "bigwig")
@@ -114,15 +111,20 @@ def attribute(
         "strand": strand,
         "coordinates": coordinates or ("genome" if in_genome else "record"),
     }
-    source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp)
-    source.check()
+    source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp, resume=resume)
     settings |= {"method": method}
     if output is None:
         return run.in_memory(source)
     if target is None:
-        windows = run.to_stream(source, sys.stdout)
+        windows = run.to_stream(source, sys.stdout, run.lines)
     else:
-        check_resumable(source, resume)
         context = run.context(source, settings, sequences, assembly)
-        windows = run.to_file(source, target, context, resume)
+        windows = run.to_file(
+            source,
+            target.path,
+            context,
+            resume,
+            lambda spool: write(target, spool, context),
+            format="hdf5" if run.with_bases else "effects",
+        )
     return WrittenAttributions(str(output), windows, run.label_names, run.notes(source))

@@ -1,7 +1,7 @@
 """`embed`: hidden states of a model for windows of DNA.
 
 Windows come from the same sources as those of `predict`; `embedder.py` computes their vectors,
-`embedding_run.py` collects them into arrays or, via a spool, into a file (`writers/arrays.py`).
+`embed_run.py` collects them into arrays or, via a spool, into a file (`writers/arrays.py`).
 """
 
 from pathlib import Path
@@ -94,11 +94,7 @@ def embed(
     if fasta is not None and bed is not None:
         check_random_access(fasta)
     from dna_bigbird.prediction.embed_run import EmbeddingRun  # imports torch: seconds
-    from dna_bigbird.prediction.windows.inputs import (
-        check_resumable,
-        named_sequences,
-        window_source,
-    )
+    from dna_bigbird.prediction.windows.inputs import named_sequences, window_source
 
     sequences = named_sequences(sequences)
     path = None if output is None else Path(output)
@@ -118,12 +114,13 @@ def embed(
         stride=stride or window,
         strand="forward",
         model_bp=run.model_bp,
+        resume=resume,
     )
-    source.check()
-    check_resumable(source, resume)
     if path is None or chosen is None:
         return run.in_memory(source)
-    return run.to_file(source, path, chosen, sequences=sequences, assembly=assembly, resume=resume)
+    return run.to_vectors(
+        source, path, chosen, sequences=sequences, assembly=assembly, resume=resume
+    )
 
 
 @checked()

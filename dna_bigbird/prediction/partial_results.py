@@ -4,9 +4,10 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,7 @@ def in_order(numbered: list[tuple[int, Outputs]], count: int) -> list[Outputs]:
 
 
 def spool_path(output: Path | str) -> Path:
-    """Return the path of the finished rows of an unfinished output: `.scores.tsv.rows.partial`.
+    """Return the folder of the finished rows of an unfinished output: `.scores.tsv.rows.partial`.
 
     The output itself is written under another temporary name: both exist at the end of a run.
     """
@@ -119,9 +120,10 @@ def open_spool(
     """
     output = Path(output)
     path = spool_path(output)
+    _refuse_one_file(path, output, resume)
     identity = json.loads(json.dumps({"dna-bigbird": __version__} | identity))
-    with _locked(path, output) as stream:
-        spool = Spool(output, stream)
+    with _locked(path, output):
+        spool = Spool(output, path)
         try:
             with signals.interrupting():
                 _begin(spool, identity, resume, unit)
@@ -129,7 +131,7 @@ def open_spool(
         except KeyboardInterrupt as stop:
             kept = f"after {spool.rows} {unit}; continue with --resume"
             if not spool.rows:
-                path.unlink(missing_ok=True)
+                shutil.rmtree(path, ignore_errors=True)
                 kept = f"before the first {unit} were finished; nothing was left behind"
             raise Interrupted(f"{output}: interrupted {kept}", signals.status_of(stop)) from None
         except OutputError as error:
@@ -138,13 +140,29 @@ def open_spool(
                     f"{output}: cannot write it: {error.reason}; {spool.rows} {unit} are kept. Make "
                     f"room (df -h {output.parent}), then continue with --resume"
                 ) from error
-            path.unlink(missing_ok=True)
+            shutil.rmtree(path, ignore_errors=True)
             raise
         except InputError:
             if not spool.resumed:
-                path.unlink(missing_ok=True)
+                shutil.rmtree(path, ignore_errors=True)
             raise
-        path.unlink()
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def computed_rows(
+    output: Path,
+    identity: dict,
+    resume: bool,
+    frames: Callable[[int], Iterable[Mapping[str, NDArray]]],
+    write: Callable[[Spool], object],
+    unit: str = "windows",
+) -> int:
+    """Compute the rows after the finished ones, whose number `frames` gets, then `write` all; return their number."""
+    with open_spool(output, identity, resume, unit) as spool:
+        for columns in frames(spool.rows):
+            spool.append(columns)
+        write(spool)
+        return spool.rows
 
 
 def first_difference(earlier: object, now: object, name: str = "") -> str:
@@ -237,13 +255,25 @@ def _begin(spool: Spool, identity: dict, resume: bool, unit: str) -> None:
     spool.start(identity)
 
 
+def _refuse_one_file(path: Path, output: Path, resume: bool) -> None:
+    """Remove finished rows of an earlier version, which were one file; refuse to continue them."""
+    if path.is_file():
+        if resume:
+            raise InputError(
+                f"{output}: cannot continue the interrupted run: {path} comes from an earlier version. "
+                "Start again without --resume"
+            )
+        note(f"{output}: the rows of an interrupted run of an earlier version are thrown away")
+        path.unlink()
+
+
 @contextlib.contextmanager
-def _locked(path: Path, output: Path) -> Iterator[BinaryIO]:
-    """Open the file for this process alone."""
+def _locked(folder: Path, output: Path) -> Iterator[None]:
+    """Hold the folder for this process alone."""
     with contextlib.ExitStack() as stack:
         try:
-            lock = kernel_lock(path, f"{output}: another process is writing it")
-            stream = stack.enter_context(lock)
+            busy = f"{output}: another process is writing it"
+            stack.enter_context(kernel_lock(folder / ".lock", busy))
         except OSError as error:
             raise readable_write_error(output, error) from error
-        yield stream
+        yield

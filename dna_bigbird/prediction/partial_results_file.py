@@ -1,36 +1,41 @@
-"""The file of finished rows: a sequence of frames, each with a checksum.
+"""The folder of finished rows: parts of `core.parts`, one for each chunk of rows.
 
-    MAGIC, then frames: length (8 bytes) and CRC-32 (4 bytes) of the payload, little-endian; payload
+    .scores.tsv.rows.partial/
+        identity.json    what must be the same for a run to be continued
+        000000017.npz    columns of some rows
+        .lock            held by the process that writes `scores.tsv`
 
-The first frame holds the identity of the run as JSON, every other one columns of equal length: a
-line of JSON (names, types, shapes), then the bytes of the arrays. A frame is believed only if its
-checksum fits, so a kill at any byte loses at most the frame that was being written.
+The rows are in the order of the parts, so a part is used only if all before it are whole: a kill at any
+byte loses at most the part that was being written.
 """
 
 import contextlib
-import itertools
+import functools
+import hashlib
 import json
-import math
-import os
-import struct
-import zlib
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError, note
+from dna_bigbird.core.parts import (
+    array_part,
+    place_in_part,
+    read_array_part,
+    read_json_part,
+    write_json_part,
+)
 from dna_bigbird.core.writing import readable_write_error
 
-MAGIC = b"dna-bigbird rows 1\n"
-FRAME = struct.Struct("<QI")
+IDENTITY = "identity"
+MAPPED = 64
+"""Parts of a column that are open at the same time."""
 
 
 class Spool:
-    """Rows in an open file; `dna_bigbird.prediction.partial_results.open_spool` makes it.
+    """Rows in a folder, which this process has locked (`open_spool`).
 
     Attributes:
         output: The file that the rows are for.
@@ -38,181 +43,123 @@ class Spool:
         resumed: There were rows of an interrupted run, or its settings differ.
     """
 
-    def __init__(self, output: Path, stream: BinaryIO) -> None:
-        self.output, self._stream = output, stream
+    def __init__(self, output: Path, folder: Path) -> None:
+        self.output, self.folder = output, folder
         self.rows = 0
         self.resumed = False
-        self._offsets: list[int] = []
-        self._end = 0
+        self._identity = folder / f"{IDENTITY}.json"
+        self._parts: list[Path] = []
+        self._key = ""
 
-    def append(self, columns: Mapping[str, NDArray], ragged: Collection[str] = ()) -> None:
-        """Add rows: arrays of one length and any type except objects.
-
-        Args:
-            ragged: Columns, not the first, with another length: a row has several entries there.
+    def append(self, columns: Mapping[str, NDArray]) -> None:
+        """Add rows: arrays of any type except objects, the first with an entry for each row.
 
         Raises:
             OutputError: If they could not be written; the rows before stay.
         """
         arrays = {name: np.ascontiguousarray(array) for name, array in columns.items()}
-        lengths = {len(array) for name, array in arrays.items() if name not in ragged}
-        if len(lengths) != 1 or any(array.dtype.hasobject for array in arrays.values()):
-            raise ValueError(f"expected columns of one length and without objects: {lengths}")
-        described = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
-        values = b"".join(array.tobytes() for array in arrays.values())
-        self._offsets.append(self._write(json.dumps(described).encode() + b"\n" + values))
-        self.rows += lengths.pop()
+        path = self._following()
+        try:
+            path.write_bytes(array_part(self._key_of(path), arrays))
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            raise readable_write_error(self.output, error) from error
+        self._add(path, arrays)
 
     def frames(self) -> Iterator[dict[str, NDArray]]:
-        """Yield the columns of every `append`, in order; the arrays are read-only.
+        """Yield the columns of every `append`, in order.
 
         Raises:
-            InputError: If the file has changed since it was opened.
+            InputError: If a part has changed since the run began.
         """
-        for offset in self._offsets:
-            payload = self._payload(offset)
-            if payload is None:
-                raise InputError(
-                    f"{self.output}: its finished rows are damaged at byte {offset}; start again without --resume"
-                )
-            yield {
-                column.name: np.frombuffer(payload, column.dtype, column.size, column.offset)
-                .reshape(column.shape)
-                for column in columns_of(payload)
-            }  # fmt: skip
+        for path in self._parts:
+            arrays = read_array_part(path, self._key_of(path))
+            if arrays is None:
+                raise InputError(f"{path}: damaged; start again without --resume")
+            yield arrays
 
     def column(self, name: str) -> "StoredColumn":
         """Return a column whose rows can be read in any order; nothing may be appended after."""
-        return StoredColumn(self._stream, list(self._located(name)))
+        return StoredColumn(self._parts, name)
 
     def pieces(self, name: str) -> Iterator[NDArray]:
         """Yield one column of every `append`, in order, reading nothing else."""
-        for offset, column in self._located(name):
-            size = column.size * np.dtype(column.dtype).itemsize
-            raw = os.pread(self._stream.fileno(), size, offset)
-            yield np.frombuffer(raw, column.dtype).reshape(column.shape)
-
-    def _located(self, name: str) -> Iterator[tuple[int, "_Column"]]:
-        """Yield the byte at which a column begins in each frame, and its type and shape."""
-        for offset in self._offsets:
-            self._stream.seek(offset + FRAME.size)
-            start = self._stream.read(FRAME.size + 1024)
-            while b"\n" not in start:
-                start += self._stream.read(1024)
-            column = next(column for column in columns_of(start) if column.name == name)
-            yield offset + FRAME.size + column.offset, column
+        for path in self._parts:
+            with np.load(path) as stored:
+                yield stored[name]
 
     def start(self, identity: dict) -> None:
-        """Empty the file and start a run of this identity."""
-        self._stream.truncate(0)
-        self._end = 0
-        self._write_all(MAGIC)
-        self._write(json.dumps(identity, sort_keys=True).encode())
-        self._offsets, self.rows = [], 0
+        """Empty the folder and start a run of this identity.
+
+        Raises:
+            OutputError: If the folder cannot be written to.
+        """
+        for path in self.folder.glob("*.npz"):
+            path.unlink()
+        self._parts, self.rows = [], 0
+        write_json_part(self._identity, {}, {IDENTITY: identity})
+        self._key = _fingerprint(identity)
 
     def recover(self) -> dict | None:
-        """Read the complete frames, cut off the rest, and return the identity of the run that wrote them.
+        """Find the whole parts, delete the rest, and return the identity of the run that wrote them.
 
         Returns:
             None if there is nothing to continue.
         """
-        self._stream.seek(0)
-        offset, end, identity = len(MAGIC), 0, None
-        is_spool = self._stream.read(offset) == MAGIC
-        while is_spool and (payload := self._payload(offset)) is not None:
-            if identity is None:
-                identity = json.loads(payload)
-            else:
-                self._offsets.append(offset)
-                self.rows += columns_of(payload)[0].shape[0]
-            offset = end = offset + FRAME.size + len(payload)
-        if lost := os.fstat(self._stream.fileno()).st_size - end:
+        content = read_json_part(self._identity, {})
+        identity = content[IDENTITY] if content else None
+        self._key = _fingerprint(identity)
+        left = sorted(self.folder.glob("*.npz"))
+        while left and identity is not None and left[0] == self._following():
+            arrays = read_array_part(left[0], self._key_of(left[0]))
+            if arrays is None:
+                break
+            self._add(left.pop(0), arrays)
+        if left:
             note(
-                f"{self.output}: the last {lost:,} bytes of its finished rows are incomplete or damaged; "
-                "their rows are computed again"
+                f"{self.output}: the last {len(left)} parts of its finished rows are damaged, or follow one "
+                "that is; their rows are computed again"
             )
-        self._stream.truncate(end)
-        self._end = end
+        for path in left:
+            path.unlink()
         return identity
 
-    def _payload(self, offset: int) -> bytes | None:
-        """Return the payload of the frame at a byte, None if there is no complete frame."""
-        self._stream.seek(offset)
-        header = self._stream.read(FRAME.size)
-        if len(header) < FRAME.size:
-            return None
-        length, checksum = FRAME.unpack(header)
-        # Zeros are what a disk may hold after a power cut, and their checksum would be right.
-        if not 0 < length <= os.fstat(self._stream.fileno()).st_size - offset - FRAME.size:
-            return None
-        payload = self._stream.read(length)
-        return payload if len(payload) == length and zlib.crc32(payload) == checksum else None
+    def _following(self) -> Path:
+        return self.folder / f"{len(self._parts):09d}.npz"
 
-    def _write(self, payload: bytes) -> int:
-        """Add a frame and return the byte where it begins."""
-        offset = self._end
-        self._write_all(FRAME.pack(len(payload), zlib.crc32(payload)) + payload)
-        return offset
+    def _key_of(self, path: Path) -> str:
+        return f"{path.stem} {self._key}"
 
-    def _write_all(self, data: bytes) -> None:
-        """Write all of it at the end or, as far as the disk allows, nothing."""
-        self._stream.seek(self._end)
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[self._stream.write(rest) :]
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                self._stream.truncate(self._end)
-            raise readable_write_error(self.output, error) from error
-        self._end += len(data)
+    def _add(self, path: Path, arrays: Mapping[str, NDArray]) -> None:
+        self._parts.append(path)
+        self.rows += len(next(iter(arrays.values())))
+
+
+def _fingerprint(identity: object) -> str:
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
 class StoredColumn:
-    """One column of a spool, read from the disk row by row."""
+    """One column of some parts, read from the disk row by row."""
 
-    def __init__(self, stream: BinaryIO, frames: list[tuple[int, "_Column"]]) -> None:
-        if len({(column.dtype, column.shape[1:]) for _, column in frames}) != 1:
-            raise ValueError("the type of this column differs between its frames")
-        self._stream = stream
-        self._bytes = np.array([offset for offset, _ in frames], np.int64)
-        counts = [column.shape[0] for _, column in frames]
-        self._first_rows = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        self.dtype = np.dtype(frames[0][1].dtype)
-        self.shape = (int(self._first_rows[-1]), *frames[0][1].shape[1:])
+    def __init__(self, parts: list[Path], name: str) -> None:
+        self._places = [(path, *place_in_part(path, name)) for path in parts]
+        _, self.dtype, first_shape, _ = self._places[0]
+        counts = [shape[0] for _, _, shape, _ in self._places]
+        self._first_rows = np.cumsum([0, *counts])
+        self.shape = (int(self._first_rows[-1]), *first_shape[1:])
+        self._stored = functools.lru_cache(MAPPED)(self._map)
 
     def read(self, rows: NDArray[np.int64]) -> NDArray:
-        """Return rows by number, in the order asked; neighbours are read together."""
+        """Return rows by number, in the order asked."""
         result = np.empty((len(rows), *self.shape[1:]), self.dtype)
-        row_bytes = self.dtype.itemsize * math.prod(self.shape[1:])
-        frames = np.searchsorted(self._first_rows, rows, side="right") - 1
-        starts = self._bytes[frames] + (rows - self._first_rows[frames]) * row_bytes
-        breaks = np.flatnonzero(np.diff(starts) != row_bytes) + 1
-        edges = [0, *breaks.tolist(), len(rows)] if len(rows) else [0]
-        for first, last in itertools.pairwise(edges):
-            raw = os.pread(self._stream.fileno(), (last - first) * row_bytes, starts[first])
-            result[first:last] = np.frombuffer(raw, self.dtype).reshape(-1, *self.shape[1:])
+        parts = np.searchsorted(self._first_rows, rows, side="right") - 1
+        for part in np.unique(parts):
+            here = parts == part
+            result[here] = self._stored(part)[rows[here] - self._first_rows[part]]
         return result
 
-
-@dataclass(frozen=True)
-class _Column:
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    offset: int
-    """Byte of the payload where the array begins."""
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-
-def columns_of(payload: bytes) -> list[_Column]:
-    """Return what the first line of a frame says of its columns."""
-    line = payload[: payload.index(b"\n")]
-    offset, columns = len(line) + 1, []
-    for name, dtype, shape in json.loads(line):
-        columns.append(_Column(name, dtype, tuple(shape), offset))
-        offset += columns[-1].size * np.dtype(dtype).itemsize
-    return columns
+    def _map(self, part: int) -> NDArray:
+        path, dtype, shape, offset = self._places[part]
+        return np.memmap(path, dtype, "r", offset, shape)

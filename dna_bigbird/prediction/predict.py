@@ -3,8 +3,8 @@
 The path of one FASTA record: `windows/inputs.py` chooses the source, `windows/files.py` reads the
 record in pieces, `windows/tiling.py` cuts it into windows. `predictor.py` collects windows into
 chunks, adds the other strand and averages; `runner.py` makes tokens, and `engine.py` computes
-logits batch by batch. `prediction_run.py` takes the chunks in order: to arrays, to standard output,
-or to a spool on disk (`spool.py`, `spool_file.py`), from which a module of `writers/` makes the
+logits batch by batch. `predict_run.py` takes the chunks in order: to arrays, to standard output,
+or to a folder of finished rows (`partial_results.py`), from which a module of `writers/` makes the
 file: `writers/target.py` makes a table.
 """
 
@@ -97,12 +97,8 @@ def predict(
     target = file_target(output, format, resume)
     if fasta is not None and bed is not None:
         check_random_access(fasta)
-    from dna_bigbird.prediction.predict_run import PredictionRun  # imports torch: seconds
-    from dna_bigbird.prediction.windows.inputs import (
-        check_resumable,
-        named_sequences,
-        window_source,
-    )
+    from dna_bigbird.prediction.predict_run import PredictionRun, write  # imports torch: seconds
+    from dna_bigbird.prediction.windows.inputs import named_sequences, window_source
 
     sequences = named_sequences(sequences)
     run = PredictionRun(model, labels, strand, Compute(**compute), progress, span, window)
@@ -110,7 +106,7 @@ def predict(
     if target:
         target.check_labels(run.label_names)
         if target.format == "bed":
-            run.predictor.check_probabilities("a BED file")
+            run.computer.check_probabilities("a BED file")
     in_genome = bed is not None or (target is not None and target.is_track)
     settings: dict[str, Any] = {
         "window": window or run.window_bp,
@@ -118,15 +114,15 @@ def predict(
         "strand": strand,
         "coordinates": coordinates or ("genome" if in_genome else "record"),
     }
-    source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp)
-    source.check()
+    source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp, resume=resume)
     settings |= {"span": span} if run.bins else {}
     if output is None:
         return run.in_memory(source)
     if target is None:
-        windows = run.to_stream(source, sys.stdout)
+        windows = run.to_stream(source, sys.stdout, run.lines)
     else:
-        check_resumable(source, resume)
-        context = run.context(source, settings, sequences, margin_bp, assembly)
-        windows = run.to_file(source, target, context, resume)
+        context = run.context(source, settings, sequences, assembly, margin_bp)
+        windows = run.to_file(
+            source, target.path, context, resume, lambda spool: write(target, spool, context)
+        )
     return WrittenPredictions(str(output), windows, run.label_names, run.notes(source))

@@ -60,7 +60,7 @@ class Predictor:
         label_names: Names of the columns.
         window_bp: Bases of the windows that the bundles were made for.
         label_type: One of `label_types.LABEL_TYPES`.
-        precision: '32-true' or 'bf16-mixed', also if `compute.precision` is 'auto'.
+        compute: The settings, with a `precision` that is not 'auto'.
         is_directional: Whether the higher strand counts.
 
     Raises:
@@ -88,9 +88,9 @@ class Predictor:
         directional = bundles[0].config.directional
         self.is_directional = directional and self.label_type not in RECORDED
         reads_given = directional and self.label_type in RECORDED
-        self.strand, self.compute = "forward" if reads_given else strand, compute
+        self.strand = "forward" if reads_given else strand
         setup = set_up(bundles, compute)
-        device, self.precision = setup.device, setup.compute.precision
+        device, self.compute = setup.device, setup.compute
         self._bundles = bundles
         self._bins = bins
         self._notes = [*setup.notes]

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import functools
 import itertools
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ def _same(make: PartMaker, number: int) -> PartMaker:
 def stored_set(path: Path, source: SetSource, threads: int = 0) -> StoredSet:
     """Return the rows of a set from the store at a path, written first if it is not there.
 
-    Finished parts of a store are kept in the file `parts_path`. A process that is killed leaves them, and the
+    Finished parts of a store are kept in the folder `parts_path`. A process that is killed leaves them, and the
     next one goes on with them. If several processes ask for a store, one writes it and the others wait.
     A damaged store, or one of other data or settings, is written again, with a note.
 
@@ -118,10 +119,12 @@ def stored_set(path: Path, source: SetSource, threads: int = 0) -> StoredSet:
     if (rows := read_matching(path, identity)) is None:
         existed = path.parent.exists()
         try:
-            with kernel_lock(parts_path(path), busy=None) as stream:
-                if (rows := read_matching(path, identity, quiet=True)) is None:
-                    rows = _written(Spool(path, stream), source, identity, threads)
+            if parts_path(path).is_file():  # of an earlier version
                 parts_path(path).unlink()
+            with kernel_lock(parts_path(path) / ".lock", busy=None):
+                if (rows := read_matching(path, identity, quiet=True)) is None:
+                    rows = _written(Spool(path, parts_path(path)), source, identity, threads)
+                shutil.rmtree(parts_path(path), ignore_errors=True)
         except OSError as error:
             raise readable_write_error(path, error) from error
         except InputError:
@@ -134,7 +137,7 @@ def stored_set(path: Path, source: SetSource, threads: int = 0) -> StoredSet:
 
 
 def parts_path(path: Path) -> Path:
-    """Return the path of the finished parts of a store that is being written."""
+    """Return the folder of the finished parts of a store that is being written."""
     return path.with_name(f".{path.name}.parts")
 
 
@@ -165,7 +168,7 @@ def _written(spool: Spool, source: SetSource, identity: dict, threads: int) -> S
     except StoppedWorkerError:
         raise
     except InputError:
-        parts_path(spool.output).unlink()
+        shutil.rmtree(spool.folder, ignore_errors=True)
         raise
     return read_row_store(spool.output)[0]
 
@@ -190,7 +193,7 @@ def _write(spool: Spool, source: SetSource, identity: dict, threads: int) -> Non
                 update(len(part.example_bytes))
             for part in make_parts(make, chunks, threads or usable_processors()):
                 source.check_longest(max(part.row_tokens, default=0))
-                spool.append(part._asdict(), ragged=Part._fields[3:])
+                spool.append(part._asdict())
                 update(len(part.example_bytes))
     parts = _checked(spool, source, counts)
     write_row_store(spool.output, parts, counts, source.task.labels, identity)

@@ -102,7 +102,7 @@ def test_precision_is_that_of_the_processor(bundle, sequences, monkeypatch, foun
     """Off by the rounding of bfloat16, which is far less than what sets sequences apart."""
     monkeypatch.setattr("dna_bigbird.models.precision.has_bf16_products", lambda device: found)
     predictor = Predictor(bundle)
-    assert predictor.precision == expected
+    assert predictor.compute.precision == expected
     off = np.abs(predictor.probabilities(sequences) - exact(bundle).probabilities(sequences)).max()
     assert (1e-5 < off < 0.02) if found else off == 0
 

@@ -16,7 +16,8 @@ from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.signals import status_of
 from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.prediction.compute import Compute
-from dna_bigbird.prediction.partial_results import file_identity, open_spool, progress_bar
+from dna_bigbird.prediction.partial_results import computed_rows, file_identity, progress_bar
+from dna_bigbird.prediction.partial_results_file import Spool
 from dna_bigbird.prediction.results import VariantScores, VariantSummary, ZeroShotScores
 from dna_bigbird.prediction.variants.effects import (
     EFFECTS,
@@ -177,15 +178,19 @@ class VariantRun:
 
     def via_spool(self, resume: bool) -> VariantSummary:
         """Keep finished scores on disk until all are computed, then write them: a run can be resumed."""
-        with open_spool(self.targets[0].path, self._identity(), resume, "alleles") as spool:
-            with self.sites.open() as (_, stream):
-                done = skip_alleles(stream, spool.rows)
-                for _, effects in self._effects(stream, done):
-                    spool.append({name: effects[name] for name in self.columns})
-            with self.sites.open() as (header, stream):
-                nothing = self._nothing(self.columns)
-                self._write(header, with_sites(spool.frames(), stream, nothing))
+        output, identity = self.targets[0].path, self._identity()
+        computed_rows(output, identity, resume, self._columns, self._write_finished, "alleles")
         return VariantSummary(**self.facts())
+
+    def _columns(self, done: int) -> Iterator[Effects]:
+        """Yield the scores after those of `done` alleles."""
+        with self.sites.open() as (_, stream):
+            for _, effects in self._effects(stream, skip_alleles(stream, done)):
+                yield {name: effects[name] for name in self.columns}
+
+    def _write_finished(self, spool: Spool) -> None:
+        with self.sites.open() as (header, stream):
+            self._write(header, with_sites(spool.frames(), stream, self._nothing(self.columns)))
 
     def _effects(
         self, sites: Iterator[Site], done: int = 0

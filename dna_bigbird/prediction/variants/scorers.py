@@ -1,7 +1,6 @@
 """What a variant is scored by: the labels of a model, or what its encoder makes of the alleles."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -67,7 +66,7 @@ class LabelScorer:
         self._predictor.check_probabilities("a comparison of alleles")
         self.label_names = self._predictor.label_names
         self.window_bp = self._predictor.window_bp
-        self.compute = replace(compute, precision=self._predictor.precision)
+        self.compute = self._predictor.compute
         self.notes = self._predictor.notes
 
     def effects(

@@ -169,7 +169,7 @@ class BedSource(WindowSource):
     ) -> None:
         self.bed, self.genome = str(bed), Genome(fasta)
         self.by_strand = strand == "interval"
-        files = readable_files(fasta=str(self.genome.path), bed=self.bed)
+        files = {"fasta": self.genome.path, **readable_files(bed=self.bed)}
         super().__init__(files, window_bp, stride_bp, model_bp)
         self._has_names: bool | None = None
 

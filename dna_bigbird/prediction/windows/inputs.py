@@ -28,14 +28,17 @@ def window_source(
     strand: Literal["both", "forward", "interval"] = "both",
     coordinates: Coordinates = "record",
     model_bp: int | None = None,
+    resume: bool = False,
 ) -> WindowSource:
-    """Return the windows of a FASTA file, of intervals of it, or of sequences in memory.
+    """Return the windows of a FASTA file, of intervals of it, or of sequences in memory, checked.
 
     Args:
         model_bp: Bases of the model's windows, for the notes on short records.
+        resume: The windows continue a run, so they must not be read from standard input.
 
     Raises:
-        InputError: If there is no DNA, or two sources of it, or the options contradict each other.
+        InputError: If there is no DNA, or two sources of it, the options contradict each other, or an input is
+            malformed.
     """
     tiles = {"window_bp": window, "stride_bp": stride, "model_bp": model_bp}
     if strand == "interval" and bed is None:
@@ -46,10 +49,17 @@ def window_source(
     if sequences is not None:
         if bed is not None:
             raise InputError("--bed cuts intervals from a --fasta, not from sequences in memory")
-        return SequenceSource(sequences, **tiles)
-    if bed is not None:
-        return BedSource(bed, fasta, strand=strand, **tiles)
-    return FastaSource(fasta, coordinates=coordinates, **tiles)
+        source: WindowSource = SequenceSource(sequences, **tiles)
+    elif bed is not None:
+        source = BedSource(bed, fasta, strand=strand, **tiles)
+    else:
+        source = FastaSource(fasta, coordinates=coordinates, **tiles)
+    source.check()
+    if resume and source.count is None:
+        raise InputError(
+            "--resume: standard input cannot be read from the start again; save it as a file"
+        )
+    return source
 
 
 def check_is_a_file(fasta: object) -> None:
@@ -110,14 +120,6 @@ def named_sequences(sequences: object) -> dict[str, str] | None:
             f"sequences: two rows are named {twice!r}; write frame.reset_index(drop=True) for numbered names"
         )
     return dict(zip(names, values, strict=True))
-
-
-def check_resumable(source: WindowSource, resume: bool) -> None:
-    """Raise InputError if a run is to be continued whose input can be read only once."""
-    if resume and source.count is None:
-        raise InputError(
-            "--resume: standard input cannot be read from the start again; save it as a file"
-        )
 
 
 class SequenceSource(WindowSource):

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.choices import checked
-from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.hdf5 import StoreFormat
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.prediction.partial_results_file import Spool
@@ -54,9 +53,6 @@ def write_predictions(path: Path, spool: Spool, context: WriteContext) -> None:
     Raises:
         OutputError: If the disk is full.
     """
-    checksums = {role: sha256_of(file) for role, file in context.files.items()} | dict(
-        context.checksums
-    )
     names = [name.encode() for name in context.label_names]
     texts = ["sequence", *({ROW_NAME} & next(spool.frames(), {}).keys())]
     with PREDICTIONS.create(path) as store:
@@ -65,7 +61,7 @@ def write_predictions(path: Path, spool: Spool, context: WriteContext) -> None:
             {
                 "assembly": context.assembly,
                 "command": command_of(context.settings),
-                "inputs": json.dumps(checksums, sort_keys=True),
+                "inputs": json.dumps(context.inputs(), sort_keys=True),
             }
         )
         file.create_dataset("labels/name", data=np.array(names))

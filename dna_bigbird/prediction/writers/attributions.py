@@ -4,13 +4,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.hdf5 import StoreFormat, texts_of
 from dna_bigbird.core.result_folders import FILE_PER_LABEL, atomic_directory
 from dna_bigbird.core.writing import atomic_path
@@ -63,23 +61,13 @@ def one_hot(codes_nW: NDArray[np.uint8]) -> NDArray[np.int8]:
     return (codes_nW[..., None] == np.arange(4)).astype(np.int8)
 
 
-def write_table(
-    stream: TextIO,
-    frames: Iterable[Mapping[str, NDArray]],
-    labels: Sequence[str],
-    format: str = "tsv",
-) -> int:
-    """Write a row per base of each window: sequence, pos (from 1), base, a column per label.
-
-    Returns:
-        Number of windows.
-    """
-    stream.write(table_line(["sequence", "pos", "base", *labels], format))
-    count = 0
-    for frame in frames:
-        stream.writelines(table_line(row, format) for row in _rows_of(frame))
-        count += len(frame["start"])
-    return count
+def table_lines(
+    frame: Mapping[str, NDArray], labels: Sequence[str], format: str, with_header: bool
+) -> Iterator[str]:
+    """Yield a line per base of each window: sequence, pos (from 1), base, a column per label."""
+    if with_header:
+        yield table_line(["sequence", "pos", "base", *labels], format)
+    yield from (table_line(row, format) for row in _rows_of(frame))
 
 
 def _rows_of(frame: Mapping[str, NDArray]) -> Iterator[list[str]]:
@@ -98,7 +86,8 @@ def base_table(path: Path, spool: Spool, labels: Sequence[str], format: str) -> 
         OutputError: If the disk is full.
     """
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
-        write_table(stream, spool.frames(), labels, format)
+        for number, frame in enumerate(spool.frames()):
+            stream.writelines(table_lines(frame, labels, format, number == 0))
 
 
 def write_hdf5_files(target: Target, spool: Spool, context: WriteContext) -> None:
@@ -125,9 +114,6 @@ def _write_hdf5(path: Path, spool: Spool, context: WriteContext, label: int) -> 
     rows/start, rows/end and, of a BED with names, rows/name. Beyond the end of a short window, and where a window
     has no A, C, G or T, all is zero.
     """
-    checksums = {role: sha256_of(file) for role, file in context.files.items()} | dict(
-        context.checksums
-    )
     first = next(spool.frames(), {})
     with ATTRIBUTIONS.create(path) as store:
         file = store.file
@@ -137,7 +123,7 @@ def _write_hdf5(path: Path, spool: Spool, context: WriteContext, label: int) -> 
                 "has_hypothetical": OF_BASES in first,
                 "assembly": context.assembly,
                 "settings": json.dumps(dict(context.settings), sort_keys=True),
-                "inputs": json.dumps(checksums, sort_keys=True),
+                "inputs": json.dumps(context.inputs(), sort_keys=True),
             }
         )
         n, W = spool.rows, first["bases"].shape[1]

@@ -1,12 +1,11 @@
 """Where predictions go: which format, and the interface of all writers."""
 
 import csv
-import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.choices import check_fields, checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.file_formats import check_known
-from dna_bigbird.core.files import check_utf8_name
+from dna_bigbird.core.files import check_utf8_name, sha256_of
 from dna_bigbird.core.paths import STANDARD_STREAM
 from dna_bigbird.core.result_folders import FILE_PER_LABEL
 from dna_bigbird.core.scratch import real_path
@@ -164,17 +163,9 @@ class WriteContext:
     checksums: Mapping[str, object] = field(default_factory=dict)
     """sha256, by role, of what is not an input file."""
 
-
-class Writer(Protocol):
-    """Writes the rows of a spool (see `frame_of`) to a file or folder, whole or not at all."""
-
-    def __call__(self, path: Path, spool: Spool, context: WriteContext) -> None:
-        """Write the rows.
-
-        Raises:
-            OutputError: If the disk is full.
-        """
-        ...
+    def inputs(self) -> dict[str, object]:
+        """Return the sha256 of everything that was read, by role."""
+        return {**self.checksums, **{role: sha256_of(path) for role, path in self.files.items()}}
 
 
 def frame_of(windows: Sequence[Window], probabilities: NDArray[np.float32]) -> dict[str, NDArray]:
@@ -236,13 +227,14 @@ def lines_of(frame: Mapping[str, NDArray], format: str) -> Iterator[str]:
         yield f"{line}\n" if format == "tsv" else table_line(line.split("\t"), format)
 
 
-def _write(format: str, path: Path, spool: Spool, context: WriteContext) -> None:
+def write_rows(path: Path, spool: Spool, context: WriteContext, format: str) -> None:
+    """Write a table with a row per window (frames of `frame_of`).
+
+    Raises:
+        OutputError: If the disk is full.
+    """
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
         header = header_of(context.label_names, next(spool.frames(), {}))
         stream.write(table_line(header, format))
         for frame in spool.frames():
             stream.writelines(lines_of(frame, format))
-
-
-write_tsv = functools.partial(_write, "tsv")
-write_csv = functools.partial(_write, "csv")

@@ -216,6 +216,18 @@ def test_tables_are_the_data_frame(genome, bases_folder, capsys):
     assert np.allclose([float(row[4]) for row in rows[1:]], found["DNase"], rtol=1e-4)
 
 
+def test_an_interrupt_of_standard_output_says_how_much_is_there(
+    genome, bases_folder, monkeypatch, capsys
+):
+    def interrupted(self, sequences):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Attributor, "of_windows", interrupted)
+    with pytest.raises(Interrupted, match="standard output ends after 0 windows"):
+        run_attribute(bases_folder, "-")
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize("output", ["e.bw", "e.h5", "e.tsv"])
 def test_a_killed_run_is_continued(output, genome, bases_folder, monkeypatch):
     options = {"labels": "CTCF", "stride": 10}

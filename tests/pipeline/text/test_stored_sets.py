@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -182,7 +183,7 @@ def die(*_, **__):
 KILLS = {
     "before the first part": (stored_sets.PartMaker, "__call__", 0),
     "between parts": (stored_sets.PartMaker, "__call__", 3),
-    "within a part's bytes": (Spool, "_write_all", 4),
+    "within a part's bytes": (Path, "write_bytes", 3),
     "while parts are joined": (stored_sets, "added_up", 0),
 }
 
@@ -200,7 +201,7 @@ def test_a_killed_process_leaves_no_half_store_and_the_next_goes_on(
     def killed(*args):
         count[0] += 1
         if count[0] > calls:
-            if name == "_write_all":
+            if name == "write_bytes":
                 original(args[0], args[1][: len(args[1]) // 2])
             die()
         return original(*args)
@@ -248,11 +249,11 @@ def test_other_processes_wait_for_the_one_that_writes(made, tmp_path):
         type(source.task).rows = die
         os._exit(0 if len(stored_set(path, source_of(made, NQ)).rows) else 2)
 
-    with kernel_lock(parts_path(path), busy="busy") as stream:
+    with kernel_lock(parts_path(path) / ".lock", busy="busy"):
         child = os.fork()
         if child == 0:
             other()
-        stored_sets._write(Spool(path, stream), source, source.identity(), 1)
+        stored_sets._write(Spool(path, parts_path(path)), source, source.identity(), 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
@@ -311,12 +312,12 @@ def test_rows_are_made_again_when_anything_changes(made, tmp_path, capsys, chang
 def test_parts_of_other_settings_are_not_used(made, tmp_path):
     path, whole = tmp_path / "rows.h5", tmp_path / "whole.h5"
     first = source_of(made, NQ)
-    with kernel_lock(parts_path(path), busy=None) as stream:
-        spool = Spool(path, stream)
+    with kernel_lock(parts_path(path) / ".lock", busy=None):
+        spool = Spool(path, parts_path(path))
         spool.start(first.identity())
         spool.append(stored_sets.PartMaker(first.task, first.tokenizer, training=True, keep_examples=False)(
             (0, list(first.read()[0])[:3])
-        )._asdict(), ragged=stored_sets.Part._fields[3:])  # fmt: skip
+        )._asdict())  # fmt: skip
     stored_set(path, other_options(source_of(made, NQ)))
     stored_set(whole, other_options(source_of(made, NQ)))
     assert path.read_bytes() == whole.read_bytes()
