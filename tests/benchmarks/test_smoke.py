@@ -45,7 +45,7 @@ RUNS = {
     "text": "--sizes small --tokens 48 --labels 3 --batch_tokens 48",
     "text_store": "--tokenizer spiece.model --pages 0 3 --folder .",
     "verifying": "--gb 0.004 --rounds 1",
-    "waiting": "--threads 2 --rounds 2 --repeats 1 --neighbours 1 --work score --policies spin,passive",
+    "waiting": "--threads 1 --rounds 2 --repeats 1 --neighbours 0 --work score --policies spin,passive",
 }
 """Options of each benchmark; those without sizes to choose only show their help."""
 NEED_LIBRARY = {"beam_search", "finetuning", "predicting", "text"}
