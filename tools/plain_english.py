@@ -127,7 +127,8 @@ def misses(path: Path) -> Iterator[str]:
 def main() -> None:
     """Print what is to be changed, with exit status 1 if there is anything."""
     lines = [line for path in files() for line in misses(path)]
-    print("\n".join(lines))
+    for line in lines:
+        print(line)
     sys.exit(bool(lines))
 
 
