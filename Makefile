@@ -70,11 +70,12 @@ fuzz: setup ## the readers of files, led by coverage, SECONDS=600 of a processor
 schema: setup ## the schema of the workflow's config, made again from the settings classes
 	python -m tools.schema
 
-lint: setup ## style of Python and Snakemake files; types of what a user imports
+lint: setup ## style of Python and Snakemake files, phrases to avoid; types of what a user imports
 	ruff check .
 	ruff format --check .
 	mypy
 	snakefmt --check Snakefile workflow
+	python -m tools.plain_english
 	snakemake --lint
 
 # Neither `build` nor `twine` is part of the environment. PyTorch is installed again, so it takes minutes.

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+# oneDNN (in torch 2.13) keeps 1,024 compiled products, one per shape, some of megabytes: tests have thousands of shapes.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
+
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 

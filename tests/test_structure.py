@@ -1,13 +1,9 @@
 """The shape of the package as a whole: lengths, import cycles, repeated lines."""
 
 import ast
-import importlib.util
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 330, 30
 """What nine of ten files and functions do not exceed."""
 MAX_STRING_KEYS = 30
@@ -20,15 +16,10 @@ PRINTING = ("cli/completion.py", "cli/main.py")
 
 @pytest.fixture(scope="module")
 def structure():
-    """The script benchmarks/structure.py."""
-    spec = importlib.util.spec_from_file_location("structure", ROOT / "benchmarks/structure.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["structure"] = module
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "benchmarks"))
-        spec.loader.exec_module(module)
-    yield module
-    del sys.modules["structure"]
+    """The module tools/structure.py."""
+    from tools import structure
+
+    return structure
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """docs/your-peaks.md: its five commands on embedded data, and as they are on real peaks."""
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -30,10 +29,9 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("own_peaks", ROOT / "benchmarks/own_peaks.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    from tools import own_peaks
+
+    return own_peaks
 
 
 def make_demo(folder: Path, names) -> None:

@@ -71,7 +71,7 @@ CHOICES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 """Variables that a user can set: of the OpenMP standard, of GCC's and of LLVM's library."""
 SETTINGS = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "10000"}
 """GCC's library spins 300,000 times by default, and not at all if passive. 10,000 times cost nothing
-measurable on an idle machine and gain the most next to busy processes: benchmarks/waiting.py."""
+measurable on an idle machine and gain the most next to busy processes: benchmarks/speed/waiting.py."""
 
 
 def let_waiting_threads_sleep() -> None:

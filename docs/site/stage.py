@@ -27,13 +27,14 @@ OTHERS = {
     "config/README.md": "configs.md",
     "data_specs/README.md": "data-specs.md",
     "benchmarks/README.md": "benchmark-scripts.md",
+    "experiments/README.md": "finished-studies.md",
     "dna_bigbird/bundles/data/promoter/README.md": "promoter-model.md",
 }
 """Pages outside docs/ and their paths in the site."""
 PROJECT = ("changelog", "versions", "contributing", "package", "security-policy")
 AFTER = {
     "running": ["data-specs"],
-    "evidence": ["benchmark-scripts"],
+    "evidence": ["benchmark-scripts", "finished-studies"],
     "using a model": ["Card of the bundled model <promoter-model>"],
 }
 """Pages that the table does not name, by its rows."""

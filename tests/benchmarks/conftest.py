@@ -1,17 +1,19 @@
-"""The scripts of benchmarks/ import each other by name, as when one of them is run."""
+"""The scripts of benchmarks/ by their short names."""
 
 import importlib
+import importlib.util
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def script(monkeypatch) -> Callable[[str], ModuleType]:
-    """Import a file of benchmarks/ by its name."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module
+def script() -> Callable[[str], ModuleType]:
+    """Import a module of benchmarks/lib or benchmarks/speed by its name."""
+
+    def module(name: str) -> ModuleType:
+        folder = "lib" if importlib.util.find_spec(f"benchmarks.lib.{name}") else "speed"
+        return importlib.import_module(f"benchmarks.{folder}.{name}")
+
+    return module

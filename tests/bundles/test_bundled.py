@@ -103,7 +103,7 @@ def test_real_promoters_rank_above_random_dna(real_data):
 @pytest.mark.slow
 def test_held_out_scores_are_those_of_the_card(real_data, tmp_path):
     run = subprocess.run(
-        [sys.executable, "benchmarks/bundled.py", f"--data={real_data}", f"--work={tmp_path}"],
+        [sys.executable, "-m", "tools.bundled", f"--data={real_data}", f"--work={tmp_path}"],
         cwd=CHECKOUT,
         capture_output=True,
         text=True,
@@ -145,7 +145,8 @@ def test_the_classifier_remembers_the_rows_of_its_set(real_data, tmp_path):
     run = subprocess.run(
         [
             sys.executable,
-            "benchmarks/bundled_hashes.py",
+            "-m",
+            "tools.bundled_hashes",
             f"--data={real_data}",
             f"--work={tmp_path}",
         ],
