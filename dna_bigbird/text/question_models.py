@@ -49,8 +49,6 @@ class QuestionModel(nn.Module):
     """An encoder, and the layers that a subclass adds.
 
     Args:
-        head: Settings of type `head_type`; its defaults if None.
-        num_labels: Unused; all text models are built with the same arguments.
         seed: Of the weights. The encoder's depend on nothing else but `config`.
     """
 

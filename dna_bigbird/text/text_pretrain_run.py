@@ -123,9 +123,7 @@ class HiddenTextTask(MaskedTextTask):
     """`MaskedTextTask` with hidden sentences; loss and figures of these as `cpc_task.CpcTask` has them.
 
     Args:
-        model: Called as models.pretraining_model.PretrainingModel, with the head cpc.
         characters: Of every token id, shape (V,).
-        weight: Share of CPC in the loss; 0.2 in the ETC paper.
     """
 
     def __init__(

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.text.data.classification_files import read_class_patents
 from dna_bigbird.text.data.summarization_files import read_papers
-from tests.text_readers import read_natural_questions
+from tests.text_readers import read_classification, read_natural_questions
 
 HOLD = """
 import os, sys
@@ -67,7 +66,7 @@ def test_the_second_training_finds_the_rows_of_the_first(script, monkeypatch, tm
 READERS = {
     "natural-questions": read_natural_questions,
     "arxiv": read_papers,
-    "patents": lambda path, split: read_class_patents(path, split, None, True),
+    "patents": lambda path, split: read_classification("patents", path, split, splits=None)[0],
 }
 
 

@@ -168,12 +168,8 @@ def read_rated_reviews(
     """Return the reviews of one split; `<br />` stays in the text, as in the published set.
 
     A folder or archive contains `<train|test>/<pos|neg>/<number>_<rating>.txt`; the validation split
-    is drawn from `train` by a review's path. `train/unsup` is left alone. A JSON-lines file, or
-    `<split>.jsonl` in a folder, is taken whole: `text`, `label` (pos or neg), perhaps `id`.
+    is drawn from `train` by a review's path. `train/unsup` is left alone.
     """
-    documents = read_one_file(path, split, None, gold)
-    if documents is not None:
-        return documents
     part = "test" if split == "test" else "train"
     documents = []
     with open_folder(path) as folder:
@@ -197,14 +193,8 @@ def read_class_folders(
 ) -> Iterator[LabelledText]:
     """Return the papers of one split, drawn by a paper's file name (or id): a paper in two classes is in one split.
 
-    A folder or archive contains `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`. JSON lines
-    have `text`, `label`, perhaps `id`; `read_one_file` says when they are split already.
+    A folder or archive contains `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`.
     """
-    documents = read_one_file(path, split, splits, gold)
-    return _papers(path, split, splits) if documents is None else documents
-
-
-def _papers(path: Path, split: str, splits: HashedSplits | None) -> Iterator[LabelledText]:
     ids = {}
     with open_folder(path) as folder:
         files = class_folders(folder)
@@ -241,9 +231,6 @@ def read_xml_pair(
             published zip files of these names, or one zip file with both. JSON lines with `text`
             and `label` (true or false) do too.
     """
-    documents = read_one_file(path, split, splits, gold)
-    if documents is not None:
-        return documents
     files = _xml_files(path)
     if ARTICLES not in files:
         raise InputError(
@@ -336,9 +323,6 @@ def read_stars(
     written as `\n`. A CSV or JSON-lines file (`text`, `label` 1 to 5, perhaps `id`), or
     `<split>.jsonl` in a folder, is taken whole.
     """
-    documents = read_one_file(path, split, None, gold)
-    if documents is not None:
-        return documents
     if path.is_file() and ".csv" in path.suffixes:
         with open_text(path) as stream:
             return [each for _, each in _rows(stream, str(path), named_split(path) or split)]
@@ -381,12 +365,8 @@ def read_class_patents(
 ) -> Iterator[LabelledText]:
     """Return the patents of one split.
 
-    JSON lines have `text`, `label` (any class name), perhaps `id`; `read_one_file` says when they are split already. Of BigPatent's folder or archive the text is `description`, the
-    label the class letter, and the splits are its own.
+    Of BigPatent's folder or archive the text is `description`, the label the class letter, and the splits are its own.
     """
-    documents = read_one_file(path, split, splits, gold)
-    if documents is not None:
-        return documents
     return (
         LabelledText(
             need(item, "publication_number", str, where),

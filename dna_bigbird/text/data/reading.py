@@ -32,12 +32,6 @@ class Folder:
 
     Members are read in memory, and all of an archive may become at most what `Allowance` has. Close it,
     or use it with `with`.
-
-    Args:
-        path: The folder or the archive.
-
-    Raises:
-        InputError: If it is neither, is damaged or becomes too large, or has names that are not UTF-8.
     """
 
     def __init__(self, path: Path | str) -> None:

@@ -254,9 +254,6 @@ class SummaryText:
     A space before <…> or […] is dropped before tokenising and put back after. Line ends become what
     `options.newline` says.
 
-    Args:
-        tokenizer: corpus.text_tokenizer.TextTokenizer.
-
     Attributes:
         start_id, end_id: Around a summary: <s> and </s>, or [CLS] and [SEP] where there are none.
     """

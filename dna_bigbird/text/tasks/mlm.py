@@ -101,7 +101,6 @@ class MaskedTextExamples:
     So every token of the corpus is read exactly once an epoch.
 
     Args:
-        max_tokens: Longest example, special tokens included.
         in_order: Leave the packs in the order of the corpus: for validation, whose first examples
             are then the first documents.
     """
@@ -207,7 +206,6 @@ class HiddenTextExamples:
 
     Args:
         ends: Which ids end a sentence, (V,) bool.
-        keeps_masks: As of `HiddenSentenceExamples`: for validation.
     """
 
     def __init__(
@@ -262,7 +260,6 @@ class MaskedTextTask(Objective):
     * `mlm_accuracy`: share of exact predictions.
 
     Args:
-        model: Called as models.pretraining_model.PretrainingModel.
         characters: Of every token id, shape (V,).
     """
 
