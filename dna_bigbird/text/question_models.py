@@ -98,12 +98,9 @@ class FactsLogits(NamedTuple):
 
 
 class FactsModel(QuestionModel):
-    """A span with its supporting facts: two logits of every token, one of every unit, three of the first
-    token.
-
-    A unit is read at its mark, by a layer for titles or one for sentences; with attention etc at its
-    global token, by one layer for all, and the type of answer at the first global token.
-    """
+    """A span with its supporting facts: two logits of every token, one of every unit, three of the first token. A unit
+    is read at its mark, by a layer for titles or one for sentences; with attention etc at its global token, by one
+    layer for all, and the type of answer at the first global token."""
 
     head_type = FactsHead
 

@@ -71,20 +71,18 @@ EMPTY = "document is empty"
 
 
 def iter_classification(
-    name: str,
+    options: ClassificationOptions,
     path: Path,
     split: str,
     counts: dict[str, int],
     *,
-    splits: HashedSplits | None,
     gold: bool = True,
-    skip_empty: bool = False,
 ) -> Iterator[LabelledText]:
     """Yield the documents of one split of a set."""
     path = Path(path)
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
-    known = READERS[name]
+    known, splits = READERS[options.set], options.splits
     documents = read_one_file(path, split, splits if known.draws_lines else None, gold)
     if documents is None and known.read:
         documents = known.read(path, split, splits, gold)
@@ -102,7 +100,7 @@ def iter_classification(
         if each.text.strip():
             ids.append(each.id)
             yield each
-        elif skip_empty:
+        elif options.skip_empty:
             counts[EMPTY] = counts.get(EMPTY, 0) + 1
         else:
             raise InputError(

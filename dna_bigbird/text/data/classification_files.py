@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import open_text
-from dna_bigbird.text.data.reading import Folder, need, open_folder, read_json_lines, texts_of
+from dna_bigbird.text.data.reading import Folder, need, read_json_lines, texts_of
 from dna_bigbird.text.data.rows import recorded
 from dna_bigbird.text.data.summarization_files import patent_items
 
@@ -112,12 +112,9 @@ def split_file(folder: Path, split: str) -> Path | None:
 
 
 def read_labelled_lines(path: Path, *, gold: bool) -> Iterator[tuple[str, LabelledText]]:
-    """Yield documents of a JSON-lines file, each after the name that decides its split.
-
-    A line is an object with a text, a label (text or whole number; may be absent without `gold`)
-    and perhaps an `id`. Without one the id is the line's number, and the text decides the split, so
-    that equal texts stay together.
-    """
+    """Yield documents of a JSON-lines file, each after the name that decides its split. A line is an object with a
+    text, a label (text or whole number; may be absent without `gold`) and perhaps an `id`. Without one the id is
+    the line's number, and the text decides the split, so that equal texts stay together."""
     for number, item in read_json_lines(path):
         where = f"{path}:{number}"
         text = need(item, "text", str, where)
@@ -146,12 +143,9 @@ def class_folders(folder: Folder) -> dict[str, tuple[str, ...]]:
 def read_one_file(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterator[LabelledText] | None:
-    """Return the documents of a split of JSON lines; None if the path is no such file or folder.
-
-    A file named like a split (train, validation, val, dev, test), by itself or in the folder that
-    was given, is taken whole. Of any other file the split is drawn by `splits`; with None it is
-    taken whole too.
-    """
+    """Return the documents of a split of JSON lines; None if the path is no such file or folder. A file named like a
+    split (train, validation, val, dev, test), by itself or in the folder that was given, is taken whole. Of any
+    other file the split is drawn by `splits`; with None it is taken whole too."""
     file = path if is_json_lines(path) else split_file(path, split)
     if file is None:
         return None
@@ -172,7 +166,7 @@ def read_rated_reviews(
     """
     part = "test" if split == "test" else "train"
     documents = []
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         for name, above in class_folders(folder).items():
             if above[-2:-1] != (part,) or above[-1] not in RATED:
                 continue
@@ -191,12 +185,10 @@ def read_rated_reviews(
 def read_class_folders(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterator[LabelledText]:
-    """Return the papers of one split, drawn by a paper's file name (or id): a paper in two classes is in one split.
-
-    A folder or archive contains `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`.
-    """
+    """Return the papers of one split, drawn by a paper's file name (or id): a paper in two classes is in one split. A
+    folder or archive contains `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`."""
     ids = {}
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         files = class_folders(folder)
         if not any(files.values()):
             raise InputError(
@@ -264,7 +256,7 @@ def _xml_files(path: Path) -> dict[str, tuple[str, str]]:
     """Return the articles and their truth: their locations and text."""
     files = {}
     for archive in (*sorted(path.glob("*.zip")), path):
-        with open_folder(archive) as folder:
+        with Folder(archive) as folder:
             for name in folder.names():
                 if prefix := _prefix(name):
                     files[prefix] = (f"{archive}: {name}", folder.text(name))
@@ -328,7 +320,7 @@ def read_stars(
             return [each for _, each in _rows(stream, str(path), named_split(path) or split)]
     part = "test" if split == "test" else "train"
     drawn = splits.within_train() if splits and part == "train" else None
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         names = [n for n in folder.names() if n.rpartition("/")[2] == f"{part}.csv"]
         if len(names) != 1:
             raise InputError(
@@ -363,10 +355,8 @@ def _rows(stream: io.TextIOBase, where: str, part: str) -> Iterator[tuple[str, L
 def read_class_patents(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterator[LabelledText]:
-    """Return the patents of one split.
-
-    Of BigPatent's folder or archive the text is `description`, the label the class letter, and the splits are its own.
-    """
+    """Return the patents of one split. Of BigPatent's folder or archive the text is `description`, the label the class
+    letter, and the splits are its own."""
     return (
         LabelledText(
             need(item, "publication_number", str, where),

@@ -28,11 +28,8 @@ ZIP_MAGIC = b"PK\x03\x04"
 
 
 class Folder:
-    """Text files of a folder, or of a tar (plain or compressed) or zip archive, by name.
-
-    Members are read in memory, and all of an archive may become at most what `Allowance` has. Close it,
-    or use it with `with`.
-    """
+    """Text files of a folder, or of a tar (plain or compressed) or zip archive, by name. Members are read in memory,
+    and all of an archive may become at most what `Allowance` has. Close it, or use it with `with`."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -150,11 +147,6 @@ class Folder:
                     f"{self.path}: the name {shortened(ascii(name))} is not UTF-8; ids of documents "
                     "are made of names. Unpack it and rename the file, for example with convmv"
                 ) from None
-
-
-def open_folder(path: Path | str) -> Folder:
-    """Open a folder, or a tar or zip archive, as a `Folder`."""
-    return Folder(path)
 
 
 def _unzipped(content: bytes, allowance: Allowance) -> bytes:
@@ -283,12 +275,9 @@ JSON_LINES = (".jsonl", ".json")
 
 
 def read_documents(path: Path) -> Iterator[str]:
-    """Yield the documents of a corpus; one is held at a time.
-
-    A name that ends in .jsonl or .json (.gz may follow) is JSON lines with a `text` each. Anything
-    else is plain text with blank lines between documents. White space is joined to single
-    spaces: to the published vocabulary a line break is an unknown letter.
-    """
+    """Yield the documents of a corpus; one is held at a time. A name that ends in .jsonl or .json (.gz may follow) is
+    JSON lines with a `text` each. Anything else is plain text with blank lines between documents. White space is
+    joined to single spaces: to the published vocabulary a line break is an unknown letter."""
     path = Path(path)
     name = path.name.removesuffix(".gz")
     documents = _json_lines(path) if name.endswith(JSON_LINES) else _plain(path)

@@ -54,7 +54,6 @@ class NqBatch(NamedTuple):
     segment_ids_BT: Tensor
     rows_B: Tensor
     global_tokens: GlobalTokens | Tensor | None
-    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
     is_document_BT: Tensor
     targets_B5: Tensor
     """Positions of short start, short end, long start, long end, then the type; or `UNKNOWN`."""

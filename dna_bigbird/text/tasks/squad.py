@@ -20,7 +20,7 @@ from dna_bigbird.text.data.squad import (
     read_squad,
     squad_rows,
 )
-from dna_bigbird.text.spans import best_span, normalise_answer, overlap
+from dna_bigbird.text.spans import best_overlap, best_span, normalise_answer
 from dna_bigbird.text.tasks.task import (
     Outputs,
     SpanTask,
@@ -35,17 +35,6 @@ COLUMNS = ("em", "f1", "has_answer", "has_text", "na_prob")
 """Of `question_row`."""
 
 
-def best_scores(predicted: str, answers: Sequence[str]) -> tuple[float, float]:
-    """Return exact match and F1 of version 1.1, each its best over all answers.
-
-    Example:
-        >>> best_scores("the Eiffel Tower", ["eiffel tower", "a tower in Paris"])
-        (1.0, 1.0)
-    """
-    scores = [overlap(predicted, answer) for answer in answers]
-    return max(score.exact for score in scores), max(score.f1 for score in scores)
-
-
 def question_row(
     predicted: str, na_prob: float, answers: Sequence[str]
 ) -> tuple[float, float, float, float, float]:
@@ -53,7 +42,7 @@ def question_row(
     do not count; where none is left, only a prediction that is empty after normalisation is right."""
     texts = [answer for answer in answers if normalise_answer(answer)]
     if texts:
-        exact, f1 = best_scores(predicted, texts)
+        exact, f1 = best_overlap(predicted, texts)
     else:
         exact = f1 = float(normalise_answer(predicted) == "")
     return exact, f1, float(bool(answers)), float(bool(predicted)), na_prob
@@ -116,7 +105,6 @@ class SquadBatch(NamedTuple):
     segment_ids_BT: Tensor
     rows_B: Tensor
     global_tokens: GlobalTokens | Tensor | None
-    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
     targets_B2: Tensor
     """First and last token of the answer, or `UNKNOWN`."""
 
@@ -224,7 +212,7 @@ class SquadTask(SpanTask):
             if self.has_impossible:
                 rows.append(question_row(prediction.text, prediction.na_prob, answers))
             else:
-                rows.append(best_scores(prediction.text, answers))
+                rows.append(best_overlap(prediction.text, answers))
         return np.array(rows, dtype=np.float64)
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
