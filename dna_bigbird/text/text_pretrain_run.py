@@ -117,7 +117,7 @@ def _bytes_by_letter() -> dict[str, int]:
 
 
 class HiddenTextTask(MaskedTextTask):
-    """`MaskedTextTask` with hidden sentences; loss and figures of these as `cpc_task.CpcTask` has them.
+    """`MaskedTextTask` with hidden sentences; loss and figures of these as in pretraining of DNA.
 
     Args:
         characters: Of every token id, shape (V,).

@@ -280,7 +280,11 @@ def read_documents(path: Path) -> Iterator[str]:
     joined to single spaces: to the published vocabulary a line break is an unknown letter."""
     path = Path(path)
     name = path.name.removesuffix(".gz")
-    documents = _json_lines(path) if name.endswith(JSON_LINES) else _plain(path)
+    documents = (
+        (" ".join(need(x, "text", str, f"{path}:{i}").split()) for i, x in read_json_lines(path))
+        if name.endswith(JSON_LINES)
+        else _plain(path)
+    )
     is_empty = True
     for text in documents:
         is_empty = False
@@ -290,11 +294,6 @@ def read_documents(path: Path) -> Iterator[str]:
             f"{path}: no document; expected text with blank lines between documents, or JSON lines "
             'with {"text": …} in a file named .jsonl'
         )
-
-
-def _json_lines(path: Path) -> Iterator[str]:
-    for number, item in read_json_lines(path):
-        yield " ".join(need(item, "text", str, f"{path}:{number}").split())
 
 
 def _plain(path: Path) -> Iterator[str]:

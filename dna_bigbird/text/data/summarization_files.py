@@ -153,10 +153,6 @@ def _pair(item: dict, where: str, *, gold: bool) -> Pair:
     )
 
 
-SENTENCE_MARKS = ("<S>", "</S>")
-"""Around every sentence of an abstract; no part of the text."""
-
-
 def read_papers(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
     """Yield the papers of `arxiv-dataset` or `pubmed-dataset`.
 
@@ -174,15 +170,11 @@ def read_papers(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
         summary = None
         if gold or "abstract_text" in item:
             sentences = need_texts(item, "abstract_text", where)
-            summary = "\n".join(_without_marks(sentence) for sentence in sentences)
+            summary = "\n".join(
+                sentence.replace("<S>", " ").replace("</S>", " ") for sentence in sentences
+            )
         document = "\n".join(need_texts(item, "article_text", where))
         yield Pair(where, need(item, "article_id", str, where), document, summary)
-
-
-def _without_marks(sentence: str) -> str:
-    for mark in SENTENCE_MARKS:
-        sentence = sentence.replace(mark, " ")
-    return sentence
 
 
 def _split_file(path: Path, split: str) -> Path:

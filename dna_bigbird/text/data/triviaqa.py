@@ -178,7 +178,11 @@ def _examples(
         if only_verified and not is_verified:
             _count(counts, "questions not verified", 1)
             continue
-        pages = list(_pages(item, here))
+        pages = [
+            (folder, page)
+            for key, folder in PAGES.items()
+            for page in check_items(item.get(key, []), f"{here}: {key}")
+        ]
         if only_verified and is_web:
             kept = [page for page in pages if page[1].get("DocPartOfVerifiedEval")]
             _count(counts, "pages not verified", len(pages) - len(kept))
@@ -205,12 +209,6 @@ def _examples(
 def _count(counts: dict[str, int], reason: str, count: int) -> None:
     if count:
         counts[reason] = counts.get(reason, 0) + count
-
-
-def _pages(item: dict, where: str) -> Iterator[tuple[str, dict]]:
-    for key, folder in PAGES.items():
-        for page in check_items(item.get(key, []), f"{where}: {key}"):
-            yield folder, page
 
 
 def _document(

@@ -199,7 +199,7 @@ class NaturalQuestionsTask(SpanTask):
     def statistics(
         self, examples: Sequence[NqExample], predictions: Sequence[PagePrediction]
     ) -> NDArray[np.float64]:
-        """Return `natural_questions_metric.COLUMNS` of the long and of the short answer: (n, 8)."""
+        """Return `COLUMNS` of the long and of the short answer: (n, 8)."""
         self._check_annotators([len(example.annotations or ()) for example in examples])
         needed = self.options.min_annotators
         rows = []

@@ -64,13 +64,6 @@ def best_threshold(
     return float(totals[best] / len(rows_N5)), float(na_prob_N[order][best - 1]) if best else 0.0
 
 
-def with_threshold(
-    scores_N: NDArray[np.float64], rows_N5: NDArray[np.float64], threshold: float
-) -> NDArray[np.float64]:
-    """Return the scores of questions where predictions with `na_prob` above a threshold are empty, (N,)."""
-    return np.where(rows_N5[:, 4] > threshold, 1 - rows_N5[:, 2], scores_N)
-
-
 def summarise(rows_N5: NDArray[np.float64], threshold: float) -> dict[str, float]:
     """Return the metrics of version 2.0, from 0 to 1.
 
@@ -82,7 +75,8 @@ def summarise(rows_N5: NDArray[np.float64], threshold: float) -> dict[str, float
     has_answer_N = rows_N5[:, 2] == 1
     scores: dict[str, float] = {}
     for column, name in enumerate(("em", "f1")):
-        scores_N = with_threshold(rows_N5[:, column], rows_N5, threshold)
+        # Predictions with `na_prob` above the threshold are empty.
+        scores_N = np.where(rows_N5[:, 4] > threshold, 1 - rows_N5[:, 2], rows_N5[:, column])
         scores[name] = float(scores_N.mean())
         for prefix, chosen_N in (("has_answer", has_answer_N), ("no_answer", ~has_answer_N)):
             if chosen_N.any():
@@ -247,8 +241,9 @@ class SquadTask(SpanTask):
     ) -> dict[str, list[SquadPrediction]]:
         """Return the sentence that shares most words with the question, the name that occurs most often,
         and of SQuAD 2.0 no answer at all."""
+        parts = [(example.question, sentences(example.paragraph)) for example in examples]
         predictions = {
-            "shared_words": [SquadPrediction(_most_alike(example)) for example in examples],
+            "shared_words": [SquadPrediction(x[most_alike(q, x, 1)[0]]) for q, x in parts],
             "most_named": [
                 SquadPrediction(most_named(example.question, [example.paragraph]))
                 for example in examples
@@ -257,11 +252,6 @@ class SquadTask(SpanTask):
         if self.has_impossible:
             predictions["no_answer"] = [SquadPrediction("", 1.0)] * len(examples)
         return predictions
-
-
-def _most_alike(example: SquadExample) -> str:
-    parts = sentences(example.paragraph)
-    return parts[most_alike(example.question, parts, 1)[0]]
 
 
 def _sigmoid(value: float) -> float:
