@@ -189,5 +189,5 @@ class MaskedBatch(NamedTuple):
 
 
 def collate_masked(examples: Sequence[tuple[int, dict]]) -> MaskedBatch:
-    """Join numbered examples of datasets.text.masked.MaskedTextExamples."""
+    """Join numbered examples of masked text."""
     return MaskedBatch(**masked_fields(examples))

@@ -49,8 +49,6 @@ class QuestionModel(nn.Module):
     """An encoder, and the layers that a subclass adds.
 
     Args:
-        head: Settings of type `head_type`; its defaults if None.
-        num_labels: Unused; all text models are built with the same arguments.
         seed: Of the weights. The encoder's depend on nothing else but `config`.
     """
 
@@ -100,12 +98,9 @@ class FactsLogits(NamedTuple):
 
 
 class FactsModel(QuestionModel):
-    """A span with its supporting facts: two logits of every token, one of every unit, three of the first
-    token.
-
-    A unit is read at its mark, by a layer for titles or one for sentences; with attention etc at its
-    global token, by one layer for all, and the type of answer at the first global token.
-    """
+    """A span with its supporting facts: two logits of every token, one of every unit, three of the first token. A unit
+    is read at its mark, by a layer for titles or one for sentences; with attention etc at its global token, by one
+    layer for all, and the type of answer at the first global token."""
 
     head_type = FactsHead
 

@@ -13,7 +13,7 @@ from dna_bigbird.prediction.compute import Compute
 
 
 def new_task(name: str, set_name: str | None, options: object, head: object):
-    """Return a task, a tasks.text.task.TextTask, with its settings."""
+    """Return a `TextTask` with its settings."""
     from dna_bigbird.text.tasks.task import task_class
 
     check_task(name)

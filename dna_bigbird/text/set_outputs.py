@@ -56,11 +56,7 @@ class TextScores:
 
 
 class TextScorer:
-    """Scores sources of predictions for one set of examples, all on the same bootstrap draws.
-
-    Args:
-        seed, replicates: Of the bootstrap, which draws examples.
-    """
+    """Scores sources of predictions for one set of examples, all on the same bootstrap draws."""
 
     def __init__(self, task: TextTask, examples: Sequence, *, seed: int, replicates: int) -> None:
         self.task, self.examples = task, examples

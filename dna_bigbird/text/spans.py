@@ -1,17 +1,13 @@
-"""The best answer span of one row, from a score for every start and every end."""
+"""Short answers: SQuAD's normalisation, exact match and word F1, and the best span of one row."""
 
 import re
 import string
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-# Short answers as text: SQuAD's normalisation, exact match and word F1 (SQuAD v1.1, HotpotQA).
-#
-# TriviaQA's official script normalises otherwise; it passes its own function to `overlap`.
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -35,11 +31,8 @@ def normalise_answer(text: str) -> str:
 def overlap(
     predicted: str, gold: str, normalise: Callable[[str], str] = normalise_answer
 ) -> Overlap:
-    """Compare two answers as multisets of words.
-
-    Two answers that are both empty after normalisation are an exact match with an F1 of 0, as
-    in the official scripts.
-    """
+    """Compare two answers as multisets of words. Two answers that are both empty after normalisation are an exact
+    match with an F1 of 0, as in the official scripts."""
     answer, expected = normalise(predicted), normalise(gold)
     exact = float(answer == expected)
     answer_words, expected_words = answer.split(), expected.split()
@@ -48,6 +41,15 @@ def overlap(
         return Overlap(exact, 0.0, 0.0, 0.0)
     precision, recall = shared / len(answer_words), shared / len(expected_words)
     return Overlap(exact, 2 * precision * recall / (precision + recall), precision, recall)
+
+
+def best_overlap(
+    predicted: str, answers: Sequence[str], normalise: Callable[[str], str] = normalise_answer
+) -> tuple[float, float]:
+    """Return exact match and F1, each its best over all answers that count; 0 without any."""
+    overlaps = [overlap(predicted, answer, normalise) for answer in answers]
+    exact, f1 = (max((each[i] for each in overlaps), default=0.0) for i in (0, 1))
+    return exact, f1
 
 
 # T tokens, S starts, E ends

@@ -80,12 +80,9 @@ def heads_of(encoder: EncoderConfig, cpc: CpcConfig) -> tuple[str, ...]:
 def piece_characters(
     pieces: Sequence[str], unk_id: int, *, is_byte_level: bool = False, is_word_piece: bool = False
 ) -> np.ndarray:
-    """Return the characters of every entry, shape (V,), int64.
-
-    A word mark is the space in front of the word and counts as one; '##' of WordPiece is none. A
-    piece of byte-level BPE, whose letters are bytes, counts the characters that begin in it. An
-    unknown piece counts as one character, however long it was.
-    """
+    """Return the characters of every entry, shape (V,), int64. A word mark is the space in front of the word and
+    counts as one; '##' of WordPiece is none. A piece of byte-level BPE, whose letters are bytes, counts the
+    characters that begin in it. An unknown piece counts as one character, however long it was."""
     letters = _bytes_by_letter() if is_byte_level else {}
     counts = np.zeros(len(pieces), dtype=np.int64)
     for i, piece in enumerate(pieces):
@@ -120,12 +117,10 @@ def _bytes_by_letter() -> dict[str, int]:
 
 
 class HiddenTextTask(MaskedTextTask):
-    """`MaskedTextTask` with hidden sentences; loss and figures of these as `cpc_task.CpcTask` has them.
+    """`MaskedTextTask` with hidden sentences; loss and figures of these as in pretraining of DNA.
 
     Args:
-        model: Called as models.pretraining_model.PretrainingModel, with the head cpc.
         characters: Of every token id, shape (V,).
-        weight: Share of CPC in the loss; 0.2 in the ETC paper.
     """
 
     def __init__(

@@ -41,12 +41,7 @@ def scores_of(task: TextTask, text_set: TextSet, outputs: list[Outputs]) -> dict
 
 
 class TextModule(Objective):
-    """Training of a text task; validation decodes and scores with its official metric.
-
-    Args:
-        model: Passed to `task.outputs`.
-        validation: The rows of the validation batches.
-    """
+    """Training of a text task; validation decodes and scores with its official metric."""
 
     def __init__(
         self, model: nn.Module, task: TextTask, config: TrainConfig, validation: TextSet

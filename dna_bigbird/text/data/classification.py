@@ -10,7 +10,7 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Count, Range
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data import classification_files
+from dna_bigbird.text.data import classification_files as files
 from dna_bigbird.text.data.classification_files import HashedSplits, LabelledText, read_one_file
 from dna_bigbird.text.data.reading import check_ids
 
@@ -46,66 +46,61 @@ class ClassificationOptions:
         return HashedSplits.parse(self.split_shares, self.split_seed) if self.split_shares else None
 
 
-Reader = Callable[[Path, str, HashedSplits | None, bool], Iterable[LabelledText] | None]
-
-
 @dataclass(frozen=True)
 class ClassificationSet:
-    """How a set is read and which classes it has."""
+    """How the native files of a set are read and which classes it has; any set may come as JSON lines."""
 
-    read: Reader
+    read: Callable[[Path, str, HashedSplits | None, bool], Iterable[LabelledText]] | None = None
+    """None: there are no other files than JSON lines."""
     labels: tuple[str, ...] = ()
     """In the order of the logits; empty: those of the training documents, sorted."""
+    draws_lines: bool = True
+    """Splits are drawn from JSON lines that are not named like one; otherwise they are taken whole."""
 
 
 READERS: dict[str, ClassificationSet] = {
-    "imdb": ClassificationSet(classification_files.read_rated_reviews, classification_files.RATED),
-    "yelp5": ClassificationSet(classification_files.read_stars, classification_files.LABELS),
-    "arxiv-topics": ClassificationSet(classification_files.read_class_folders),
-    "patents": ClassificationSet(classification_files.read_class_patents),
-    "hyperpartisan": ClassificationSet(
-        classification_files.read_xml_pair, classification_files.XML_LABELS
-    ),
-    "json-lines": ClassificationSet(read_one_file),
+    "imdb": ClassificationSet(files.read_rated_reviews, files.RATED, draws_lines=False),
+    "yelp5": ClassificationSet(files.read_stars, files.LABELS, draws_lines=False),
+    "arxiv-topics": ClassificationSet(files.read_class_folders),
+    "patents": ClassificationSet(files.read_class_patents),
+    "hyperpartisan": ClassificationSet(files.read_xml_pair, files.XML_LABELS),
+    "json-lines": ClassificationSet(),
 }
 """'json-lines' is any set of one's own."""
 EMPTY = "document is empty"
 
 
 def iter_classification(
-    name: str,
+    options: ClassificationOptions,
     path: Path,
     split: str,
     counts: dict[str, int],
     *,
-    splits: HashedSplits | None,
     gold: bool = True,
-    skip_empty: bool = False,
 ) -> Iterator[LabelledText]:
     """Yield the documents of one split of a set."""
     path = Path(path)
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
-    read = READERS[name].read(path, split, splits, gold)
-    if read is None:
+    known, splits = READERS[options.set], options.splits
+    documents = read_one_file(path, split, splits if known.draws_lines else None, gold)
+    if documents is None and known.read:
+        documents = known.read(path, split, splits, gold)
+    if documents is None:
         raise InputError(
             f"{path}: expected JSON lines (a name in .jsonl), or a folder with {split}.jsonl"
         )
     ids = []
-    for each in read:
-        if (
-            each.label is not None
-            and READERS[name].labels
-            and each.label not in READERS[name].labels
-        ):
+    for each in documents:
+        if each.label is not None and known.labels and each.label not in known.labels:
             raise InputError(
                 f"{path}: document {each.id!r} has the label {each.label!r}; expected one of "
-                f"{', '.join(READERS[name].labels)}"
+                f"{', '.join(known.labels)}"
             )
         if each.text.strip():
             ids.append(each.id)
             yield each
-        elif skip_empty:
+        elif options.skip_empty:
             counts[EMPTY] = counts.get(EMPTY, 0) + 1
         else:
             raise InputError(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import open_text
-from dna_bigbird.text.data.reading import Folder, need, open_folder, read_json_lines, texts_of
+from dna_bigbird.text.data.reading import Folder, need, read_json_lines, texts_of
 from dna_bigbird.text.data.rows import recorded
 from dna_bigbird.text.data.summarization_files import patent_items
 
@@ -112,12 +112,9 @@ def split_file(folder: Path, split: str) -> Path | None:
 
 
 def read_labelled_lines(path: Path, *, gold: bool) -> Iterator[tuple[str, LabelledText]]:
-    """Yield documents of a JSON-lines file, each after the name that decides its split.
-
-    A line is an object with a text, a label (text or whole number; may be absent without `gold`)
-    and perhaps an `id`. Without one the id is the line's number, and the text decides the split, so
-    that equal texts stay together.
-    """
+    """Yield documents of a JSON-lines file, each after the name that decides its split. A line is an object with a
+    text, a label (text or whole number; may be absent without `gold`) and perhaps an `id`. Without one the id is
+    the line's number, and the text decides the split, so that equal texts stay together."""
     for number, item in read_json_lines(path):
         where = f"{path}:{number}"
         text = need(item, "text", str, where)
@@ -146,12 +143,9 @@ def class_folders(folder: Folder) -> dict[str, tuple[str, ...]]:
 def read_one_file(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterator[LabelledText] | None:
-    """Return the documents of a split of JSON lines; None if the path is no such file or folder.
-
-    A file named like a split (train, validation, val, dev, test), by itself or in the folder that
-    was given, is taken whole. Of any other file the split is drawn by `splits`; with None it is
-    taken whole too.
-    """
+    """Return the documents of a split of JSON lines; None if the path is no such file or folder. A file named like a
+    split (train, validation, val, dev, test), by itself or in the folder that was given, is taken whole. Of any
+    other file the split is drawn by `splits`; with None it is taken whole too."""
     file = path if is_json_lines(path) else split_file(path, split)
     if file is None:
         return None
@@ -168,15 +162,11 @@ def read_rated_reviews(
     """Return the reviews of one split; `<br />` stays in the text, as in the published set.
 
     A folder or archive contains `<train|test>/<pos|neg>/<number>_<rating>.txt`; the validation split
-    is drawn from `train` by a review's path. `train/unsup` is left alone. A JSON-lines file, or
-    `<split>.jsonl` in a folder, is taken whole: `text`, `label` (pos or neg), perhaps `id`.
+    is drawn from `train` by a review's path. `train/unsup` is left alone.
     """
-    documents = read_one_file(path, split, None, gold)
-    if documents is not None:
-        return documents
     part = "test" if split == "test" else "train"
     documents = []
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         for name, above in class_folders(folder).items():
             if above[-2:-1] != (part,) or above[-1] not in RATED:
                 continue
@@ -195,18 +185,10 @@ def read_rated_reviews(
 def read_class_folders(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterator[LabelledText]:
-    """Return the papers of one split, drawn by a paper's file name (or id): a paper in two classes is in one split.
-
-    A folder or archive contains `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`. JSON lines
-    have `text`, `label`, perhaps `id`; `read_one_file` says when they are split already.
-    """
-    documents = read_one_file(path, split, splits, gold)
-    return _papers(path, split, splits) if documents is None else documents
-
-
-def _papers(path: Path, split: str, splits: HashedSplits | None) -> Iterator[LabelledText]:
+    """Return the papers of one split, drawn by a paper's file name (or id): a paper in two classes is in one split. A
+    folder or archive contains `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`."""
     ids = {}
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         files = class_folders(folder)
         if not any(files.values()):
             raise InputError(
@@ -241,9 +223,6 @@ def read_xml_pair(
             published zip files of these names, or one zip file with both. JSON lines with `text`
             and `label` (true or false) do too.
     """
-    documents = read_one_file(path, split, splits, gold)
-    if documents is not None:
-        return documents
     files = _xml_files(path)
     if ARTICLES not in files:
         raise InputError(
@@ -277,7 +256,7 @@ def _xml_files(path: Path) -> dict[str, tuple[str, str]]:
     """Return the articles and their truth: their locations and text."""
     files = {}
     for archive in (*sorted(path.glob("*.zip")), path):
-        with open_folder(archive) as folder:
+        with Folder(archive) as folder:
             for name in folder.names():
                 if prefix := _prefix(name):
                     files[prefix] = (f"{archive}: {name}", folder.text(name))
@@ -336,15 +315,12 @@ def read_stars(
     written as `\n`. A CSV or JSON-lines file (`text`, `label` 1 to 5, perhaps `id`), or
     `<split>.jsonl` in a folder, is taken whole.
     """
-    documents = read_one_file(path, split, None, gold)
-    if documents is not None:
-        return documents
     if path.is_file() and ".csv" in path.suffixes:
         with open_text(path) as stream:
             return [each for _, each in _rows(stream, str(path), named_split(path) or split)]
     part = "test" if split == "test" else "train"
     drawn = splits.within_train() if splits and part == "train" else None
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         names = [n for n in folder.names() if n.rpartition("/")[2] == f"{part}.csv"]
         if len(names) != 1:
             raise InputError(
@@ -379,14 +355,8 @@ def _rows(stream: io.TextIOBase, where: str, part: str) -> Iterator[tuple[str, L
 def read_class_patents(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterator[LabelledText]:
-    """Return the patents of one split.
-
-    JSON lines have `text`, `label` (any class name), perhaps `id`; `read_one_file` says when they are split already. Of BigPatent's folder or archive the text is `description`, the
-    label the class letter, and the splits are its own.
-    """
-    documents = read_one_file(path, split, splits, gold)
-    if documents is not None:
-        return documents
+    """Return the patents of one split. Of BigPatent's folder or archive the text is `description`, the label the class
+    letter, and the splits are its own."""
     return (
         LabelledText(
             need(item, "publication_number", str, where),

@@ -12,7 +12,7 @@ from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.plain_numbers import decimal_number
 from dna_bigbird.core.settings import Range
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data.reading import Folder, open_folder
+from dna_bigbird.text.data.reading import Folder
 from dna_bigbird.text.data.rows import recorded
 
 GlueSet = Literal["cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb"]
@@ -108,7 +108,7 @@ def read_glue(
     """
     path = Path(path)
     counts: dict[str, int] = {}
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         finder = _Finder(folder, FORMATS[task].folder)
         if task == "mrpc" and not finder.find((FILES[split],)):
             examples = list(_msr_pairs(finder, split))

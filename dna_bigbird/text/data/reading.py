@@ -28,17 +28,8 @@ ZIP_MAGIC = b"PK\x03\x04"
 
 
 class Folder:
-    """Text files of a folder, or of a tar (plain or compressed) or zip archive, by name.
-
-    Members are read in memory, and all of an archive may become at most what `Allowance` has. Close it,
-    or use it with `with`.
-
-    Args:
-        path: The folder or the archive.
-
-    Raises:
-        InputError: If it is neither, is damaged or becomes too large, or has names that are not UTF-8.
-    """
+    """Text files of a folder, or of a tar (plain or compressed) or zip archive, by name. Members are read in memory,
+    and all of an archive may become at most what `Allowance` has. Close it, or use it with `with`."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -156,11 +147,6 @@ class Folder:
                     f"{self.path}: the name {shortened(ascii(name))} is not UTF-8; ids of documents "
                     "are made of names. Unpack it and rename the file, for example with convmv"
                 ) from None
-
-
-def open_folder(path: Path | str) -> Folder:
-    """Open a folder, or a tar or zip archive, as a `Folder`."""
-    return Folder(path)
 
 
 def _unzipped(content: bytes, allowance: Allowance) -> bytes:
@@ -289,15 +275,16 @@ JSON_LINES = (".jsonl", ".json")
 
 
 def read_documents(path: Path) -> Iterator[str]:
-    """Yield the documents of a corpus; one is held at a time.
-
-    A name that ends in .jsonl or .json (.gz may follow) is JSON lines with a `text` each. Anything
-    else is plain text with blank lines between documents. White space is joined to single
-    spaces: to the published vocabulary a line break is an unknown letter.
-    """
+    """Yield the documents of a corpus; one is held at a time. A name that ends in .jsonl or .json (.gz may follow) is
+    JSON lines with a `text` each. Anything else is plain text with blank lines between documents. White space is
+    joined to single spaces: to the published vocabulary a line break is an unknown letter."""
     path = Path(path)
     name = path.name.removesuffix(".gz")
-    documents = _json_lines(path) if name.endswith(JSON_LINES) else _plain(path)
+    documents = (
+        (" ".join(need(x, "text", str, f"{path}:{i}").split()) for i, x in read_json_lines(path))
+        if name.endswith(JSON_LINES)
+        else _plain(path)
+    )
     is_empty = True
     for text in documents:
         is_empty = False
@@ -307,11 +294,6 @@ def read_documents(path: Path) -> Iterator[str]:
             f"{path}: no document; expected text with blank lines between documents, or JSON lines "
             'with {"text": …} in a file named .jsonl'
         )
-
-
-def _json_lines(path: Path) -> Iterator[str]:
-    for number, item in read_json_lines(path):
-        yield " ".join(need(item, "text", str, f"{path}:{number}").split())
 
 
 def _plain(path: Path) -> Iterator[str]:

@@ -202,12 +202,7 @@ def _tree(value: Any, classes: dict[str, int], arrays: list[bytes]) -> Any:
 
 
 class _Reader:
-    """The values of a record's tree; arrays are read one after the other.
-
-    Args:
-        content: The record, uncompressed.
-        start: Where its arrays begin.
-    """
+    """The values of a record's tree; arrays are read one after the other."""
 
     def __init__(self, content: bytes, start: int, classes: list[type]) -> None:
         self.content, self.end, self.classes = content, start, classes
@@ -325,9 +320,6 @@ class TextSet:
 
 class StreamedExamples:
     """Examples that are read from their files whenever they are iterated over: none are kept.
-
-    Args:
-        read: Yields the examples, and adds to the counts that it gets what it leaves out.
 
     Attributes:
         counts: What was left out, by reason; complete at the end of an iteration.

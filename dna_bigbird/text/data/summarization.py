@@ -121,22 +121,21 @@ class SummaryExample:
 
 
 def iter_summaries(
-    name: str,
+    options: SummarizationOptions,
     path: Path,
     split: str,
     counts: dict[str, int],
     *,
     gold: bool = True,
-    skip_empty: bool = False,
 ) -> Iterator[SummaryExample]:
     """Yield the examples of one split of a set. White space at the ends of lines, and lines of nothing else, are
     dropped."""
     is_empty = True
-    for pair in READERS[name](Path(path), split, gold=gold):
+    for pair in READERS[options.set](Path(path), split, gold=gold):
         document = _tidy(pair.document)
         summary = None if pair.summary is None else _tidy(pair.summary)
         empty = "document" if not document else "summary" if gold and not summary else None
-        if empty and not skip_empty:
+        if empty and not options.skip_empty:
             raise InputError(
                 f"{pair.where}: the {empty} of {pair.id!r} is empty; expected text. "
                 "To leave such examples out and count them: --options.skip_empty true"
@@ -148,7 +147,7 @@ def iter_summaries(
         is_empty = False
         yield SummaryExample(pair.id, document, summary or None)
     if is_empty:
-        raise InputError(f"{path}: no example of {name} ({split}) in it")
+        raise InputError(f"{path}: no example of {options.set} ({split}) in it")
 
 
 def _tidy(text: str) -> str:
@@ -253,9 +252,6 @@ class SummaryText:
 
     A space before <…> or […] is dropped before tokenising and put back after. Line ends become what
     `options.newline` says.
-
-    Args:
-        tokenizer: corpus.text_tokenizer.TextTokenizer.
 
     Attributes:
         start_id, end_id: Around a summary: <s> and </s>, or [CLS] and [SEP] where there are none.

@@ -18,7 +18,6 @@ from dna_bigbird.text.data.reading import (
     check_items,
     holds_files,
     need,
-    open_folder,
     parse_json_lines,
     partner_of,
     read_json_lines,
@@ -130,7 +129,7 @@ def patent_items(path: Path, split: str) -> Iterator[tuple[str, dict, str]]:
             JSON lines, plain or gzip (the published bigPatentData and its train.tar.gz).
     """
     pattern = re.compile(rf"(^|/){OFFICIAL_SPLITS[split]}/([{CLASSES}])/[^/]+$")
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         names = [(name, match[2]) for name in folder.names() if (match := pattern.search(name))]
         if not names:
             raise InputError(
@@ -154,10 +153,6 @@ def _pair(item: dict, where: str, *, gold: bool) -> Pair:
     )
 
 
-SENTENCE_MARKS = ("<S>", "</S>")
-"""Around every sentence of an abstract; no part of the text."""
-
-
 def read_papers(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
     """Yield the papers of `arxiv-dataset` or `pubmed-dataset`.
 
@@ -175,15 +170,11 @@ def read_papers(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
         summary = None
         if gold or "abstract_text" in item:
             sentences = need_texts(item, "abstract_text", where)
-            summary = "\n".join(_without_marks(sentence) for sentence in sentences)
+            summary = "\n".join(
+                sentence.replace("<S>", " ").replace("</S>", " ") for sentence in sentences
+            )
         document = "\n".join(need_texts(item, "article_text", where))
         yield Pair(where, need(item, "article_id", str, where), document, summary)
-
-
-def _without_marks(sentence: str) -> str:
-    for mark in SENTENCE_MARKS:
-        sentence = sentence.replace(mark, " ")
-    return sentence
 
 
 def _split_file(path: Path, split: str) -> Path:
@@ -213,7 +204,7 @@ def read_stories(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]
             url_lists/ or in the archive), those of the split's list in its order. The SHA-1 of an
             address is the name of its story.
     """
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         for name, text in texts_of(folder, _story_names(folder, split)):
             document, summary = _story_parts(text)
             summary = "\n".join(summary) if gold or summary else None
@@ -301,7 +292,7 @@ def read_articles(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair
             document = need(item, "document", str, where)
             yield Pair(where, str(item.get("id", number)), document, summary)
         return
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         pairs = line_pairs_of_folder(folder, split, gold=gold)
         if pairs is not None:
             yield from pairs

@@ -24,7 +24,6 @@ from dna_bigbird.text.data.reading import (
     check_items,
     check_room,
     need,
-    open_folder,
     read_json_value,
     type_in_words,
 )
@@ -130,11 +129,11 @@ def iter_triviaqa(
                 f"{pages}: no such folder; expected the texts that {path.name} names, in "
                 "wikipedia/ and web/. Give --options.evidence"
             )
-        with open_folder(pages) as texts:
+        with Folder(pages) as texts:
             value = read_json_value(path)
             yield from _examples(value, str(path), texts, "", options.max_words, gold, counts)
         return
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         file = f"qa/{options.domain}-{SPLITS[split]}.json"
         names = [name for name in folder.names() if f"/{name}".endswith(f"/{file}")]
         if not names:
@@ -144,7 +143,7 @@ def iter_triviaqa(
         value = parse_json(folder.text(names[0]), f"{path}: {names[0]}")
         value_and_source = (value, f"{path}: {names[0]}")
         if options.evidence:
-            with open_folder(options.evidence) as texts:
+            with Folder(options.evidence) as texts:
                 yield from _examples(*value_and_source, texts, "", options.max_words, gold, counts)
             return
         root = names[0].removesuffix(file) + "evidence/"
@@ -179,7 +178,11 @@ def _examples(
         if only_verified and not is_verified:
             _count(counts, "questions not verified", 1)
             continue
-        pages = list(_pages(item, here))
+        pages = [
+            (folder, page)
+            for key, folder in PAGES.items()
+            for page in check_items(item.get(key, []), f"{here}: {key}")
+        ]
         if only_verified and is_web:
             kept = [page for page in pages if page[1].get("DocPartOfVerifiedEval")]
             _count(counts, "pages not verified", len(pages) - len(kept))
@@ -206,12 +209,6 @@ def _examples(
 def _count(counts: dict[str, int], reason: str, count: int) -> None:
     if count:
         counts[reason] = counts.get(reason, 0) + count
-
-
-def _pages(item: dict, where: str) -> Iterator[tuple[str, dict]]:
-    for key, folder in PAGES.items():
-        for page in check_items(item.get(key, []), f"{where}: {key}"):
-            yield folder, page
 
 
 def _document(

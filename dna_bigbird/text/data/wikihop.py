@@ -18,10 +18,10 @@ from dna_bigbird.corpus.sentences import sentences
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.models.attention_config import CANDIDATE, PARAGRAPH, QUESTION, SENTENCE
 from dna_bigbird.text.data.reading import (
+    Folder,
     check_ids,
     check_items,
     need,
-    open_folder,
     read_json_list,
 )
 from dna_bigbird.text.data.rows import (
@@ -40,10 +40,8 @@ from dna_bigbird.text.data.rows import (
 def shorten(
     documents: list[list[NDArray]], max_tokens: int, max_sentences: int, *, separators: bool = True
 ) -> int:
-    """Drop the last sentence of the document with most sentences until all of it fits, in place.
-
-    Of documents with equally many sentences the last one gives.
-    """
+    """Drop the last sentence of the document with most sentences until all of it fits, in place. Of documents with
+    equally many sentences the last one gives."""
     after = int(separators)
     tokens = sum(len(s) for document in documents for s in document)
     tokens += after * sum(map(bool, documents))
@@ -164,7 +162,7 @@ def _items(path: Path, split: str, masked: bool) -> tuple[list[dict], str]:
     if path.name.endswith((".json", ".json.gz")):
         return read_json_list(path), str(path)
     file = f"{FILES[split]}{'.masked' if masked else ''}.json"
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         names = [name for name in folder.names() if f"/{name}".endswith(f"/wikihop/{file}")]
         # The same archive contains MedHop under the same file names.
         names = names or [name for name in folder.names() if name == file]

@@ -1,5 +1,6 @@
 """Writing all made sets into one folder; equal settings give equal bytes."""
 
+import functools
 import hashlib
 from pathlib import Path
 from random import Random
@@ -156,16 +157,6 @@ def _drawn(seed: int, name: str, count: int) -> list[tuple[str, list[str]]]:
     return [(topic, document(rng, topic)) for topic in (list(TOPICS) * count)[:count]]
 
 
-def arxiv(seed: int, examples: int) -> dict[str, bytes]:
-    """See `papers`."""
-    return papers(seed, examples, "arxiv")
-
-
-def pubmed(seed: int, examples: int) -> dict[str, bytes]:
-    """See `papers`."""
-    return papers(seed, examples, "pubmed")
-
-
 def papers(seed: int, examples: int, name: str) -> dict[str, bytes]:
     """`arxiv` or `pubmed`: JSON lines of lower-case sentences, `<S> … </S>` in the abstract."""
     files = {}
@@ -186,6 +177,10 @@ def papers(seed: int, examples: int, name: str) -> dict[str, bytes]:
             rows.append(row)
         files[f"{name}/{name}-dataset/{split}.txt"] = json_lines(rows)
     return files
+
+
+arxiv = functools.partial(papers, name="arxiv")
+pubmed = functools.partial(papers, name="pubmed")
 
 
 def bigpatent(seed: int, examples: int) -> dict[str, bytes]:

@@ -105,10 +105,8 @@ class ClassificationTask(ClassifyingTask):
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[StreamedExamples, dict[str, int]]:
         """Read the set that the options name."""
-        options = self.options
-        form = {"splits": options.splits, "gold": gold, "skip_empty": options.skip_empty}
         examples = StreamedExamples(
-            lambda counts: iter_classification(options.set, path, split, counts, **form)
+            lambda counts: iter_classification(self.options, path, split, counts, gold=gold)
         )
         return examples, examples.counts
 
@@ -190,11 +188,8 @@ CUT = "text longer than max_tokens, cut"
 
 
 def kept_lengths(first: int, second: int, budget: int) -> tuple[int, int]:
-    """Return how many pieces of a pair stay: the longer text loses its last pieces first.
-
-    As taking one piece at a time from the longer text (of equal ones from the second) until both
-    fit.
-    """
+    """Return how many pieces of a pair stay: the longer text loses its last pieces first. As taking one piece at a
+    time from the longer text (of equal ones from the second) until both fit."""
     if first + second <= budget:
         return first, second
     small = min(first, second)

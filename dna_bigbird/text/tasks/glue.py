@@ -141,10 +141,8 @@ def glue_statistics(
 
 
 def glue_scores(task: str, statistics_N3: NDArray[np.float64]) -> dict[str, float]:
-    """Return the scores of a task, as shares and correlations (not times 100).
-
-    A part of MNLI that has no example has no key.
-    """
+    """Return the scores of a task, as shares and correlations (not times 100). A part of MNLI that has no example has
+    no key."""
     scores = {}
     for metric in METRICS[task]:
         name, _, part = metric.partition("_")

@@ -147,7 +147,6 @@ class HotpotQaBatch(NamedTuple):
     segment_ids_BT: Tensor
     rows_B: Tensor
     global_tokens: GlobalTokens | Tensor | None
-    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
     places_BU: Tensor
     """Place of each unit: position of the mark of a title or sentence, or global token; 0 where there is none."""
     is_title_BU: Tensor

@@ -1,7 +1,8 @@
 """Masked words of text (specification §1.6, §6)."""
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,18 +63,16 @@ class Packs:
 
 
 def pack(document_offsets: Sequence[int] | np.ndarray, max_tokens: int) -> Packs:
-    """Fill examples with documents, one after the other.
-
-    A part of n tokens takes n + 1 places, its [SEP] included, and [CLS] takes the first. If the
-    next document does not fit, an example that is at least half full is closed and the document
-    begins the next one; else as much of it as fits is taken, and its rest is the next document.
-    """
+    """Fill examples with documents, one after the other. A part of n tokens takes n + 1 places, its [SEP] included,
+    and [CLS] takes the first. If the next document does not fit, an example that is at least half full is closed
+    and the document begins the next one; else as much of it as fits is taken, and its rest is the next document."""
     if max_tokens < SMALLEST:
         raise ValueError(f"max_tokens {max_tokens} must be at least {SMALLEST}")
     bounds: list[tuple[int, int]] = []
     offsets = [0]
     used = 1
-    for start, end in _spans(document_offsets):
+    edges = np.asarray(document_offsets, dtype=np.int64).tolist()
+    for start, end in itertools.pairwise(edges):
         while start < end:
             room = max_tokens - used - 1
             if end - start > room and 2 * used >= max_tokens:
@@ -89,11 +88,6 @@ def pack(document_offsets: Sequence[int] | np.ndarray, max_tokens: int) -> Packs
     return Packs(np.array(bounds, dtype=np.int64).reshape(-1, 2), np.array(offsets, dtype=np.int64))
 
 
-def _spans(document_offsets: Sequence[int] | np.ndarray) -> Iterator[tuple[int, int]]:
-    offsets = np.asarray(document_offsets, dtype=np.int64)
-    yield from zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-
-
 class MaskedTextExamples:
     """Example number `index` of an endless, reproducible stream.
 
@@ -101,7 +95,6 @@ class MaskedTextExamples:
     So every token of the corpus is read exactly once an epoch.
 
     Args:
-        max_tokens: Longest example, special tokens included.
         in_order: Leave the packs in the order of the corpus: for validation, whose first examples
             are then the first documents.
     """
@@ -207,7 +200,6 @@ class HiddenTextExamples:
 
     Args:
         ends: Which ids end a sentence, (V,) bool.
-        keeps_masks: As of `HiddenSentenceExamples`: for validation.
     """
 
     def __init__(
@@ -262,7 +254,6 @@ class MaskedTextTask(Objective):
     * `mlm_accuracy`: share of exact predictions.
 
     Args:
-        model: Called as models.pretraining_model.PretrainingModel.
         characters: Of every token id, shape (V,).
     """
 

@@ -54,7 +54,6 @@ class NqBatch(NamedTuple):
     segment_ids_BT: Tensor
     rows_B: Tensor
     global_tokens: GlobalTokens | Tensor | None
-    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
     is_document_BT: Tensor
     targets_B5: Tensor
     """Positions of short start, short end, long start, long end, then the type; or `UNKNOWN`."""
@@ -200,7 +199,7 @@ class NaturalQuestionsTask(SpanTask):
     def statistics(
         self, examples: Sequence[NqExample], predictions: Sequence[PagePrediction]
     ) -> NDArray[np.float64]:
-        """Return `natural_questions_metric.COLUMNS` of the long and of the short answer: (n, 8)."""
+        """Return `COLUMNS` of the long and of the short answer: (n, 8)."""
         self._check_annotators([len(example.annotations or ()) for example in examples])
         needed = self.options.min_annotators
         rows = []

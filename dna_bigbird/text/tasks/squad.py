@@ -20,7 +20,7 @@ from dna_bigbird.text.data.squad import (
     read_squad,
     squad_rows,
 )
-from dna_bigbird.text.spans import best_span, normalise_answer, overlap
+from dna_bigbird.text.spans import best_overlap, best_span, normalise_answer
 from dna_bigbird.text.tasks.task import (
     Outputs,
     SpanTask,
@@ -35,17 +35,6 @@ COLUMNS = ("em", "f1", "has_answer", "has_text", "na_prob")
 """Of `question_row`."""
 
 
-def best_scores(predicted: str, answers: Sequence[str]) -> tuple[float, float]:
-    """Return exact match and F1 of version 1.1, each its best over all answers.
-
-    Example:
-        >>> best_scores("the Eiffel Tower", ["eiffel tower", "a tower in Paris"])
-        (1.0, 1.0)
-    """
-    scores = [overlap(predicted, answer) for answer in answers]
-    return max(score.exact for score in scores), max(score.f1 for score in scores)
-
-
 def question_row(
     predicted: str, na_prob: float, answers: Sequence[str]
 ) -> tuple[float, float, float, float, float]:
@@ -53,7 +42,7 @@ def question_row(
     do not count; where none is left, only a prediction that is empty after normalisation is right."""
     texts = [answer for answer in answers if normalise_answer(answer)]
     if texts:
-        exact, f1 = best_scores(predicted, texts)
+        exact, f1 = best_overlap(predicted, texts)
     else:
         exact = f1 = float(normalise_answer(predicted) == "")
     return exact, f1, float(bool(answers)), float(bool(predicted)), na_prob
@@ -75,13 +64,6 @@ def best_threshold(
     return float(totals[best] / len(rows_N5)), float(na_prob_N[order][best - 1]) if best else 0.0
 
 
-def with_threshold(
-    scores_N: NDArray[np.float64], rows_N5: NDArray[np.float64], threshold: float
-) -> NDArray[np.float64]:
-    """Return the scores of questions where predictions with `na_prob` above a threshold are empty, (N,)."""
-    return np.where(rows_N5[:, 4] > threshold, 1 - rows_N5[:, 2], scores_N)
-
-
 def summarise(rows_N5: NDArray[np.float64], threshold: float) -> dict[str, float]:
     """Return the metrics of version 2.0, from 0 to 1.
 
@@ -93,7 +75,8 @@ def summarise(rows_N5: NDArray[np.float64], threshold: float) -> dict[str, float
     has_answer_N = rows_N5[:, 2] == 1
     scores: dict[str, float] = {}
     for column, name in enumerate(("em", "f1")):
-        scores_N = with_threshold(rows_N5[:, column], rows_N5, threshold)
+        # Predictions with `na_prob` above the threshold are empty.
+        scores_N = np.where(rows_N5[:, 4] > threshold, 1 - rows_N5[:, 2], rows_N5[:, column])
         scores[name] = float(scores_N.mean())
         for prefix, chosen_N in (("has_answer", has_answer_N), ("no_answer", ~has_answer_N)):
             if chosen_N.any():
@@ -116,7 +99,6 @@ class SquadBatch(NamedTuple):
     segment_ids_BT: Tensor
     rows_B: Tensor
     global_tokens: GlobalTokens | Tensor | None
-    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
     targets_B2: Tensor
     """First and last token of the answer, or `UNKNOWN`."""
 
@@ -224,7 +206,7 @@ class SquadTask(SpanTask):
             if self.has_impossible:
                 rows.append(question_row(prediction.text, prediction.na_prob, answers))
             else:
-                rows.append(best_scores(prediction.text, answers))
+                rows.append(best_overlap(prediction.text, answers))
         return np.array(rows, dtype=np.float64)
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
@@ -259,8 +241,9 @@ class SquadTask(SpanTask):
     ) -> dict[str, list[SquadPrediction]]:
         """Return the sentence that shares most words with the question, the name that occurs most often,
         and of SQuAD 2.0 no answer at all."""
+        parts = [(example.question, sentences(example.paragraph)) for example in examples]
         predictions = {
-            "shared_words": [SquadPrediction(_most_alike(example)) for example in examples],
+            "shared_words": [SquadPrediction(x[most_alike(q, x, 1)[0]]) for q, x in parts],
             "most_named": [
                 SquadPrediction(most_named(example.question, [example.paragraph]))
                 for example in examples
@@ -269,11 +252,6 @@ class SquadTask(SpanTask):
         if self.has_impossible:
             predictions["no_answer"] = [SquadPrediction("", 1.0)] * len(examples)
         return predictions
-
-
-def _most_alike(example: SquadExample) -> str:
-    parts = sentences(example.paragraph)
-    return parts[most_alike(example.question, parts, 1)[0]]
 
 
 def _sigmoid(value: float) -> float:

@@ -120,12 +120,9 @@ class SummaryBatch(NamedTuple):
 
 
 class SummarizationTask(TextTask):
-    """Readers, rows, encoder-decoder, beam search and ROUGE.
-
-    Validation during training does not write summaries: it gives `nll_per_token` (natural
-    logarithm, no label smoothing, end ids count), `bits_per_token` and `token_accuracy` of the
-    references.
-    """
+    """Readers, rows, encoder-decoder, beam search and ROUGE. Validation during training does not write summaries: it
+    gives `nll_per_token` (natural logarithm, no label smoothing, end ids count), `bits_per_token` and
+    `token_accuracy` of the references."""
 
     description = TASK
     monitor = "nll_per_token"
@@ -137,9 +134,8 @@ class SummarizationTask(TextTask):
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[StreamedExamples, dict[str, int]]:
         """Read the files of `options.set`."""
-        form = {"gold": gold, "skip_empty": self.options.skip_empty}
         examples = StreamedExamples(
-            lambda counts: iter_summaries(self.options.set, path, split, counts, **form)
+            lambda counts: iter_summaries(self.options, path, split, counts, gold=gold)
         )
         return examples, examples.counts
 

@@ -251,7 +251,7 @@ class TextTask:
         copy_weights(grown, model.encoder)
 
     def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NamedTuple:
-        """Join numbered rows to a batch of tensors; see datasets.text.data.common_fields."""
+        """Join numbered rows to a batch of tensors; see `common_fields`."""
         raise NotImplementedError
 
     def outputs(self, model: nn.Module, batch: Any) -> dict[str, Tensor]:
@@ -305,7 +305,7 @@ class TextTask:
 
 
 class SpanTask(TextTask):
-    """A task of which every row is `[CLS] question [SEP] text`, and an answer a span of the text."""
+    """A task whose rows are `[CLS] question [SEP] text`; an answer is a span of the text."""
 
     def is_global(self, row: TextRow) -> NDArray[np.bool_]:
         """Return True for [CLS], the question and its [SEP], as in Longformer's paper (appendix D)."""

@@ -20,7 +20,7 @@ from dna_bigbird.text.data.triviaqa import (
     iter_triviaqa,
     triviaqa_rows,
 )
-from dna_bigbird.text.spans import Span, best_span, overlap
+from dna_bigbird.text.spans import Span, best_overlap, best_span
 from dna_bigbird.text.tasks.task import Outputs, SpanTask, common_fields, json_file
 from dna_bigbird.text.text_baselines import most_named
 
@@ -40,7 +40,6 @@ class TriviaQaBatch(NamedTuple):
     segment_ids_BT: Tensor
     rows_B: Tensor
     global_tokens: GlobalTokens | Tensor | None
-    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
     spans_BS2: Tensor
     """First and last token of every occurrence of the answer, or `NO_SPAN`."""
     groups_B: Tensor
@@ -149,7 +148,11 @@ class TriviaQaTask(SpanTask):
         rows = []
         for example, prediction in zip(examples, predictions, strict=True):
             answers = (*(example.aliases or ()), *example.human_answers)
-            scores = (0.0, 0.0) if prediction is None else best_overlap(prediction, answers)
+            scores = (
+                (0.0, 0.0)
+                if prediction is None
+                else best_overlap(prediction, answers, normalise_trivia)
+            )
             rows.append([*scores, float(example.is_verified)])
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
@@ -215,19 +218,9 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalise_trivia(text: str) -> str:
-    """Lower-case, put spaces for punctuation (‘ ’ ´ ` too), drop a, an, the, make white space single.
-
-    SQuAD's and HotpotQA's way deletes punctuation instead: 'U.S.' is 'us' there.
-    """
+    """Lower-case, put spaces for punctuation (‘ ’ ´ ` too), drop a, an, the, make white space single. SQuAD's and
+    HotpotQA's way deletes punctuation instead: 'U.S.' is 'us' there."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_TO_SPACE)).split())
-
-
-def best_overlap(predicted: str, answers: Sequence[str]) -> tuple[float, float]:
-    """Return exact match and F1, each its best over all answers that count (aliases, humans' answers)."""
-    overlaps = [overlap(predicted, answer, normalise_trivia) for answer in answers]
-    return max((score.exact for score in overlaps), default=0.0), max(
-        (score.f1 for score in overlaps), default=0.0
-    )
 
 
 class DocumentSpan(NamedTuple):

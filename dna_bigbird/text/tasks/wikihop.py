@@ -35,7 +35,6 @@ class WikiHopBatch(NamedTuple):
     segment_ids_BT: Tensor
     rows_B: Tensor
     global_tokens: GlobalTokens | Tensor | None
-    """With attention etc or longformer; see `TextTask.global_tokens_of`."""
     candidates_BN: Tensor
     """Position of each candidate's `[ans]`, or its global token, or `ABSENT`."""
     target_B: Tensor

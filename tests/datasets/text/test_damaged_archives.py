@@ -11,14 +11,14 @@ import pytest
 
 from dna_bigbird.core.archive_checks import MOST_RECORDS
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.text.data.reading import open_folder
+from dna_bigbird.text.data.reading import Folder
 from tests.datasets.text.test_unpacking import archives, tar_of
 
 FILES = {"train/pos/0_9.txt": b"good " * 300, "train/neg/1_2.txt": bytes(range(32, 127)) * 20}
 
 
 def texts(path) -> dict[str, str]:
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         return {name: folder.text(name) for name in folder.names()}
 
 
@@ -152,14 +152,14 @@ def test_names_that_are_not_utf8(tmp_path):
         a.addfile(header("caf\xe9.txt"))
     (tmp_path / "a.tar").write_bytes(stream.getvalue())
     with pytest.raises(InputError, match=r"a\.tar: the name 'caf\\udce9\.txt' is not UTF-8; ids"):
-        open_folder(tmp_path / "a.tar")
+        Folder(tmp_path / "a.tar")
     (tmp_path / "a.zip").write_bytes(zipped("é.txt").replace("é".encode(), b"\xff\xfe"))
     with pytest.raises(InputError, match=r"a\.zip: cannot read it as .*'utf-8' codec"):
-        open_folder(tmp_path / "a.zip")
+        Folder(tmp_path / "a.zip")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / os.fsdecode(b"caf\xe9.txt")).write_text("a")
     with pytest.raises(InputError, match=r"folder: the name 'caf\\udce9\.txt' is not UTF-8"):
-        open_folder(tmp_path / "folder")
+        Folder(tmp_path / "folder")
 
 
 @pytest.mark.parametrize("name", ["../secret.txt", "a/../../secret.txt", "a\0b", "", ".", "\udce9"])
@@ -174,7 +174,7 @@ def test_only_names_of_the_folder_are_read(tmp_path, form, name):
         (path / "a" / "b.txt").write_text("b")
     else:
         path.write_bytes(archives({"a/b.txt": b"b"})[form])
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         with pytest.raises(InputError, match=r"a: no file '.*' in it\Z"):
             folder.text(name)
         with pytest.raises(InputError, match="no file"):

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.text.data.reading import need, open_folder, read_json_lines, read_json_list
+from dna_bigbird.text.data.reading import Folder, need, read_json_lines, read_json_list
 
 ITEMS = [{"id": 1, "text": "naïve 😀"}, {"id": 2, "text": "a\u2028b"}]
 
@@ -128,7 +128,7 @@ def folder(request, tmp_path):
 
 def test_a_folder_and_an_archive_give_the_same(folder):
     """No link is followed out of an archive."""
-    with open_folder(folder) as files:
+    with Folder(folder) as files:
         names = [name for name in files.names() if name != "b"]
         assert {name: files.text(name) for name in names} == FILES
         with pytest.raises(InputError, match=r"no file 'b/3\.txt' in it"):
@@ -137,14 +137,14 @@ def test_a_folder_and_an_archive_give_the_same(folder):
 
 def test_no_folder(tmp_path):
     with pytest.raises(InputError, match="no such folder or archive"):
-        open_folder(tmp_path / "none")
+        Folder(tmp_path / "none")
     (tmp_path / "text.tar").write_text("plain")
     with pytest.raises(InputError, match=r"text\.tar: cannot read it as a tar or zip archive"):
-        open_folder(tmp_path / "text.tar")
+        Folder(tmp_path / "text.tar")
     (tmp_path / "bytes").mkdir()
     (tmp_path / "bytes" / "x.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match=r"x\.txt: not text in UTF-8"):
-        open_folder(tmp_path / "bytes").text("x.txt")
+        Folder(tmp_path / "bytes").text("x.txt")
 
 
 @pytest.mark.parametrize("folder", ["tar.gz", "zip"], indirect=True)
@@ -152,4 +152,4 @@ def test_a_cut_archive_is_one_line(folder, tmp_path):
     cut = tmp_path / "cut.tar"
     cut.write_bytes(folder.read_bytes()[: folder.stat().st_size // 2])
     with pytest.raises(InputError, match=r"cut\.tar: cannot read it as a tar or zip archive"):
-        open_folder(cut)
+        Folder(cut)

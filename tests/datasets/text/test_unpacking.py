@@ -16,7 +16,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.unpacking import LEAST_BYTES, RATIO, Allowance, unpacked_limit
 from dna_bigbird.text.data.reading import (
-    open_folder,
+    Folder,
     read_documents,
     read_json_lines,
     read_json_list,
@@ -69,9 +69,9 @@ def test_an_archive_that_grows(tmp_path, form):
     path.write_bytes(archives({"a.txt": b"a" * LARGE})[form])
     assert path.stat().st_size < 50_000
     words = rf"{path}: unpacked it is larger than 0\.000977 GiB, .*--max_unpacked_gib 1\Z"
-    with pytest.raises(InputError, match=words), open_folder(path) as folder:
+    with pytest.raises(InputError, match=words), Folder(path) as folder:
         folder.text("a.txt")
-    with unpacked_limit(1), open_folder(path) as folder:
+    with unpacked_limit(1), Folder(path) as folder:
         assert folder.text("a.txt") == "a" * LARGE
 
 
@@ -79,7 +79,7 @@ def test_members_count_together_and_each_once(tmp_path):
     path = tmp_path / "a"
     files = {f"{i}.txt": b"a" * 2**18 for i in range(5)}
     path.write_bytes(zip_of(files, 8))
-    with open_folder(path) as folder:
+    with Folder(path) as folder:
         for _ in range(9):
             folder.text("0.txt")
         for i in range(4):
@@ -98,9 +98,9 @@ def test_a_compressed_file_in_a_folder_or_archive(tmp_path, form):
         (path / "a.gz").write_bytes(files["a.gz"])
     else:
         path.write_bytes(archives(files)[form])
-    with open_folder(path) as folder, pytest.raises(InputError, match="unpacked it is larger"):
+    with Folder(path) as folder, pytest.raises(InputError, match="unpacked it is larger"):
         folder.text("a.gz")
-    with unpacked_limit(1), open_folder(path) as folder:
+    with unpacked_limit(1), Folder(path) as folder:
         assert len(folder.text("a.gz")) == LARGE
 
 
@@ -169,7 +169,7 @@ def sparse_member(size: int) -> bytes:
 def test_a_member_with_holes(tmp_path, size, words):
     path = tmp_path / "a.tar"
     path.write_bytes(sparse_member(size))
-    with unpacked_limit(0), open_folder(path) as folder:
+    with unpacked_limit(0), Folder(path) as folder:
         assert folder.names() == ["a.txt"]
         with pytest.raises(InputError, match=words):
             folder.text("a.txt")
@@ -185,7 +185,7 @@ def test_an_archive_with_a_hole_of_200_gb(tmp_path):
     words = r"unpacked it is larger than 0\.25 GiB"
     with (
         unpacked_limit(0),
-        open_folder(path) as folder,
+        Folder(path) as folder,
         pytest.raises(InputError, match=words),
     ):
         folder.text("a.txt")
