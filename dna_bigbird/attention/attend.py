@@ -115,7 +115,7 @@ def operator_of(backend: str, q: Tensor, block_size: int, dropout_p: float) -> s
         q: Queries (…, head_dim) of any layout.
 
     Returns:
-        A name in `packed_operator.KERNELS`, or None if the backend is none of those.
+        A name in `cores.block.KERNELS`, or None if the backend is none of those.
 
     Raises:
         ValueError: If a named one cannot do what is asked.

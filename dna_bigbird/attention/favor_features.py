@@ -99,19 +99,3 @@ class Favor:
 
 def _half_square(scaled: Tensor) -> Tensor:
     return scaled.square().sum(-1, keepdim=True) / 2
-
-
-def softmax_kernel_estimate(q: Tensor, k: Tensor, w_MD: Tensor) -> Tensor:
-    """Return the estimate of exp(q · k / √D) by positive features, without ε and stabiliser.
-
-    Its mean over draws of the projection is exact (Choromanski et al. 2021, Lemma 1).
-
-    Args:
-        q, k: (…, D), broadcastable to each other.
-        w_MD: Projection (`draw_projection`), of the same dtype.
-
-    Returns:
-        (…).
-    """
-    favor = Favor(epsilon=0.0)
-    return (favor.exponents(q, w_MD) + favor.exponents(k, w_MD)).exp().mean(-1)

@@ -100,6 +100,12 @@ class Packing:
             raise ValueError(
                 f"a sequence has {ends_B.max()} tokens, the model reads at most {max_tokens}"
             )
+        # Three sequences in blocks of 4; . is padding. Equal widths are neighbours, so a group is one piece:
+        #
+        #     batch   0  a a a a a a .        row   b b b . | c c c c | a a a a a a . .
+        #             1  b b b . . . .              group 1: 2 x 4    | group 2: 1 x 8
+        #             2  c c c c . . .
+        #
         # A row of padding alone still takes a block, so that it has a result.
         blocks_B = -(-np.maximum(np.full(B, T) if whole_batch else ends_B, 1) // block_size)
         order_B = np.argsort(blocks_B, kind="stable")

@@ -106,7 +106,7 @@ def baseline(
             folder=folder,
         )
     if method == "gkm":
-        from dna_bigbird.baselines.gkm_baseline import fit_gkm_baseline
+        from dna_bigbird.baselines.kmer_baseline import fit_gkm_baseline
 
         if search:
             raise InputError("--search is for kmer and the networks; --method gkm has one recipe")

@@ -21,7 +21,7 @@ from dna_bigbird.baselines.logistic import log_loss
 # mismatches share C(l - m, k) of them, so the product of two vectors of counts is a sum over pairs of
 # k-mers, and no vector is needed (0.9 million features for l = 10 and k = 6, 5.4 million for 11 and 7).
 #
-# With two bits per base the number of mismatches depends only on the exclusive or of two words. Such a
+# With two bits per base the number of mismatches depends only on the exclusive or of two k-mers. Such a
 # matrix is diagonal after a Walsh-Hadamard transform, so it is applied to all 4 ** l k-mers in
 # O(l * 4 ** l) steps. All of this is exact up to rounding in float32.
 
@@ -66,7 +66,7 @@ def kmer_matrix(sequences: Iterable[str], length: int, *, together: bool) -> csr
 
 
 class GappedKernel:
-    """Products of vectors of counts of gapped words.
+    """Products of vectors of counts of gapped k-mers.
 
     Args:
         length: Bases in a k-mer, gaps included, at most 12.
@@ -97,7 +97,7 @@ class GappedKernel:
         return result
 
     def lengths(self, rows_NW: csr_matrix) -> NDArray[np.float32]:
-        """Return the length of each row's vector of counts, (N,); 1 for a row without words."""
+        """Return the length of each row's vector of counts, (N,); 1 for a row without k-mers."""
         squares = np.empty(rows_NW.shape[0])
         for row, (start, end) in enumerate(pairwise(rows_NW.indptr)):
             if end - start <= PAIR_WORDS:
@@ -274,7 +274,7 @@ class CountedRows:
 
 
 class GkmBaseline:
-    """A linear support vector machine per label on the counts of gapped words.
+    """A linear support vector machine per label on the counts of gapped k-mers.
 
     As in gkm-SVM each vector of counts has length 1. A feature that is 1 takes the place of the
     bias. Errors of the positive and of the negative rows of a label weigh the same in total, as in

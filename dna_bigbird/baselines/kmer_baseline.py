@@ -8,7 +8,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.baseline_scores import BaselineScores, save_scores
-from dna_bigbird.baselines.config import KmerConfig
+from dna_bigbird.baselines.config import GkmConfig, KmerConfig
+from dna_bigbird.baselines.gkm import CountedRows, GkmBaseline
 from dna_bigbird.baselines.kmer import KmerBaseline
 from dna_bigbird.baselines.recipe_search import search
 from dna_bigbird.core.errors import InputError
@@ -16,7 +17,7 @@ from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set
 from dna_bigbird.metrics.label_objectives import OneClass, Targets, macro_auroc
-from dna_bigbird.models.label_types import MONITORS, MULTI_CLASS, REGRESSION
+from dna_bigbird.models.label_types import BINARY, MONITORS, MULTI_CLASS, MULTI_LABEL, REGRESSION
 
 TRIED_LENGTHS = (5, 4, 6, 3, 7, 2, 1)
 ROWS_AT_ONCE = 16_384
@@ -173,3 +174,53 @@ def kmer_counts(
     """Return the features of some rows of a set, with a progress bar on a terminal."""
     progress = progress_bar(rows, desc=f"count {name}", unit="row")
     return model.features(labelled.sequence(int(row)) for row in progress)
+
+
+# --- The baseline gkm-SVM on a labelled set ---
+
+
+def fit_gkm_baseline(
+    genome: Path | None, data: Path, output: Path, config: GkmConfig, *, seed: int
+) -> BaselineScores:
+    """Fit on the training rows and write the probabilities of the held-out rows.
+
+    Raises:
+        InputError: If the set has no training row, nothing to score, or labels other than 0 and 1.
+    """
+    labelled = open_labelled_set(data, genome)
+    if labelled.label_type not in (BINARY, MULTI_LABEL):
+        raise InputError(
+            f"{data}: --method gkm is for labels of 0 and 1, this set is of type "
+            f"{labelled.label_type}; use --method kmer"
+        )
+    held_out = held_out_rows(labelled)
+    train, validation = (
+        training_rows(labelled, config.max_rows, seed),
+        labelled.rows("validation"),
+    )
+    config = config.for_set(window_bp=labelled.window_bp, bin_bp=labelled.bin_bp)
+    model = GkmBaseline(config)
+    with threadpool_limits(1):  # sums depend on the number of threads in their last digits
+        counted, known = (
+            _counted(model, labelled, rows, name)
+            for rows, name in ((train, "train"), (validation, "validation"))
+        )
+        model.fit(counted, labelled.labels_of(train), known, labelled.labels_of(validation))
+        parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE))
+        values = np.concatenate(
+            [model.predict(_counted(model, labelled, part, "held out")) for part in parts]
+        )
+    return save_scores(
+        output,
+        labelled,
+        "gkm",
+        model.describe(),
+        held_out,
+        values,
+        fit=f"{len(train)} training rows, cost of an error {model.cost:g}",
+    )
+
+
+def _counted(model: GkmBaseline, labelled: LabelledSet, rows: np.ndarray, name: str) -> CountedRows:
+    progress = progress_bar(rows, desc=f"count {name}", unit="row")
+    return model.count([labelled.sequence(int(row)) for row in progress])

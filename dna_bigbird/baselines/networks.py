@@ -1,6 +1,6 @@
 """Published networks that read single bases, called as the models are.
 
-Each is `network(token_ids_BT, is_padding_BT) -> logits_BL` on the ids of datasets.bases, all
+Each is `network(token_ids_BT, is_padding_BT) -> logits_BL` on single bases as ids, all
 windows of one length. Sources, sizes and what differs from them: docs/baselines.md.
 """
 

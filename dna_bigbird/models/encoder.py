@@ -124,7 +124,7 @@ class Encoder(nn.Module):
 
         It is not kept with the model: a backend has no meaning of its own.
 
-        Raises: As `attention_backends.check_backend`.
+        Raises: As `attention_cores.check_backend`.
         """
         name = OLD_CHOICES.get(name, name)
         attention_cores.check_backend(self.config, name)

@@ -28,21 +28,6 @@ def dimensions(num_vectors: int) -> int:
     return int(np.ceil(np.log2(num_vectors) ** 2))
 
 
-def rational_unit_vectors(num_vectors: int, num_dims: int, seed: int) -> np.ndarray:
-    """Draw unit vectors with rational coordinates: (N, D) of Fraction.
-
-    A whole-number point t of D - 1 coordinates is projected from the north pole onto the sphere:
-    (2 t, |t|² - 1) / (|t|² + 1).
-    """
-    rng = np.random.default_rng(seed)
-    vectors = np.empty((num_vectors, num_dims), dtype=object)
-    for i in range(num_vectors):
-        t = rng.integers(-9, 10, num_dims - 1).tolist()
-        square = sum(x * x for x in t)
-        vectors[i] = [Fraction(x, square + 1) for x in [*(2 * x for x in t), square - 1]]
-    return vectors
-
-
 def whole_unit_vectors(num_vectors: int, num_dims: int, seed: int) -> tuple[np.ndarray, int]:
     """Draw vectors of whole numbers that all have the same whole length: fast and exact.
 

@@ -127,7 +127,7 @@ def fit(
     for bit.
 
     Args:
-        checkpoints: Folder for the state of the run; see tasks.run_folder.
+        checkpoints: Folder for the state of the run; see training.run_folder.
         seed: Seeds dropout; the data has seeds of its own and the model is already initialised.
         settings: Everything else that decides the result (architecture, input checksums); with
             other settings a finished run starts over, and an unfinished one is refused.
@@ -315,7 +315,7 @@ def cluster_plugins(config: TrainConfig) -> list[LightningEnvironment | SLURMEnv
     tasks = os.environ.get("SLURM_NTASKS", "1")
     if config.processes > 1 and tasks.isdigit() and int(tasks) > 1:
         try:
-            return [SLURMEnvironment(auto_requeue=False)]  # see tasks.preemption
+            return [SLURMEnvironment(auto_requeue=False)]  # see training.preemption
         except RuntimeError as error:  # `sbatch --ntasks` without --ntasks-per-node
             raise InputError(str(error)) from None
     return [LightningEnvironment()]

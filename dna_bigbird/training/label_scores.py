@@ -14,7 +14,7 @@ from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
 
 
 class TokenizedWindows(Protocol):
-    """What is needed of datasets.tokenized.TokenizedRows."""
+    """What is needed of labelled.tokenized.TokenizedRows."""
 
     def __len__(self) -> int: ...
 

@@ -73,7 +73,7 @@ def train_on_labels(
         the result of the training and the number of validation rows.
 
     Raises:
-        InputError: If the set cannot be trained on, or the training failed (tasks.fit.fit).
+        InputError: If the set cannot be trained on, or the training failed (training.fit.fit).
     """
     check_trainable(labelled)
     rows = validation_rows(labelled, training.validation_examples, seed)

@@ -46,7 +46,7 @@ def run_pretraining(
     Args:
         validation_examples: How many of the validation examples are scored.
         collate: Joins examples into a batch.
-        settings, checkpoints, seed: See tasks.fit.fit.
+        settings, checkpoints, seed: See training.fit.fit.
 
     Raises:
         InputError: If the model cannot be trained on this machine, or the training failed.

@@ -23,7 +23,7 @@ SMALLEST_STD = 1e-6
 
 
 class LabelledWindows(TokenizedWindows):
-    """What is needed of datasets.tokenized.TokenizedRows."""
+    """What is needed of labelled.tokenized.TokenizedRows."""
 
     labels: np.ndarray
 

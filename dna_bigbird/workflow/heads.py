@@ -189,7 +189,7 @@ class Head:
         return option("search", count) if count else ""
 
     def word_options(self, baseline: str) -> str:
-        """Return the settings of a baseline of counts: k-mers, GC content or gapped words."""
+        """Return the settings of a baseline of counts: k-mers, GC content or gapped k-mers."""
         searched = self._search() if baseline == "kmer" else ""
         return f"{self.group_options('gkm' if baseline == 'gkm' else 'kmer')} {searched}"
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from dna_bigbird.attention.autotune import Device, Row, ShapeClass, choose, measure
-from dna_bigbird.attention.autotune.choice import VARIABLE, path_of
-from dna_bigbird.attention.autotune.shape_class import driver_version
+from dna_bigbird.attention.autotune.choice import VARIABLE, driver_version, path_of
 from dna_bigbird.attention.autotune.timed import attention_call
 
 DEVICE = Device("Some GPU", "580.1", "2.13.0")

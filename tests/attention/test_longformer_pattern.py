@@ -57,8 +57,6 @@ def test_entries_of_sequences_with_fewer_global_tokens():
     batch = LongformerLayout(is_padding, is_global)
     assert batch.global_positions.tolist() == [[1], [2], [4]]
     assert batch.is_unused.tolist() == [[False], [False], [True]]
-    index = torch.tensor([[1, 3], [2, -1], [-1, -1]])
-    assert torch.equal(LongformerLayout.of_index(is_padding, index).is_global, batch.is_global)
 
 
 def test_dilations_of_the_character_models():

@@ -1,4 +1,4 @@
-"""Counts of gapped words against a list of all of them."""
+"""Counts of gapped k-mers against a list of all of them."""
 
 from itertools import combinations
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 import pytest
 
 from dna_bigbird.theory.figures import error_figure
-from dna_bigbird.theory.selective_shift import shift_by_definition, shift_by_heads, star
 from dna_bigbird.theory.theory_mapping import (
     FUNCTIONS,
     Grid,
@@ -15,6 +14,7 @@ from dna_bigbird.theory.theory_mapping import (
     map_input,
     separated_stages,
 )
+from tests.theory.selective_shift import shift_by_definition, shift_by_heads, star
 
 LISTED = [(2, 1, 2), (2, 1, 3), (3, 1, 2), (3, 1, 3), (2, 2, 2), (2, 2, 3), (4, 1, 2), (3, 2, 2)]
 LARGER = [(4, 2, 2), (3, 2, 3)]

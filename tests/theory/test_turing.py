@@ -197,8 +197,8 @@ def test_a_word_of_other_symbols_is_refused():
 
 def test_the_exact_parts_load_no_torch():
     code = (
-        "import sys; from dna_bigbird.theory import furthest, mapping, selective_shift, steps; "
-        "from dna_bigbird.theory.turing import checks, layered, trace; "
+        "import sys; from dna_bigbird.theory import furthest, theory_mapping as mapping; "
+        "from dna_bigbird.theory.turing import checks, layered; "
         "furthest.furthest_by_attention(furthest.whole_unit_vectors(8, 9, 0)[0]); "
         "checks.count_right(checks.witness_cases(), 5); "
         "list(layered.run_layers(layered.layers_of(checks.bundled_machine('increment')), '1', 3)); "

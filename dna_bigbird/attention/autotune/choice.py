@@ -6,14 +6,127 @@ import hashlib
 import json
 import logging
 import os
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from dna_bigbird.attention.autotune.measuring import Row
-from dna_bigbird.attention.autotune.shape_class import Device, ShapeClass
+import torch
+
 from dna_bigbird.attention.kernels.native.build import cache_folder
 from dna_bigbird.core.choices import OLD_CHOICES
+
+DRIVER = Path("/proc/driver/nvidia/version")
+
+
+@dataclass(frozen=True)
+class Device:
+    """What a choice of backend is kept for: with any other, it is measured again."""
+
+    name: str
+    driver: str
+    torch: str
+
+    @classmethod
+    def here(cls) -> "Device":
+        """Return the GPU that PyTorch computes on now."""
+        return cls(torch.cuda.get_device_name(), driver_version(), torch.__version__)
+
+
+def driver_version(path: Path = DRIVER) -> str:
+    """Return the version of the NVIDIA driver, or what CUDA PyTorch was built for if it is unknown."""
+    try:
+        match = re.search(r"\b\d{3,}\.\d+(\.\d+)?\b", path.read_text())
+    except OSError:
+        match = None
+    return match[0] if match else f"CUDA {torch.version.cuda}"
+
+
+SHORTEST = 128
+"""Tokens of the shortest class."""
+
+
+@dataclass(frozen=True)
+class ShapeClass:
+    """What the speed of a backend is measured for."""
+
+    dtype: str
+    """As of PyTorch: 'bfloat16'."""
+    head_dim: int
+    block_size: int
+    tokens: int
+    """A power of two; of sequences up to this length and longer than half of it."""
+    training: bool
+    """Forward and backward, or forward only."""
+
+    @classmethod
+    def of(
+        cls, dtype: torch.dtype, head_dim: int, block_size: int, num_tokens: int, training: bool
+    ) -> "ShapeClass":
+        """Return the class of a problem.
+
+        Example:
+            >>> print(ShapeClass.of(torch.bfloat16, 64, 64, 3000, training=False))
+            bfloat16, heads of 64, blocks of 64, up to 4,096 tokens, forward
+        """
+        tokens = max(1 << (max(num_tokens, 1) - 1).bit_length(), SHORTEST)
+        return cls(str(dtype).removeprefix("torch."), head_dim, block_size, tokens, training)
+
+    def __str__(self) -> str:
+        mode = "forward and backward" if self.training else "forward"
+        return (
+            f"{self.dtype}, heads of {self.head_dim}, blocks of {self.block_size}, up to "
+            f"{self.tokens:,} tokens, {mode}"
+        )
+
+
+# --- Time the backends on a problem of one class, whatever computes it ---
+
+DENSE_UP_TO = 1024
+"""Tokens: above, the whole score matrix is never the fastest."""
+
+Call = Callable[[], object]
+Make = Callable[[str, ShapeClass], Call]
+Timer = Callable[[Call], float]
+
+
+class Row(NamedTuple):
+    """One backend."""
+
+    backend: str
+    seconds: float | None
+    """Of one call; None if it does not run."""
+    reason: str = ""
+    """Why it does not, in one line."""
+
+
+def candidates(shape: ShapeClass) -> list[str]:
+    """Return the backends that are tried on a GPU."""
+    names = ["triton", "flex", "gather"]
+    return [*names, "dense"] if shape.tokens <= DENSE_UP_TO else names
+
+
+def measure(shape: ShapeClass, make: Make, timer: Timer) -> list[Row]:
+    """Return how long each backend takes, fastest first; those that do not run come last.
+
+    Args:
+        make: Returns the call of a backend.
+        timer: Returns the seconds of a call.
+    """
+    rows = []
+    for backend in candidates(shape):
+        try:
+            rows.append(Row(backend, timer(make(backend, shape))))
+        except Exception as error:  # compilers raise any kind
+            rows.append(Row(backend, None, first_line(error)))
+    return sorted(rows, key=lambda row: (row.seconds is None, row.seconds))
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
 
 VARIABLE = "DNA_BIGBIRD_ATTENTION_BACKEND"
 """Environment variable that names the backend which 'auto' is on a GPU."""

@@ -1,7 +1,7 @@
 """Lists of key blocks, copied and computed while they are in the cache; CPU.
 
 As `gather`, but in chunks of a few query blocks: their keys, values and scores never leave the
-cache and are never all in memory (`chunks.py`). Threads take whole heads and wait for nobody
+cache and are never all in memory (below). Threads take whole heads and wait for nobody
 (`workers.py`). The backward pass reads the keys again and computes the weights again from the
 log-sum-exp of the scores.
 

@@ -112,6 +112,8 @@ class Corners:
         """Yield the corners, with 1 for scores in the band, and with -1e30 for those outside."""
         rows = block.rows.stop - block.rows.start
         (before, before_hidden), (after, after_hidden) = self._masks
+        # At the left end of the sequence `cut` keys of the window are missing, and with them the first columns of
+        # the corner; the right corner lacks its last columns at the right end.
         cut = block.keys.start - (block.rows.start - self.band.left)
         if rows - 1 > cut:
             at = slice(rows), slice(cut, rows - 1)

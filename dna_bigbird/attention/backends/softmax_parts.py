@@ -46,6 +46,8 @@ def product_gradients(
 
     What is returned is valid until this thread calls again.
     """
+    # With weights P = exp(S - lse): dV = Pᵀ dO, dS = P * (dO Vᵀ - rowsum(dO * O)), dQ = dS K, dK = dSᵀ Q. The row
+    # sum equals that of P * dP, and needs no scores (FlashAttention, Dao et al. 2022, appendix B).
     shape, scale = k.shape, 1 / math.sqrt(q.shape[-1])
     minus_delta = (grad * out).sum(dim=-1, keepdim=True).neg_().flatten(0, 1)
     grad, k, v = (x.flatten(0, 1) for x in (grad, k, v))

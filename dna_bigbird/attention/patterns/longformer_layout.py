@@ -47,18 +47,6 @@ class LongformerLayout:
         """Return the layout of a batch of whole sequences without global tokens."""
         return cls(torch.zeros(num_sequences, num_tokens, dtype=torch.bool, device=device))
 
-    @classmethod
-    def of_index(cls, is_padding: Tensor, global_index: Tensor) -> Self:
-        """Build the layout from positions of global tokens.
-
-        Args:
-            global_index: (B, any) int64 positions, -1 in unused entries.
-        """
-        B, T = is_padding.shape
-        marks = torch.zeros(B, T + 1, dtype=torch.bool, device=is_padding.device)
-        marks.scatter_(1, global_index.masked_fill(global_index < 0, T), True)
-        return cls(is_padding, marks[:, :T].contiguous())
-
     def to(self, device: torch.device | str) -> Self:
         """Return the layout on a device."""
         moved = None if self.is_global is None else self.is_global.to(device)

@@ -4,7 +4,7 @@ The algorithm is that of FlashAttention-2 (Dao 2023, arXiv 2307.08691) with a li
 place of all blocks: a softmax that is updated tile by tile, and a backward pass that computes the
 weights again from the log-sum-exp of the scores. Sums are float32; exponents are to base 2.
 
-Each program computes one tile of a block and reads the tiles of the blocks in its list. `lists.py`
+Each program computes one tile of a block and reads the tiles of the blocks in its list. `operator.py`
 describes `starts`, `blocks` and `order`. Only this module imports Triton.
 """
 
