@@ -12,7 +12,6 @@ from dna_bigbird.core.choices import ChoiceError
 LEAST = {
     "evaluation.evaluate_lm:evaluate_lm": {
         "examples": 1, "batch_size": 1, "max_tokens": 8, "threads": 0,
-        "baseline_counted_documents": 0, "baseline_scored_documents": 1,
     },
     "evaluation.evaluate_characters:evaluate_characters": {
         "stride": 1, "batch_size": 1, "most_characters": 0,
@@ -36,6 +35,10 @@ LEAST = {
 """Smallest value of arguments of functions."""
 
 SETTINGS = {
+    "evaluation.evaluate_lm:LanguageBaselines": {
+        "baseline_counted_documents": 0,
+        "baseline_scored_documents": 1,
+    },
     "corpus.documents:DocumentConfig": {"passes": 1, "max_start_bp": 0, "min_sentence_bp": 1},
     "corpus.tokenizer:TokenizerConfig": {"vocab_size": 10, "max_piece_bp": 1, "sample_bp": 1},
     "corpus.text_vocabulary:VocabularyConfig": {"size": 196, "max_characters": 1},
@@ -94,8 +97,8 @@ def rows(table):
 def test_arguments_below_their_least_value(path, name, least):
     function = found(path)
     parameters = inspect.signature(function).parameters.values()
-    required = {each.name: "x" for each in parameters if each.default is each.empty}
-    required.pop("compute", None)
+    named = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
+    required = {each.name: "x" for each in named if each.default is each.empty}
     for value in (least - 1, "many"):
         with pytest.raises(ChoiceError, match=rf"{name}\b"):
             function(**required | {name: value})

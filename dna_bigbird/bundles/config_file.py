@@ -9,8 +9,6 @@ from dna_bigbird.core.files import read_json
 from dna_bigbird.models.label_types import LABEL_TYPES, REGRESSION
 from dna_bigbird.models.stored_settings import wrong_value
 
-# JSON files of a bundle, which may come from anywhere.
-
 MAX_JSON_BYTES = 16 * 2**20
 """A thousand labels take a hundred kilobytes."""
 MAX_JSON_DEPTH = 20

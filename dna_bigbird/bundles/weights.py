@@ -136,9 +136,6 @@ def _damaged(path: Path, error: Exception) -> InputError:
     return InputError(f"{path}: damaged weights ({error}). Copy the bundle again")
 
 
-# The network that a bundle's config describes.
-
-
 def build_model(config: BundleConfig | Mapping[str, Any]) -> nn.Module:
     """Build the model that a bundle's config describes, with fresh weights.
 

@@ -12,8 +12,6 @@ from dna_bigbird.cli.option_types import GENERAL, CommandOption, choices_in, is_
 from dna_bigbird.cli.parser import Parser
 from dna_bigbird.core.choices import alternatives, near, nearest
 
-# Commands and options whose names are near to an unknown name.
-
 MOST = 3
 
 

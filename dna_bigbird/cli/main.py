@@ -86,9 +86,6 @@ def let_waiting_threads_sleep() -> None:
         os.environ.update(SETTINGS)
 
 
-# The lists of commands: `dna-bigbird --help` and `dna-bigbird text --help`.
-
-
 def overview() -> str:
     """Return the text of `dna-bigbird --help`."""
     width = max(len(name) for names in SECTIONS.values() for name in names)

@@ -17,8 +17,6 @@ from dna_bigbird.core.choices import without_annotations
 from dna_bigbird.core.lazy_names import load
 from dna_bigbird.core.shared_options import doc_of, without_doc
 
-# The options of a command, read from the signature and docstring of its function.
-
 _SECTION = re.compile(r"^(?P<name>[A-Z]\w+):\n(?P<body>(?:[ ]+.*\n?|\n)*)", flags=re.MULTILINE)
 _ARGUMENT = re.compile(
     r"^(?P<indent> +)(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*): (?P<text>.*(?:\n(?P=indent) +.*)*)",

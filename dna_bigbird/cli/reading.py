@@ -22,8 +22,6 @@ from dna_bigbird.core.messages import listed_words
 from dna_bigbird.core.paths import as_streams
 from dna_bigbird.core.yaml_files import YamlFile, parse_yaml, read_yaml
 
-# The YAML files of options: those of `--config`, and of one group of settings (`--model FILE`).
-
 
 class Setting(NamedTuple):
     """The value of an option."""

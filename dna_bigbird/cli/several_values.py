@@ -161,8 +161,6 @@ def _takes_text(option: CommandOption) -> bool:
     return option.item_type is str and str in option.single_types
 
 
-# The words of a command line, sorted by the option that they belong to: `--inputs a.fa b.fa`.
-
 _OPTION = re.compile(r"-[A-Za-z]|--\S")
 
 

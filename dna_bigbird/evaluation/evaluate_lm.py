@@ -3,9 +3,9 @@
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from dna_bigbird.core.choices import checked
+from dna_bigbird.core.choices import check_fields, checked
 from dna_bigbird.core.dataframes import DataFrame
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.paths import GenomePath, InputPath, JsonOutput, TsvOutput
@@ -43,6 +43,35 @@ class LanguageEvaluation(Rows):
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class LanguageBaselines:
+    """Which baselines are scored next to a pretrained model, and on how many documents."""
+
+    baseline_counted_documents: Count = 0
+    """Most training documents that a baseline counts, evenly spaced if
+    there are more; 0: all that cover the training regions once (memory: docs/metrics.md)."""
+    baseline_scored_documents: Positive = 2000
+    """Most held-out documents that a causal baseline scores, also
+    evenly spaced."""
+    kenlm: bool = False
+    """Add the n-grams of KenLM, which must be installed (docs/experiments.md)."""
+    unmasked_baselines: bool = True
+    """Score the baselines that do not read the hidden tokens, too: causal counts, and
+    counts with one base hidden. They do not depend on the model and take most of the time."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.kenlm and not self.unmasked_baselines:
+            raise InputError(
+                "--kenlm true: its n-grams are causal; leave out --unmasked_baselines false"
+            )
+
+    @property
+    def most_counted(self) -> int | None:
+        """Most documents counted; None for all."""
+        return self.baseline_counted_documents or None
+
+
 @checked()
 @shows_progress
 def evaluate_lm(
@@ -55,16 +84,13 @@ def evaluate_lm(
     examples: Positive = 1000,
     max_tokens: Annotated[int, Range(8)] | None = None,
     batch_size: Positive = 32,
-    baseline_counted_documents: Count = 0,
-    baseline_scored_documents: Positive = 2000,
     threads: Threads = 0,
     genome: GenomePath | None = None,
     repeats: InputPath | None = None,
     pieces: bool = False,
-    kenlm: bool = False,
-    unmasked_baselines: bool = True,
     example_scores: TsvOutput | None = None,
     progress: Progress = True,
+    **baselines: Annotated[Any, LanguageBaselines],
 ) -> LanguageEvaluation:
     """Score a pretrained model and n-gram baselines on held-out documents.
 
@@ -90,17 +116,10 @@ def evaluate_lm(
         max_tokens: Longest sequence in tokens: of a test example; by default the model's. More than in
             training needs a model without a table of positions (rotary, or attention etc).
         batch_size: Examples computed at once.
-        baseline_counted_documents: Most training documents that a baseline counts, evenly spaced if
-            there are more; 0: all that cover the training regions once (memory: docs/metrics.md).
-        baseline_scored_documents: Most held-out documents that a causal baseline scores, also
-            evenly spaced.
         genome: Genome: the FASTA file that the documents come from; with it, scores also come by
             repeat class: lower case against upper case, or those of --repeats.
         repeats: BED file with the class of a repeat in column 4: such as RepeatMasker's.
         pieces: The FASTA has only the first part of its chromosomes.
-        kenlm: Add the n-grams of KenLM, which must be installed (docs/experiments.md).
-        unmasked_baselines: Score the baselines that do not read the hidden tokens, too: causal counts, and
-            counts with one base hidden. They do not depend on the model and take most of the time.
         example_scores: Scores of each example to write: a TSV file, from which `dna-bigbird compare-lm`
             computes differences between models on the same hidden tokens.
     """
@@ -115,16 +134,14 @@ def evaluate_lm(
     from dna_bigbird.corpus.pretraining_examples import PretrainExamples
     from dna_bigbird.evaluation import evaluate_lm_run
     from dna_bigbird.evaluation.evaluate_lm_baselines import (
-        BaselineDocuments,
         causal_baselines,
         one_hidden_baseline,
     )
     from dna_bigbird.metrics.language import example_rows
 
-    check_baselines(kenlm, unmasked_baselines)
-    if kenlm and kenlm_missing():
+    config = LanguageBaselines(**baselines)
+    if config.kenlm and kenlm_missing():
         raise InputError(f"--kenlm: not installed: {kenlm_missing()}; see docs/experiments.md")
-    documents = BaselineDocuments(baseline_counted_documents, baseline_scored_documents)
     use_threads(threads)
     bundle = evaluate_lm_run.load_masked_model(model)
     stores = evaluate_lm_run.load_stores(train, test, bundle.tokenizer, model)
@@ -135,10 +152,12 @@ def evaluate_lm(
     metrics = scores["masked"].metrics(seed) | scores["all_masked"].all_masked_metrics(seed)
     metrics |= {"step": bundle.metrics.step, "seed": seed, "split": "test"}
     metrics |= {} if max_tokens is None else {"max_tokens": max_tokens}
-    metrics |= evaluate_lm_run.masked_tables(scores, ways, stores["train"], strata, documents)
-    if unmasked_baselines:
-        pair = (stores["train"], stores["test"], bundle.tokenizer, documents)
-        metrics["baselines"] |= causal_baselines(*pair, seed=seed, kenlm=kenlm)
+    metrics |= evaluate_lm_run.masked_tables(
+        scores, ways, stores["train"], strata, config.most_counted
+    )
+    if config.unmasked_baselines:
+        pair = (stores["train"], stores["test"], bundle.tokenizer, config)
+        metrics["baselines"] |= causal_baselines(*pair, seed=seed)
         metrics["baselines"] |= one_hidden_baseline(*pair, seed=seed)
     with contextlib.ExitStack() as outputs:  # all or none
         if example_scores is not None:
@@ -148,11 +167,3 @@ def evaluate_lm(
         path.write_text(json_text(evaluate_lm_run.with_descriptions(metrics)))
         write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     return LanguageEvaluation(output, report, Metrics.from_json(metrics))
-
-
-def check_baselines(kenlm: bool, unmasked_baselines: bool) -> None:
-    """Raise InputError if baselines are asked for and left out."""
-    if kenlm and not unmasked_baselines:
-        raise InputError(
-            "--kenlm true: its n-grams are causal; leave out --unmasked_baselines false"
-        )

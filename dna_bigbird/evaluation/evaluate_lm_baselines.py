@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ from dna_bigbird.baselines.ngram import (
 )
 from dna_bigbird.baselines.token_mixture import TokenMixtureMasked
 from dna_bigbird.corpus.token_store import covering_tokens
+from dna_bigbird.evaluation.evaluate_lm import LanguageBaselines
 from dna_bigbird.metrics.language import by_stratum, interval
 
 # N examples, M predicted tokens of one, S strata, K predictors
@@ -155,21 +155,6 @@ DESCRIPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class BaselineDocuments:
-    """How many documents the baselines read, evenly spaced if there are more."""
-
-    counted: int = 0
-    """Most training documents counted; 0: all that cover the training regions once."""
-    scored: int = 2000
-    """Most held-out documents scored by the causal baselines."""
-
-    @property
-    def most_counted(self) -> int | None:
-        """Most documents counted; None for all."""
-        return self.counted or None
-
-
 class MaskedBaselines:
     """The predictors of hidden tokens, counted once.
 
@@ -246,7 +231,7 @@ def counted(tokens: list[np.ndarray], piece_bp: np.ndarray) -> dict[str, int]:
 
 
 def causal_baselines(
-    train, test, tokenizer, documents: BaselineDocuments, *, seed: int, kenlm: bool = False
+    train, test, tokenizer, config: LanguageBaselines, *, seed: int
 ) -> dict[str, dict]:
     """Score the n-grams on every token or base of the held-out documents, left to right.
 
@@ -254,14 +239,13 @@ def causal_baselines(
 
     Args:
         train, test: Token stores.
-        documents: How many are counted and scored.
+        config: How many documents are counted and scored, and whether by KenLM too.
         seed: Of the bootstrap.
-        kenlm: Those of KenLM too.
 
     Raises:
         InputError: If KenLM is asked for and not installed.
     """
-    most, scored = documents.most_counted, documents.scored
+    most, scored = config.most_counted, config.baseline_scored_documents
     ids = covering_tokens(train, most)
     facts = counted(ids, tokenizer.piece_bp)
     tokens = TokenNgramCausal().fit_sequences(ids, train.vocab_size)
@@ -277,7 +261,7 @@ def causal_baselines(
         mixture.score(test, tokenizer, scored),
         {"n_counted_bp": mixture.counted_bp, "n_counted_documents": mixture.counted_documents},
     )
-    if kenlm:
+    if config.kenlm:
         for unit, unit_scores in kneser_ney_scores(train, test, tokenizer, most, scored).items():
             scores[f"{unit}_ngram_kenlm_causal"] = unit_scores
     return {
@@ -289,14 +273,14 @@ def causal_baselines(
 
 
 def one_hidden_baseline(
-    train, test, tokenizer, documents: BaselineDocuments, *, seed: int
+    train, test, tokenizer, config: LanguageBaselines, *, seed: int
 ) -> dict[str, dict]:
     """Score the two-sided mixture over bases on held-out bases that are hidden one at a time.
 
     The interval is over documents. Arguments as those of `causal_baselines`.
     """
-    mixture = BaseMixtureTwoSided().fit(train, tokenizer, documents.most_counted)
-    score = mixture.score(test, tokenizer, documents.scored)
+    mixture = BaseMixtureTwoSided().fit(train, tokenizer, config.most_counted)
+    score = mixture.score(test, tokenizer, config.baseline_scored_documents)
     bits = interval("bits_per_base_one_hidden", score.nll_nats / np.log(2), score.base_pairs, seed)
     counts = {"n_bp": int(score.base_pairs.sum()), "n_documents": len(score.base_pairs)}
     facts = {"n_counted_bp": mixture.counted_bp, "n_counted_documents": mixture.counted_documents}

@@ -26,7 +26,6 @@ from dna_bigbird.corpus.token_store import (
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.evaluation.evaluate_lm_baselines import (
     DESCRIPTIONS,
-    BaselineDocuments,
     ByChromosome,
     ByRepeatClass,
     MaskedBaselines,
@@ -252,7 +251,7 @@ def masked_tables(
     examples: Mapping[str, MaskedExamples],
     train: TokenStore,
     strata: Mapping[str, object],
-    documents: BaselineDocuments,
+    most_counted: int | None,
 ) -> dict:
     """Return the model's tables by chromosome and class, and its masked baselines with theirs.
 
@@ -261,10 +260,10 @@ def masked_tables(
         examples: What it was scored on, by the same names.
         train: Store that the baselines count.
         strata: Ways to divide the positions, by the name of the table.
-        documents: How many documents are counted.
+        most_counted: Most documents that they count; None for all.
     """
     usual = examples["masked"]
-    masked = MaskedBaselines(train, usual.vocabulary, usual.masking, documents.most_counted)
+    masked = MaskedBaselines(train, usual.vocabulary, usual.masking, most_counted)
     tables: dict = {}
     for shown, their_examples in examples.items():
         baselines = masked.for_masking(their_examples.masking)

@@ -10,8 +10,6 @@ from dna_bigbird.workflow.config.run_checks import TASKS
 from dna_bigbird.workflow.input_files import Files, InputFiles
 from dna_bigbird.workflow.options import Section, option, options
 
-# The section `bench` of a run: published benchmark suites, one job per task.
-
 _NOT_AS_WRITTEN = ("tasks", "model", "genome")
 """Entries that are options of a job in another form."""
 

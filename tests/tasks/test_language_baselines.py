@@ -3,8 +3,8 @@
 import numpy as np
 
 from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.evaluation.evaluate_lm import LanguageBaselines
 from dna_bigbird.evaluation.evaluate_lm_baselines import (
-    BaselineDocuments,
     MaskedBaselines,
     causal_baselines,
 )
@@ -45,7 +45,7 @@ TRAIN, TEST = Documents(2500, seed=0), Documents(2100, seed=1)
 
 def test_a_whole_pass_is_counted_by_default_and_2000_documents_are_scored():
     """More documents than the 2,000 that were counted until now."""
-    tables = causal_baselines(TRAIN, TEST, Letters(), BaselineDocuments(), seed=0)
+    tables = causal_baselines(TRAIN, TEST, Letters(), LanguageBaselines(), seed=0)
     for table in tables.values():
         assert (table["n_counted_bp"], table["n_counted_documents"]) == (2500 * DOCUMENT_BP, 2500)
         assert (table["n_bp"], table["n_documents"]) == (2000 * DOCUMENT_BP, 2000)
@@ -54,6 +54,6 @@ def test_a_whole_pass_is_counted_by_default_and_2000_documents_are_scored():
 
 
 def test_fewer_if_asked():
-    tables = causal_baselines(TRAIN, TEST, Letters(), BaselineDocuments(30, 7), seed=0)
+    tables = causal_baselines(TRAIN, TEST, Letters(), LanguageBaselines(30, 7), seed=0)
     for table in tables.values():
         assert (table["n_counted_bp"], table["n_documents"]) == (30 * DOCUMENT_BP, 7)

@@ -6,8 +6,8 @@ import yaml
 
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.evaluation.long_attention.jobs import job_names
-from dna_bigbird.evaluation.long_attention.plan import Plan
+from dna_bigbird.evaluation.long_attention.names import AttentionComparison, job_names
+from dna_bigbird.evaluation.long_attention.plan import work_of
 from tests.workflow.test_bench_dag import commands
 
 SECTION = {
@@ -46,5 +46,5 @@ def test_a_job_per_training_and_then_the_tables(workflow):
 
 def test_rules_and_command_name_the_same_jobs():
     parts, cores = SECTION["comparisons"], SECTION["cores"]
-    plan = Plan(parts, cores, 2, [512], 3, 512, 10, 1.0, 2)
-    assert list(plan.work()) == job_names(parts, cores, 2)
+    compared = AttentionComparison(parts, cores, 2, [512], 3, 512, 10, 1.0, 2)
+    assert list(work_of(compared)) == job_names(parts, cores, 2)

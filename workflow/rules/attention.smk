@@ -1,6 +1,6 @@
 # The comparison of attention cores (config section `attention`): one job per training, then table, page and picture.
 
-from dna_bigbird.evaluation.long_attention.jobs import CORES, PARTS, job_names
+from dna_bigbird.evaluation.long_attention.names import CORES, PARTS, job_names
 
 ATTENTION = f"{RES}/attention"
 ATTENTION_JOBS = job_names(

@@ -164,8 +164,6 @@ def plain_longformer(tensors: Mapping[str, Tensor], unused: int, source: str) ->
     return plain
 
 
-# Our models with attention longformer as folders of the Hugging Face library.
-
 ONLY = {
     **settings.ONLY,
     "qkv_bias": (True, "its projections have biases"),

@@ -3,48 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dna_bigbird.core.child_processes import EndingContext
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.parts import read_json_part, write_json_part
-
-Core = Literal["full", "bigbird", "etc", "longformer", "performer"]
-Part = Literal["cost", "dna", "partner", "pretrained", "text"]
-CORES: tuple[Core, ...] = ("full", "bigbird", "etc", "longformer", "performer")
-PARTS: tuple[Part, ...] = ("cost", "dna", "partner", "pretrained", "text")
-COST, BASELINES = "cost", "baselines"
-
-
-def training_name(part: str, core: str, seed: int) -> str:
-    """Return the name of the job of a training.
-
-    Example:
-        >>> training_name("partner", "full", 0)
-        'partner-full-seed0'
-    """
-    return f"{part}-{core}-seed{seed}"
-
-
-def job_names(parts: Sequence[str], cores: Sequence[str], seeds: int) -> list[str]:
-    """Return the names of all jobs: seed after seed, so that a stopped run has whole seeds.
-
-    Example:
-        >>> job_names(["cost", "text"], ["full", "etc"], seeds=1)
-        ['cost', 'baselines', 'text-full-seed0', 'text-etc-seed0']
-    """
-    learned = [part for part in parts if part != COST]
-    return [
-        *([COST] if COST in parts else []),
-        *([BASELINES] if learned else []),
-        *(
-            training_name(part, core, seed)
-            for seed in range(seeds)
-            for part in learned
-            for core in cores
-        ),
-    ]
-
 
 RESULT = "result.json"
 Job = Callable[[Mapping[str, Any]], dict]

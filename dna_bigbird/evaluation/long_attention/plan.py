@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,13 @@ from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.evaluation.long_attention.baselines import baselines_job, score
 from dna_bigbird.evaluation.long_attention.batches import Source, source_of
 from dna_bigbird.evaluation.long_attention.cost import cost_job
-from dna_bigbird.evaluation.long_attention.jobs import BASELINES, COST, Job, training_name
+from dna_bigbird.evaluation.long_attention.jobs import Job
+from dna_bigbird.evaluation.long_attention.names import (
+    BASELINES,
+    COST,
+    AttentionComparison,
+    training_name,
+)
 from dna_bigbird.evaluation.long_attention.small_models import SmallModel
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.optimisation import build_optimizer
@@ -139,53 +144,28 @@ LONGEST = {"dna": 3072, "partner": 3072, "pretrained": 3072, "text": 4608}
 """Tokens of the longest sequences of each learning comparison: the largest distance, and room for the sites."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is compared."""
-
-    parts: Sequence[str]
-    cores: Sequence[str]
-    seeds: int
-    lengths: Sequence[int]
-    rounds: int
-    tokens: int
-    steps: int
-    seconds: float
-    test_sequences: int
-
-    def work(self) -> Work:
-        """Return all jobs: seed after seed, so that a stopped run has whole seeds."""
-        work: Work = {}
-        if COST in self.parts:
-            settings = {"cores": list(self.cores), "lengths": list(self.lengths)}
-            work[COST] = (cost_job, {**settings, "rounds": self.rounds})
-        learned = [part for part in self.parts if part != COST]
-        if learned:
-            of_parts = {part: self._tokens(part) for part in learned}
-            settings = {"tokens": of_parts, "test_sequences": self.test_sequences}
-            work[BASELINES] = (baselines_job, settings)
-        for seed in range(self.seeds):
-            for part in learned:
-                for core in self.cores:
-                    work[training_name(part, core, seed)] = (
-                        train,
-                        self._training(part, core, seed),
-                    )
-        return work
-
-    def _tokens(self, part: str) -> int:
-        return min(self.tokens, LONGEST[part])
-
-    def _training(self, part: str, core: str, seed: int) -> dict[str, Any]:
-        return {
-            "part": part,
-            "core": core,
-            "seed": seed,
-            "tokens": self._tokens(part),
-            "steps": self.steps,
-            "seconds": self.seconds,
-            "test_sequences": self.test_sequences,
-        }
+def work_of(compared: AttentionComparison) -> Work:
+    """Return all jobs: seed after seed, so that a stopped run has whole seeds."""
+    work: Work = {}
+    if COST in compared.comparisons:
+        settings: dict[str, Any] = {"cores": compared.cores, "lengths": compared.lengths}
+        work[COST] = (cost_job, {**settings, "rounds": compared.rounds})
+    tokens = {
+        part: min(compared.longest_tokens, LONGEST[part])
+        for part in compared.comparisons
+        if part != COST
+    }
+    if tokens:
+        settings = {"tokens": tokens, "test_sequences": compared.test_sequences}
+        work[BASELINES] = (baselines_job, settings)
+    for seed in range(compared.seeds):
+        for part, longest in tokens.items():
+            for core in compared.cores:
+                settings = {"part": part, "core": core, "seed": seed, "tokens": longest}
+                settings |= {"steps": compared.training_steps, "seconds": compared.seconds}
+                settings["test_sequences"] = compared.test_sequences
+                work[training_name(part, core, seed)] = (train, settings)
+    return work
 
 
 def check_names(only: Sequence[str], work: Collection[str]) -> None:

@@ -24,7 +24,7 @@ from dna_bigbird.core.figures.style import (
 from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path, json_text
 from dna_bigbird.evaluation.long_attention.baselines import Z, wilson
-from dna_bigbird.evaluation.long_attention.jobs import BASELINES, COST
+from dna_bigbird.evaluation.long_attention.names import BASELINES, COST
 
 MEGABYTE = 1e6
 WORD_BP = 6

@@ -12,8 +12,6 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.yaml_files import KeyPath, YamlFile, read_yaml
 from dna_bigbird.genome.sources.specs import find_spec
 
-# What a source in a config is: a path, or the name of a description in data_specs/.
-
 
 def is_path(source: str) -> bool:
     """Return True if a source is a path.

@@ -62,7 +62,7 @@ def _corpus(run: Mapping) -> Iterator[Check]:
 
 
 def _pretraining(run: Mapping, variant: str) -> Iterator[Check]:
-    from dna_bigbird.evaluation.evaluate_lm import check_baselines
+    from dna_bigbird.evaluation.evaluate_lm import LanguageBaselines
     from dna_bigbird.training.objective_config import objective_of
     from dna_bigbird.training.pretrain import pretrain
 
@@ -92,9 +92,7 @@ def _pretraining(run: Mapping, variant: str) -> Iterator[Check]:
         ),
     )
     evaluation = layers_of("evaluation")
-    scored = _merged(evaluation)
-    both = scored.get("kenlm", False), scored.get("unmasked_baselines", True)
-    yield evaluation, lambda: check_baselines(*both)
+    yield evaluation, lambda: _own(LanguageBaselines, _merged(evaluation))
 
 
 def _heads(run: Mapping) -> Iterator[Check]:

@@ -13,7 +13,7 @@ from dna_bigbird.evaluation.long_attention.cost import (
     pattern_facts,
     saved_bytes,
 )
-from dna_bigbird.evaluation.long_attention.jobs import CORES
+from dna_bigbird.evaluation.long_attention.names import CORES
 from dna_bigbird.evaluation.long_attention.small_models import LayerSizes, build_layer, draw_by_name
 
 SMALL = LayerSizes(hidden_size=16, num_heads=2, block_size=4, features=16)

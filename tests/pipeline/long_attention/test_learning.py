@@ -15,7 +15,7 @@ from dna_bigbird.evaluation.long_attention.baselines import (
 )
 from dna_bigbird.evaluation.long_attention.batches import Batch, hide_any, source_of
 from dna_bigbird.evaluation.long_attention.distant_pairs import DNA_WORDS
-from dna_bigbird.evaluation.long_attention.jobs import CORES
+from dna_bigbird.evaluation.long_attention.names import CORES
 from dna_bigbird.evaluation.long_attention.plan import Training, train
 from dna_bigbird.evaluation.long_attention.small_models import SmallModel
 from dna_bigbird.evaluation.long_attention.tables import comparison_figure, tables_of
