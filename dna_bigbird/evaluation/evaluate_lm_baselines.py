@@ -18,7 +18,7 @@ from dna_bigbird.baselines.ngram import (
 )
 from dna_bigbird.baselines.token_mixture import TokenMixtureMasked
 from dna_bigbird.corpus.counted_documents import covering_tokens
-from dna_bigbird.evaluation.evaluate_lm import LanguageBaselines
+from dna_bigbird.evaluation.language_baselines import LanguageBaselines
 from dna_bigbird.metrics.language import by_stratum, interval
 
 # Costs of predicted tokens, spread over chromosomes and repeat classes.
