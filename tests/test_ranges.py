@@ -35,7 +35,7 @@ LEAST = {
 """Smallest value of arguments of functions."""
 
 SETTINGS = {
-    "evaluation.evaluate_lm:LanguageBaselines": {
+    "evaluation.language_baselines:LanguageBaselines": {
         "baseline_counted_documents": 0,
         "baseline_scored_documents": 1,
     },

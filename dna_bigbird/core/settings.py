@@ -73,7 +73,7 @@ def optional(
 
     Args:
         declared: The dataclass that declares the fields: types, ranges and descriptions are its own.
-        sentences: By the name of a field, what its description says besides.
+        sentences: By the name of a field, a sentence that is added to its description.
 
     Example:
         >>> @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from dna_bigbird.baselines.ngram import (
 )
 from dna_bigbird.baselines.token_mixture import TokenMixtureMasked
 from dna_bigbird.corpus.token_store import covering_tokens
-from dna_bigbird.evaluation.evaluate_lm import LanguageBaselines
+from dna_bigbird.evaluation.language_baselines import LanguageBaselines
 from dna_bigbird.metrics.language import by_stratum, interval
 
 # N examples, M predicted tokens of one, S strata, K predictors

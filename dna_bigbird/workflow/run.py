@@ -8,9 +8,14 @@ from typing import Protocol
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.yaml_files import KeyPath
-from dna_bigbird.workflow.config.config_files import ConfigFiles, plain_path, read_config_files
+from dna_bigbird.workflow.config.config_files import (
+    ConfigFiles,
+    plain_path,
+    read_config_files,
+    results_folder,
+)
 from dna_bigbird.workflow.config.run_checks import HEAD_TABLES, LANGUAGE_TABLES, TASKS, sources
-from dna_bigbird.workflow.config.run_config import check_config, end_with, results_folder
+from dna_bigbird.workflow.config.run_config import check_config, end_with
 from dna_bigbird.workflow.heads import (
     Head,
     Member,

@@ -3,11 +3,11 @@
 import numpy as np
 
 from dna_bigbird.corpus.masking import MaskingConfig
-from dna_bigbird.evaluation.evaluate_lm import LanguageBaselines
 from dna_bigbird.evaluation.evaluate_lm_baselines import (
     MaskedBaselines,
     causal_baselines,
 )
+from dna_bigbird.evaluation.language_baselines import LanguageBaselines
 from dna_bigbird.genome import Interval
 
 DOCUMENT_BP = 12

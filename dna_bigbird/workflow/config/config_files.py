@@ -163,3 +163,14 @@ def _has(values: object, path: KeyPath) -> bool:
             return False
         values = values[step]
     return True
+
+
+def results_folder(run: Mapping) -> Path:
+    """Return the folder of the results of a run.
+
+    Example:
+        >>> [str(results_folder({"name": name})) for name in ("demo", "mine")]
+        ['results', 'results/mine']
+    """
+    name = run["name"]
+    return Path(run.get("results") or ("results" if name == "demo" else f"results/{name}"))

@@ -7,6 +7,7 @@ from dna_bigbird.core.choices import near
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.yaml_files import KeyPath
 from dna_bigbird.genome.interval import parse_region
+from dna_bigbird.labelled.chromatin.peak_files import peak_rows
 from dna_bigbird.labelled.deepsea.coordinates import find_coordinates
 from dna_bigbird.workflow.config.config_files import check_source, is_path, plain_path
 
@@ -191,6 +192,17 @@ def _coordinates(run: Mapping) -> Iterator[Mistake]:
         find_coordinates(folder)
     except InputError as error:
         yield path, str(error)
+
+
+def check_peaks(run: Mapping) -> None:
+    """Read the sample sheet, or the peak files that a config names one by one.
+
+    Raises:
+        InputError: As `peak_rows`.
+    """
+    peaks = run.get("inputs", {}).get("peaks", "")
+    if not isinstance(peaks, str) or is_path(peaks):
+        peak_rows(peak_paths(peaks))
 
 
 CHECKS: tuple[Callable[[Mapping], Iterator[Mistake]], ...] = (

@@ -1,7 +1,7 @@
 """Reads the config of a run, or checks the one that Snakemake has read."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -9,11 +9,10 @@ import yaml
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.yaml_files import KeyPath
-from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows
 from dna_bigbird.workflow.config.checking import check_schema
-from dna_bigbird.workflow.config.config_files import ConfigFiles, is_path, read_config_files
+from dna_bigbird.workflow.config.config_files import ConfigFiles, read_config_files
 from dna_bigbird.workflow.config.head_checks import check_heads, check_suites, check_text
-from dna_bigbird.workflow.config.run_checks import CHECKS, peak_paths
+from dna_bigbird.workflow.config.run_checks import CHECKS, check_peaks
 from dna_bigbird.workflow.config.run_settings import check_settings
 
 
@@ -39,9 +38,7 @@ def check_config(config: dict, files: ConfigFiles, *, is_job: bool = False) -> N
     for check in (*CHECKS, check_heads, check_text):
         for path, text in check(config):
             raise files.error(path, text)
-    peaks = config.get("inputs", {}).get("peaks", "")
-    if not isinstance(peaks, str) or is_path(peaks):
-        peak_rows(peak_paths(peaks))
+    check_peaks(config)
     if not is_job:
         check_settings(config, files)
         for path, text in check_suites(config):
@@ -81,17 +78,6 @@ def read_config(paths: Sequence[Path]) -> dict:
     config = files.values()
     check_config(config, files)
     return config
-
-
-def results_folder(run: Mapping) -> Path:
-    """Return the folder of the results of a run.
-
-    Example:
-        >>> [str(results_folder({"name": name})) for name in ("demo", "mine")]
-        ['results', 'results/mine']
-    """
-    name = run["name"]
-    return Path(run.get("results") or ("results" if name == "demo" else f"results/{name}"))
 
 
 def end_with(error: InputError) -> NoReturn:

@@ -8,9 +8,13 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.yaml_files import read_yaml
 from dna_bigbird.corpus.regions import read_region
 from dna_bigbird.genome import Genome
-from dna_bigbird.workflow.config.config_files import ConfigFiles, is_path, plain_path
+from dna_bigbird.workflow.config.config_files import (
+    ConfigFiles,
+    is_path,
+    plain_path,
+    results_folder,
+)
 from dna_bigbird.workflow.config.run_checks import region_texts
-from dna_bigbird.workflow.config.run_config import results_folder
 
 OF_GENOME = ("demo", "genome", "promoter_sequences")
 """Entries of `inputs` that the genome is made of."""

@@ -62,7 +62,7 @@ def _corpus(run: Mapping) -> Iterator[Check]:
 
 
 def _pretraining(run: Mapping, variant: str) -> Iterator[Check]:
-    from dna_bigbird.evaluation.evaluate_lm import LanguageBaselines
+    from dna_bigbird.evaluation.language_baselines import LanguageBaselines
     from dna_bigbird.training.objective_config import objective_of
     from dna_bigbird.training.pretrain import pretrain
 
