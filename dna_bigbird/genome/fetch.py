@@ -14,8 +14,6 @@ from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome.sources.download import Progress, download, take_local
 from dna_bigbird.genome.sources.specs import SAMPLE_COLUMNS, DataSpec, RemoteFile
 
-# Fetching an input as its description says: one file, or a table of peak files.
-
 Meter = Callable[[str], AbstractContextManager[Progress]]
 """Called with a file name; gives the progress of its download."""
 

@@ -13,13 +13,9 @@ from dna_bigbird.genome.chromosome_names import usual_name
 from dna_bigbird.genome.interval import Interval, StartSite, position
 from dna_bigbird.genome.sites.annotation import read_annotation
 
-# Start sites in EPD's own formats in addition to BED: FPS and SGA.
-#
-# Both name chromosomes by RefSeq accession and count from 1. The columns are those that the ChIP-Seq
-# tools (Debian package chip-seq, fps2sga.pl and sga2fps.pl) read and write.
-
-# FP, three blanks, name (20), `:+S` and two flags, `EU:`, accession (18), topology, strand,
-# position.
+# EPD's formats FPS and SGA name chromosomes by RefSeq accession and count from 1. The columns are those that the
+# ChIP-Seq tools (Debian package chip-seq, fps2sga.pl and sga2fps.pl) read and write. FPS: FP, three blanks, name (20),
+# `:+S` and two flags, `EU:`, accession (18), topology, strand, position.
 _FP = re.compile(r"FP   (.{20}):(.{4})(\S\S):(.{18})(.)(.)(.{10});")
 
 
