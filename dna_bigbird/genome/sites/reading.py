@@ -150,14 +150,10 @@ def _format_of_row(line: str) -> str:
 
 
 def _with_genes(sites: list[StartSite]) -> list[StartSite]:
-    genes = [site.gene or _stem(site.name) for site in sites]
+    stems = [_NUMBERED.fullmatch(site.name) for site in sites]
+    genes = [x.gene or (stem[1] if stem else "") for x, stem in zip(sites, stems, strict=True)]
     count = Counter(genes)
     return [
         replace(site, gene=gene if count[gene] <= MAX_SITES_A_GENE else "")
         for site, gene in zip(sites, genes, strict=True)
     ]
-
-
-def _stem(name: str) -> str:
-    match = _NUMBERED.fullmatch(name)
-    return match[1] if match else ""
