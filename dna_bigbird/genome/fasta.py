@@ -166,9 +166,6 @@ class Genome:
         return letters
 
 
-# A region that the user names, checked against a genome.
-
-
 def find_region(genome: Genome, text: str, option: str = "--region") -> Interval:
     """Return a region as an interval of the forward strand, with the genome's name of the chromosome.
 

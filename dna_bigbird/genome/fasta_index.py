@@ -210,7 +210,7 @@ def _make(path: Path, fai: Path, *gzi: Path) -> None:
             )
     verbosity = pysam.set_verbosity(0)  # or it prints lines of its own
     try:
-        options = ("--gzi-idx", *gzi) if gzi else ()
+        options: tuple[str | Path, ...] = ("--gzi-idx", *gzi) if gzi else ()
         pysam.faidx(*map(os.fsencode, (path, "--fai-idx", fai, *options)))
     except pysam.SamtoolsError as error:
         raise InputError(_unequal_lines(path)) from error

@@ -7,21 +7,16 @@ from pathlib import Path
 
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import shown_name
-from dna_bigbird.genome.alphabet import IUPAC_AMBIGUOUS, normalise, normalise_bytes
+from dna_bigbird.genome.alphabet import normalise, normalise_bytes
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.fasta_pieces import FastaPiece, read_pieces
 from dna_bigbird.genome.interval import Interval
-
-# Checksums of sequences: two FASTA files are the same genome if their bases are, however written.
-#
-# Upper and lower case, line lengths, compression, the order of the records and `chr1` or `1` do not
-# matter. Letters are normalised first (`genome.alphabet`): IUPAC codes are N.
 
 _AT_ONCE_BP = 1 << 24
 
 
 def sequence_sha256(genome: Genome, chrom: str) -> str:
-    """Return the hexadecimal SHA-256 of a chromosome over A C G T N, read in pieces.
+    """Return the hexadecimal SHA-256 of a chromosome over A C G T N, however the file is written.
 
     Raises:
         InputError: If the genome has no such chromosome, or the file has letters that are not DNA.
@@ -105,9 +100,8 @@ def dna_of(record: FastaRecord, path: Path | str) -> str:
         sequence = normalise(record.letters)
     except ValueError as error:
         raise _not_dna(shown, record.line, record.name, error) from error
-    upper = record.letters.upper()
-    ambiguous = sum(upper.count(code) for code in IUPAC_AMBIGUOUS)
-    _check_share(shown, record.line, record.name, ambiguous, len(upper))
+    ambiguous = sequence.count("N") - record.letters.count("N") - record.letters.count("n")
+    _check_share(shown, record.line, record.name, ambiguous, len(sequence))
     return sequence
 
 

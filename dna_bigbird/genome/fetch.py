@@ -14,8 +14,6 @@ from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome.sources.download import Progress, download, take_local
 from dna_bigbird.genome.sources.specs import SAMPLE_COLUMNS, DataSpec, RemoteFile
 
-# Fetching an input as its description says: one file, or a table of peak files.
-
 Meter = Callable[[str], AbstractContextManager[Progress]]
 """Called with a file name; gives the progress of its download."""
 
@@ -32,7 +30,12 @@ def fetch_spec(spec: DataSpec, output: Path, local: Path | None, meter: Meter) -
     """
     if not spec.is_sheet:
         sha256 = _fetch_one(spec.files[0], output, local, meter)
-        return [] if spec.files[0].sha256 else [_unverified(spec, output, sha256)]
+        if spec.files[0].sha256:
+            return []
+        return [
+            f"{output}: {spec.path} has no checksum to compare with; this file has sha256 {sha256}. "
+            "Write it there once you have reason to trust it"
+        ]
     if local is not None and not local.is_dir():
         raise InputError(f"{local}: expected the folder with the {len(spec.files)} files")
     for file in spec.files:
@@ -60,13 +63,6 @@ def _fetch_one(file: RemoteFile, output: Path, local: Path | None, meter: Meter)
         return take_local(file, local, output)
     with meter(file.filename) as progress:
         return download(file, output, progress=progress)
-
-
-def _unverified(spec: DataSpec, output: Path, sha256: str) -> str:
-    return (
-        f"{output}: {spec.path} has no checksum to compare with; this file has sha256 {sha256}. "
-        "Write it there once you have reason to trust it"
-    )
 
 
 @checked()

@@ -13,8 +13,6 @@ from dna_bigbird.core.results import Rows
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome.fasta_stream import read_dna
 
-# Making the reference: several FASTA files in, one checked plain FASTA out.
-
 LINE_BP = 60
 
 

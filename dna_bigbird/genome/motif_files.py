@@ -228,9 +228,6 @@ def _names(text: str, where: str) -> tuple[str, str]:
     return words[0], words[1].strip() if len(words) > 1 else ""
 
 
-# Writing matrices in the minimal format of MEME (meme-suite.org, doc/meme-format.html).
-
-
 def meme_text(matrices: Iterable[MotifMatrix], sites: Mapping[str, int]) -> str:
     """Return the text of a file that `read_motifs` and the MEME suite read; blanks in identifiers become '_'.
 

@@ -9,9 +9,8 @@ from importlib import resources
 
 import numpy as np
 
-from dna_bigbird.genome.motif_files import read_motifs
+from dna_bigbird.genome.motif_files import LETTERS, read_motifs
 
-LETTERS = "ACGT"
 PROBABILITY_FLOOR = 0.01
 """Least probability of a base in a column, so that no base scores minus infinity."""
 

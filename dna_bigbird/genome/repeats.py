@@ -7,7 +7,6 @@ that lies in two classes is shared between them by its bases.
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -26,10 +25,6 @@ _IS_LOWER = np.zeros(256, dtype=np.uint8)
 _IS_LOWER[ord("a") : ord("z") + 1] = SOFT_MASKED
 
 
-class _Source(Protocol):
-    def classes(self, interval: Interval) -> np.ndarray: ...
-
-
 class RepeatClasses:
     """The repeat class of every base of a genome, by number.
 
@@ -37,7 +32,7 @@ class RepeatClasses:
         names: What each class is called; `classes` gives indices into it.
     """
 
-    def __init__(self, names: tuple[str, ...], source: _Source) -> None:
+    def __init__(self, names: tuple[str, ...], source: "_SoftMask | _Rows") -> None:
         self.names = names
         self._source = source
 
@@ -232,23 +227,18 @@ class _Rows:
                 starts, ends, classes = read.setdefault(chrom, (array("q"), array("q"), array("B")))
                 starts.append(row.interval.start)
                 ends.append(end)
-                classes.append(self._number(numbers, name, f"{path}:{row.line_number}"))
+                if numbers.setdefault(name, len(numbers) + 1) > 255:
+                    raise InputError(
+                        f"{path}:{row.line_number}: {name!r} is class number 256; at most 255 are possible. Does "
+                        "column 4 hold names of single repeats? Write the class there"
+                    )
+                classes.append(numbers[name])
         if not read:
             raise InputError(
                 f"{path}: none of its rows is on {genome.path.name}. Is this the right genome?"
             )
         self.names = tuple(numbers)
         self._rows = {chrom: _sorted_rows(*columns) for chrom, columns in read.items()}
-
-    @staticmethod
-    def _number(numbers: dict[str, int], name: str, where: str) -> int:
-        number = numbers.setdefault(name, len(numbers) + 1)
-        if number > 255:
-            raise InputError(
-                f"{where}: {name!r} is class number 256; at most 255 are possible. Does column 4 "
-                "hold names of single repeats? Write the class there"
-            )
-        return number
 
     def classes(self, interval: Interval) -> np.ndarray:
         chrom = self._genome.resolve(interval.chrom)

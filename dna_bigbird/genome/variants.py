@@ -193,17 +193,17 @@ def _parse(line: str, number: int, num_columns: int, where: str) -> Variant:
     chrom, pos, name, ref, alt = line.split("\t", 5)[:5]
     if not chrom or chrom != chrom.strip():
         raise InputError(f"{where}: CHROM is {chrom!r}; expected the name of a chromosome")
-    return Variant(
-        chrom, _position(pos, where), name, _reference(ref, where), _alternatives(alt, where),
-        number, line,
-    )  # fmt: skip
-
-
-def _position(text: str, where: str) -> int:
-    pos = whole_number(text)
-    if pos is None or not 0 <= pos <= MAX_POS:
-        raise InputError(f"{where}: POS is {shortened(text)!r}; expected a whole number, from 1")
-    return pos
+    position = whole_number(pos)
+    if position is None or not 0 <= position <= MAX_POS:
+        raise InputError(f"{where}: POS is {shortened(pos)!r}; expected a whole number, from 1")
+    alts = () if alt == "." else tuple(alt.split(","))
+    bases = _reference(ref, where)
+    if "" in alts:
+        raise InputError(
+            f"{where}: ALT is {shortened(alt)!r}, with an empty allele; expected bases between "
+            "commas, or '.' for none"
+        )
+    return Variant(chrom, position, name, bases, alts, number, line)
 
 
 def _reference(text: str, where: str) -> str:
@@ -215,15 +215,3 @@ def _reference(text: str, where: str) -> str:
         raise InputError(
             f"{where}: REF is {shortened(text)!r}: {error}; expected A C G T N"
         ) from error
-
-
-def _alternatives(text: str, where: str) -> tuple[str, ...]:
-    if text == ".":
-        return ()
-    alts = tuple(text.split(","))
-    if "" in alts:
-        raise InputError(
-            f"{where}: ALT is {shortened(text)!r}, with an empty allele; expected bases between "
-            "commas, or '.' for none"
-        )
-    return alts

@@ -97,16 +97,16 @@ class Windows(Sequence[Interval]):
             columns = (self.chrom, self.start, self.length, self.strand == b"-")
             table = np.stack([column.astype(np.int64) for column in columns], axis=1)
             return np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
-        least = int(self.start.min(initial=0))
-        span = int(self.start.max(initial=0)) - least + 1
-        position = (self.chrom.astype(np.int64) * span + (self.start - least)) * 2
-        return np.unique(position + (self.strand == b"-"), return_inverse=True)[1].reshape(-1)
+        return self._numbered(self.start * 2 + (self.strand == b"-"))
 
     def stretches(self, stretch_bp: int) -> NDArray[np.int64]:
         """(n,), the same number for rows whose centres lie in one stretch of a chromosome."""
         half = (self.window_bp if self.length is None else self.length) // 2
-        stretch = (self.start + half) // stretch_bp
-        least = int(stretch.min(initial=0))
-        span = int(stretch.max(initial=0)) - least + 1
-        position = self.chrom.astype(np.int64) * span + (stretch - least)
-        return np.unique(position, return_inverse=True)[1].reshape(-1)
+        return self._numbered((self.start + half) // stretch_bp)
+
+    def _numbered(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(n,), the same number for rows of one chromosome and position, in the order of both."""
+        least = int(positions.min(initial=0))
+        span = int(positions.max(initial=0)) - least + 1
+        place = self.chrom.astype(np.int64) * span + (positions - least)
+        return np.unique(place, return_inverse=True)[1].reshape(-1)

@@ -11,11 +11,7 @@ from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.genome.interval import Interval, StartSite, position
 
-# Rows of gene annotation, GTF and GFF3, and their attributes.
-#
-# Both count from 1 and include the end. pybedtools reads the formats too, but its errors name neither
-# file nor line.
-
+# pybedtools reads the formats too, but its errors name neither file nor line.
 _COLUMNS = 9
 _GTF_ATTRIBUTE = re.compile(
     r"""\s*([^\s;"]+)                       # the key, alone for a flag
@@ -52,10 +48,8 @@ def annotation_rows(path: Path | str) -> Iterator[tuple[list[str], int]]:
         start, end = (position(fields[i], n, where) for i, n in ((3, "start"), (4, "end")))
         if start > end:
             raise InputError(f"{where}: start {start} is beyond end {end}")
-        fields[3:5] = (
-            str(start),
-            str(end),
-        )  # without what is white space for `strip` and no digit for `int`
+        # Without what is white space for `strip` and no digit for `int`.
+        fields[3:5] = str(start), str(end)
         yield fields, number
 
 

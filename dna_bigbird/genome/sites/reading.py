@@ -13,13 +13,9 @@ from dna_bigbird.genome.chromosome_names import usual_name
 from dna_bigbird.genome.interval import Interval, StartSite, position
 from dna_bigbird.genome.sites.annotation import read_annotation
 
-# Start sites in EPD's own formats in addition to BED: FPS and SGA.
-#
-# Both name chromosomes by RefSeq accession and count from 1. The columns are those that the ChIP-Seq
-# tools (Debian package chip-seq, fps2sga.pl and sga2fps.pl) read and write.
-
-# FP, three blanks, name (20), `:+S` and two flags, `EU:`, accession (18), topology, strand,
-# position.
+# EPD's formats FPS and SGA name chromosomes by RefSeq accession and count from 1. The columns are those that the
+# ChIP-Seq tools (Debian package chip-seq, fps2sga.pl and sga2fps.pl) read and write. FPS: FP, three blanks, name (20),
+# `:+S` and two flags, `EU:`, accession (18), topology, strand, position.
 _FP = re.compile(r"FP   (.{20}):(.{4})(\S\S):(.{18})(.)(.)(.{10});")
 
 
@@ -154,14 +150,10 @@ def _format_of_row(line: str) -> str:
 
 
 def _with_genes(sites: list[StartSite]) -> list[StartSite]:
-    genes = [site.gene or _stem(site.name) for site in sites]
+    stems = [_NUMBERED.fullmatch(site.name) for site in sites]
+    genes = [x.gene or (stem[1] if stem else "") for x, stem in zip(sites, stems, strict=True)]
     count = Counter(genes)
     return [
         replace(site, gene=gene if count[gene] <= MAX_SITES_A_GENE else "")
         for site, gene in zip(sites, genes, strict=True)
     ]
-
-
-def _stem(name: str) -> str:
-    match = _NUMBERED.fullmatch(name)
-    return match[1] if match else ""

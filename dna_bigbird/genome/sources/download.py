@@ -26,8 +26,6 @@ from dna_bigbird.core.writing import (
 )
 from dna_bigbird.genome.sources.specs import RemoteFile, check_url
 
-# Taking a copy on this machine in place of a download, verified in the same way.
-
 CHUNK = 1 << 18
 
 
@@ -74,8 +72,6 @@ def wrong_size(what: str, size: int, expected: int) -> str:
         "another version, or the address gives another one; nothing was kept"
     )
 
-
-# Opening an address: redirects are few, stay within http(s) and never leave https.
 
 MAX_REDIRECTS = 5
 
