@@ -241,11 +241,11 @@ class StoreFormat:
 
     kind: str
     """Value of the attribute `key`."""
-    what: str
-    """What a file is called in messages."""
-    again: str
+    what: str = ""
+    """What a file is called in messages; empty for files that are only written here."""
+    again: str = ""
     """How to make a damaged file again."""
-    make: str
+    make: str = ""
     """How to make one in place of another file."""
     versions: tuple[int, ...] = (1,)
     """Values of `format_version` that are read."""

@@ -149,6 +149,9 @@ def write_labelled_set(
     rows = data.intervals
     chroms, rank = _chromosomes(data, genome)
     new = {"label_type": data.label_type, "has_coordinates": int(data.has_coordinates)}
+    bases = ""  # of some rows' bases in the genome; if all rows are stored there is none to compare
+    if genome is not None and not isinstance(data.sequences, StoredSequences):
+        bases = bases_digest(genome, [data.intervals[i] for i in checked_rows(len(data))])
     with STORE.create(path) as store:
 
         def put(name: str, values: NDArray, rows_per_chunk: int = 4096) -> None:
@@ -167,7 +170,7 @@ def write_labelled_set(
                 "command": command,
                 "inputs": json.dumps(inputs, sort_keys=True),
                 "counts": json.dumps(data.counts),
-                "bases_sha256": _bases_checksum(data, genome),
+                "bases_sha256": bases,
                 **(new if data.format_version > 2 else {}),
             },
             data.format_version,
@@ -214,13 +217,6 @@ def _chromosomes(
         lengths = {chrom: length for chrom, length in genome.lengths.items() if chrom in used}
     rank = {chrom: number for number, chrom in enumerate(lengths)}
     return lengths, np.array([rank.get(x, 0) for x in rows.chromosomes], np.uint32)
-
-
-def _bases_checksum(data: LabelledData, genome: Genome | None) -> str:
-    """Return the checksum of some rows' bases in the genome; empty if all rows are stored."""
-    if genome is None or isinstance(data.sequences, StoredSequences):
-        return ""
-    return bases_digest(genome, [data.intervals[i] for i in checked_rows(len(data))])
 
 
 def is_labelled_set(path: Path) -> bool:
