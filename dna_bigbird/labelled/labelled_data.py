@@ -228,7 +228,7 @@ def is_labelled_set(path: Path) -> bool:
     if not h5py.is_hdf5(path):
         return False
     with open_hdf5(path, "make it again") as file:
-        return read_attributes(file).get("format") == STORE.kind
+        return read_attributes(file).get("format") == STORE.name
 
 
 def bases_digest(genome: Genome, intervals: list[Interval]) -> str:
