@@ -185,7 +185,7 @@ def test_a_failing_disk_is_not_called_damage(labelled, monkeypatch, error, messa
     def failing(*_):
         raise error
 
-    monkeypatch.setattr("dna_bigbird.labelled.labelled_set._strings", failing)
+    monkeypatch.setattr("dna_bigbird.labelled.labelled_set.texts_of", failing)
     with pytest.raises(InputError, match=rf"set\.h5: {message}"):
         LabelledSet(labelled)
 
