@@ -65,7 +65,7 @@ def test_every_format_is_in_the_docs():
         (path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."), name)
         for path in (ROOT / "dna_bigbird").rglob("*.py")
         for name in re.findall(
-            r"^([A-Z_]+)(?:(?<=_VERSION) = \d+$| = StoreFormat\($)",
+            r"^([A-Z_]+)(?:(?<=_VERSION) = \d+$| = StoreFormat\()",
             path.read_text(),
             flags=re.MULTILINE,
         )

@@ -239,13 +239,13 @@ def _blocks(dataset: h5py.Dataset) -> list[slice]:
 class StoreFormat:
     """A format of ours: what its files say of themselves, and how they are written and read."""
 
-    kind: str
+    name: str
     """Value of the attribute `key`."""
-    what: str
-    """What a file is called in messages."""
-    again: str
+    what: str = ""
+    """What a file is called in messages; empty for files that are only written here."""
+    again: str = ""
     """How to make a damaged file again."""
-    make: str
+    make: str = ""
     """How to make one in place of another file."""
     versions: tuple[int, ...] = (1,)
     """Values of `format_version` that are read."""
@@ -256,7 +256,7 @@ class StoreFormat:
 
     def identity(self, version: int = 0) -> dict[str, object]:
         """Return the attributes that name the format and its version, the last one if not given."""
-        return {self.key: self.kind, "format_version": version or self.versions[-1]}
+        return {self.key: self.name, "format_version": version or self.versions[-1]}
 
     @contextlib.contextmanager
     def create(self, path: Path) -> Iterator["StoreWriter"]:
@@ -293,9 +293,9 @@ class StoreFormat:
             raise InputError(f"{path}: no such {self.what}; {self.make}")
         with open_hdf5(path, self.again) as file:
             attributes = read_attributes(file)
-            if attributes.get(self.key) != self.kind:
-                found = str(attributes.get("format") or attributes.get("kind") or "")
-                named = f": its format is {shortened(found)!r}" if found else ""
+            if attributes.get(self.key) != self.name:
+                actual = str(attributes.get("format") or attributes.get("kind") or "")
+                named = f": its format is {shortened(actual)!r}" if actual else ""
                 raise InputError(f"{path}: this HDF5 file is not a {self.what}{named}; {self.make}")
             if (version := attributes.get("format_version")) not in self.versions:
                 raise InputError(
@@ -312,8 +312,8 @@ class StoreFormat:
                 _note_earlier_version(path, self.lacking)
             yield file, attributes
 
-    def _compare(self, path: Path, found: Mapping[str, str], expected: Mapping[str, str]) -> None:
-        for name, digest in found.items():
+    def _compare(self, path: Path, actual: Mapping[str, str], expected: Mapping[str, str]) -> None:
+        for name, digest in actual.items():
             if digest != expected[name]:
                 raise InputError(
                     f"{path}: damaged: the sha256 of {name} is {digest[:12]}…, the file says "

@@ -156,7 +156,12 @@ def read_bases(path: Path, split: CharacterSplit) -> Characters:
     for name in ("validation", "test"):
         if not getattr(split, name):
             raise InputError(f"--split.{name}: DNA needs regions, such as --split.{name} chr10")
-    held_out = {name: _regions(genome, getattr(split, name)) for name in ("validation", "test")}
+    held_out = {
+        name: merge(
+            [read_region(text, genome) for text in getattr(split, name)], list(genome.lengths)
+        )
+        for name in ("validation", "test")
+    }
     for region in held_out["validation"]:
         if any(region.overlap(other) for other in held_out["test"]):
             raise InputError(f"--split: {region.chrom} has bases in both validation and test")
@@ -175,10 +180,6 @@ def read_bases(path: Path, split: CharacterSplit) -> Characters:
 def text_of(bases: NDArray[np.uint8]) -> str:
     """Return the bases of a part as text."""
     return np.frombuffer(ALPHABET, np.uint8)[bases].tobytes().decode("ascii")
-
-
-def _regions(genome: Genome, texts: Sequence[str | int]) -> list[Interval]:
-    return merge([read_region(text, genome) for text in texts], list(genome.lengths))
 
 
 def _joined(genome: Genome, intervals: Sequence[Interval]) -> NDArray[np.uint8]:

@@ -105,22 +105,16 @@ def _json_of(folder: Path) -> tuple[bytes, Path]:
         if name == JSON:
             return path.read_bytes(), path
         try:
-            tokenizer = _word_pieces(path) if name == WORD_PIECES else _byte_pieces(path)
+            if name == BYTE_PIECES:
+                tokenizer = tokenizers.ByteLevelBPETokenizer(str(path), str(folder / MERGES))
+            else:
+                settings = folder / "tokenizer_config.json"
+                options = read_json(settings) if settings.is_file() else {}
+                lowercase = options.get("do_lower_case", True) is not False
+                tokenizer = tokenizers.BertWordPieceTokenizer(str(path), lowercase=lowercase)
         except Exception as error:  # the library raises plain Exception
             raise InputError(f"{path}: no vocabulary: {error}") from error
         return tokenizer.to_str().encode(), path
     raise InputError(
         f"{folder}: no vocabulary; expected {JSON}, {WORD_PIECES}, or {BYTE_PIECES} and {MERGES}"
     )
-
-
-def _word_pieces(path: Path) -> tokenizers.implementations.BaseTokenizer:
-    settings = path.parent / "tokenizer_config.json"
-    options = read_json(settings) if settings.is_file() else {}
-    return tokenizers.BertWordPieceTokenizer(
-        str(path), lowercase=options.get("do_lower_case", True) is not False
-    )
-
-
-def _byte_pieces(path: Path) -> tokenizers.implementations.BaseTokenizer:
-    return tokenizers.ByteLevelBPETokenizer(str(path), str(path.parent / MERGES))

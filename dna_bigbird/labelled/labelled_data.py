@@ -149,6 +149,9 @@ def write_labelled_set(
     rows = data.intervals
     chroms, rank = _chromosomes(data, genome)
     new = {"label_type": data.label_type, "has_coordinates": int(data.has_coordinates)}
+    bases = ""  # of some rows' bases in the genome; if all rows are stored there is none to compare
+    if genome is not None and not isinstance(data.sequences, StoredSequences):
+        bases = bases_digest(genome, [data.intervals[i] for i in checked_rows(len(data))])
     with STORE.create(path) as store:
 
         def put(name: str, values: NDArray, rows_per_chunk: int = 4096) -> None:
@@ -167,7 +170,7 @@ def write_labelled_set(
                 "command": command,
                 "inputs": json.dumps(inputs, sort_keys=True),
                 "counts": json.dumps(data.counts),
-                "bases_sha256": _bases_checksum(data, genome),
+                "bases_sha256": bases,
                 **(new if data.format_version > 2 else {}),
             },
             data.format_version,
@@ -216,13 +219,6 @@ def _chromosomes(
     return lengths, np.array([rank.get(x, 0) for x in rows.chromosomes], np.uint32)
 
 
-def _bases_checksum(data: LabelledData, genome: Genome | None) -> str:
-    """Return the checksum of some rows' bases in the genome; empty if all rows are stored."""
-    if genome is None or isinstance(data.sequences, StoredSequences):
-        return ""
-    return bases_digest(genome, [data.intervals[i] for i in checked_rows(len(data))])
-
-
 def is_labelled_set(path: Path) -> bool:
     """Return True if a file says that it is a labelled set, of whatever version.
 
@@ -232,7 +228,7 @@ def is_labelled_set(path: Path) -> bool:
     if not h5py.is_hdf5(path):
         return False
     with open_hdf5(path, "make it again") as file:
-        return read_attributes(file).get("format") == STORE.kind
+        return read_attributes(file).get("format") == STORE.name
 
 
 def bases_digest(genome: Genome, intervals: list[Interval]) -> str:

@@ -70,6 +70,19 @@ def test_every_bin_that_may_be_drawn_is_drawn_and_no_other(toy, sheet, tmp_path,
     assert f"note: background: {missing:,} bins fewer than asked for" in capsys.readouterr().err
 
 
+def test_the_windows_of_a_chromosome_are_computed_once(toy, sheet, monkeypatch):
+    asked = []
+    splits_of = SplitConfig.splits_of
+
+    def noted(self, chrom, starts, ends):
+        asked.append(chrom)
+        return splits_of(self, chrom, starts, ends)
+
+    monkeypatch.setattr(SplitConfig, "splits_of", noted)
+    assert build(toy, sheet).counts["background_bins"]
+    assert sorted(asked) == ["chr1", "chr2"]  # those with a label
+
+
 def test_the_seed_decides_and_nothing_else(toy, sheet):
     first = build(toy, sheet, name="a.h5")
     again = build(toy, sheet, name="b.h5")

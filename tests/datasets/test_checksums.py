@@ -9,6 +9,7 @@ import pytest
 from dna_bigbird.core import hdf5
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.hdf5 import DATASETS, HEADER, TEXTS, new_hdf5
+from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.genome import Interval
 from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
@@ -60,6 +61,16 @@ def datasets_of(path) -> list[str]:
     with h5py.File(path) as file:
         file.visititems(lambda name, x: names.append(name) if isinstance(x, h5py.Dataset) else None)
     return names
+
+
+def test_a_file_of_another_format_is_named(labelled, scores):
+    for path, read, found in (
+        (scores, LabelledSet, "scores"),
+        (labelled, read_scores, "labelled set"),
+        (scores, TokenStore, "scores"),
+    ):
+        with pytest.raises(InputError, match=rf"{path.name}: .* is 'dna-bigbird {found}'; make"):
+            read(path)
 
 
 def test_every_dataset_is_covered(readable):
@@ -174,7 +185,7 @@ def test_a_failing_disk_is_not_called_damage(labelled, monkeypatch, error, messa
     def failing(*_):
         raise error
 
-    monkeypatch.setattr("dna_bigbird.labelled.labelled_set._strings", failing)
+    monkeypatch.setattr("dna_bigbird.labelled.labelled_set.texts_of", failing)
     with pytest.raises(InputError, match=rf"set\.h5: {message}"):
         LabelledSet(labelled)
 

@@ -64,24 +64,17 @@ def background_notes(data: LabelledData, per_positive: int) -> list[str]:
             f"background: {missing:,} bins fewer than asked for; there are no more bins without a peak on "
             "the chromosomes and in the splits of the peaks"
         )
-    if text := _mostly_positive(data, per_positive):
-        notes.append(text)
-    return notes
-
-
-def _mostly_positive(data: LabelledData, per_positive: int) -> str | None:
-    """Return a note if some label is positive in more than half of the rows; else None."""
     shares = data.labels.positives(np.arange(len(data))) / len(data)
     mostly = np.argsort(-shares, kind="stable")[: int((shares > MOSTLY).sum())].tolist()
-    if not mostly:
-        return None
-    shown = ", ".join(f"{data.label_names[i]} {shares[i]:.0%}" for i in mostly[:3])
-    more = ", …" if len(mostly) > 3 else ""
-    return (
-        f"{len(mostly)} of {len(shares)} labels are positive in more than half of the {len(data):,} rows "
-        f"({shown}{more}): there is little background. For more bins without a peak: --background "
-        f"{max(DEFAULT_BACKGROUND, per_positive + 1)}"
-    )
+    if mostly:
+        shown = ", ".join(f"{data.label_names[i]} {shares[i]:.0%}" for i in mostly[:3])
+        more = ", …" if len(mostly) > 3 else ""
+        notes.append(
+            f"{len(mostly)} of {len(shares)} labels are positive in more than half of the {len(data):,} rows "
+            f"({shown}{more}): there is little background. For more bins without a peak: --background "
+            f"{max(DEFAULT_BACKGROUND, per_positive + 1)}"
+        )
+    return notes
 
 
 _NOTHING = np.empty(0, dtype=np.int32)

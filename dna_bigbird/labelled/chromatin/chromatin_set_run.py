@@ -27,7 +27,7 @@ _LEFT_OUT = (
     "left_out_window_with_n",
     "left_out_window_across_splits",
 )
-"""Why a bin is no row; the first reason that holds counts."""
+"""Why a bin is left out; the first reason that holds counts."""
 _COUNTED = (
     "bins_with_a_label",
     "left_out_rare_labels",
@@ -47,7 +47,7 @@ class _Placed:
     split: NDArray[np.int8]
     """(n,), that of the window; 0 with folds, which are dealt to all rows later."""
     left_out: NDArray[np.int64]
-    """(n,), place in `_LEFT_OUT` of the reason why the bin is no row; -1 if it is one."""
+    """(n,), place in `_LEFT_OUT` of the reason why the bin is left out; -1 if it is a row."""
     has_n: NDArray[np.bool_]
     """(n,), whether the bin itself has an N."""
 

@@ -196,7 +196,9 @@ def build_promoters(
     for site in on_genome:
         by_place.setdefault(site.interval, site)
     counts["left_out_same_site_again"] = len(on_genome) - len(by_place)
-    whole = _whole_windows(genome, _in_genome_order(by_place, genome), by_place, config, counts)
+    rank = {chrom: i for i, chrom in enumerate(genome.lengths)}
+    ordered = sorted(by_place, key=lambda x: (rank[x.chrom], x.start, x.strand))
+    whole = _whole_windows(genome, ordered, by_place, config, counts)
     nothing_left = f"{', '.join(files)}: no promoter window of {config.window_bp} bp is left"
     if not whole:
         raise InputError(f"{nothing_left} ({_listed(counts)})")
@@ -217,11 +219,6 @@ def build_promoters(
     )
     counts |= matched
     return _as_rows(kept, negatives, splits, config, counts)
-
-
-def _in_genome_order(sites: Iterable[Interval], genome: Genome) -> list[Interval]:
-    rank = {chrom: i for i, chrom in enumerate(genome.lengths)}
-    return sorted(sites, key=lambda x: (rank[x.chrom], x.start, x.strand))
 
 
 def _on_genome(sites: Iterable[StartSite], genome: Genome) -> list[Interval]:

@@ -24,20 +24,8 @@ from dna_bigbird.prediction.partial_results_file import Spool
 from dna_bigbird.prediction.results import VectorFormat
 from dna_bigbird.prediction.writers.target import ROW_NAME, WriteContext
 
-PREDICTIONS = StoreFormat(
-    "dna-bigbird predictions",
-    "file of predictions",
-    again="run predict again",
-    make="expected a file of: dna-bigbird predict --output FILE.h5",
-    has_checksums=False,
-)
-VECTORS = StoreFormat(
-    "dna-bigbird vectors",
-    "file of vectors",
-    again="run embed again",
-    make="expected a file of: dna-bigbird embed --output FILE.h5",
-    has_checksums=False,
-)
+PREDICTIONS = StoreFormat("dna-bigbird predictions", has_checksums=False)
+VECTORS = StoreFormat("dna-bigbird vectors", has_checksums=False)
 CHUNK_BYTES = 2**20
 COUNTS = "num_tokens"
 """Column of the frames: tokens of each window."""
