@@ -25,7 +25,7 @@ from dna_bigbird.corpus import token_store_writer
 from dna_bigbird.corpus.token_store_writer import write_token_store
 from dna_bigbird.evaluation.long_attention.jobs import read_result, run_jobs
 from dna_bigbird.labelled.scores import LabelScores, write_scores
-from dna_bigbird.prediction.partial_results import open_spool
+from dna_bigbird.prediction.partial_results import open_partial_results
 from dna_bigbird.text import stored_sets
 from dna_bigbird.text.data.store import text_store
 from dna_bigbird.text.made.writing import write_made_text
@@ -99,11 +99,11 @@ def compared(folder, run, stop):
 
 
 def predicted(folder, run, stop):
-    with open_spool(folder / "out.tsv", {"run": run}, resume=True) as spool:
-        for number in range(spool.rows, 4):
+    with open_partial_results(folder / "out.tsv", {"run": run}, resume=True) as stored:
+        for number in range(stored.rows, 4):
             stop_if(stop and number == 3)
-            spool.append({"score": np.array([0.47 + number + (run == "b")])})
-        return np.concatenate([frame["score"] for frame in spool.frames()])
+            stored.append({"score": np.array([0.47 + number + (run == "b")])})
+        return np.concatenate([frame["score"] for frame in stored.frames()])
 
 
 @functools.cache

@@ -124,7 +124,7 @@ def attribute(
             target.path,
             context,
             resume,
-            lambda spool: write(target, spool, context),
+            lambda stored: write(target, stored, context),
             format="hdf5" if run.with_bases else "effects",
         )
     return WrittenAttributions(str(output), windows, run.label_names, run.notes(source))

@@ -1,7 +1,7 @@
 """`embed`: hidden states of a model for windows of DNA.
 
 Windows come from the same sources as those of `predict`; `embedder.py` computes their vectors,
-`embed_run.py` collects them into arrays or, via a spool, into a file (`writers/arrays.py`).
+`embed_run.py` collects them into arrays or, via partial results, into a file (`writers/arrays.py`).
 """
 
 from pathlib import Path

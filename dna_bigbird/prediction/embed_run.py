@@ -16,7 +16,7 @@ from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.embedder import Embedder
 from dna_bigbird.prediction.engine import chunks_of
 from dna_bigbird.prediction.partial_results import progress_bar
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.results import (
     Embeddings,
     Pooling,
@@ -97,17 +97,17 @@ class EmbeddingRun(WindowRun):
         assembly: str,
         resume: bool,
     ) -> WrittenVectors:
-        """Compute all vectors into a spool, then write the file."""
+        """Compute all vectors into partial results, then write the file."""
         context = self.context(source, self._settings(source), sequences, assembly)
 
-        def write(spool: Spool) -> None:
+        def write(stored: PartialResults) -> None:
             options = (f"--{name} {value}" for name, value in context.settings.items())
             attributes = {
                 "assembly": assembly,
                 "command": " ".join(["embed", *options]),
                 "inputs": context.inputs(),
             }
-            write_vectors(path, format, spool, attributes)
+            write_vectors(path, format, stored, attributes)
 
         rows = self.to_file(source, path, context, resume, write)
         return WrittenVectors(

@@ -20,7 +20,7 @@ from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.locks import kernel_lock
 from dna_bigbird.core.writing import partial_path, readable_write_error
 from dna_bigbird.prediction.engine import Collate, Engine
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 
 # Outputs of a model, row by row and in the order of the rows.
 
@@ -59,7 +59,7 @@ def in_order(numbered: list[tuple[int, Outputs]], count: int) -> list[Outputs]:
     return [by_row[i] for i in range(count)]
 
 
-def spool_path(output: Path | str) -> Path:
+def partial_results_path(output: Path | str) -> Path:
     """Return the folder of the finished rows of an unfinished output: `.scores.tsv.rows.partial`.
 
     The output itself is written under another temporary name: both exist at the end of a run.
@@ -97,12 +97,12 @@ def checksums_of(
 
 
 @contextlib.contextmanager
-def open_spool(
+def open_partial_results(
     output: Path | str, identity: dict, resume: bool, unit: str = "windows"
-) -> Iterator[Spool]:
+) -> Iterator[PartialResults]:
     """Open the finished rows of `output`; the block appends the others and writes the file.
 
-    If the block succeeds the spool is removed. Ctrl-C, SIGTERM, a failed write and unforeseen
+    If the block succeeds the partial results are removed. Ctrl-C, SIGTERM, a failed write and unforeseen
     errors leave it for `--resume`; bad input removes it, unless it was there before.
 
     Args:
@@ -119,31 +119,31 @@ def open_spool(
         Interrupted: On Ctrl-C or SIGTERM, with a line on how to continue.
     """
     output = Path(output)
-    path = spool_path(output)
+    path = partial_results_path(output)
     _refuse_one_file(path, output, resume)
     identity = json.loads(json.dumps({"dna-bigbird": __version__} | identity))
     with _locked(path, output):
-        spool = Spool(output, path)
+        stored = PartialResults(output, path)
         try:
             with signals.interrupting():
-                _begin(spool, identity, resume, unit)
-                yield spool
+                _begin(stored, identity, resume, unit)
+                yield stored
         except KeyboardInterrupt as stop:
-            kept = f"after {spool.rows} {unit}; continue with --resume"
-            if not spool.rows:
+            kept = f"after {stored.rows} {unit}; continue with --resume"
+            if not stored.rows:
                 shutil.rmtree(path, ignore_errors=True)
                 kept = f"before the first {unit} were finished; nothing was left behind"
             raise Interrupted(f"{output}: interrupted {kept}", signals.status_of(stop)) from None
         except OutputError as error:
-            if spool.rows and error.reason:
+            if stored.rows and error.reason:
                 raise OutputError(
-                    f"{output}: cannot write it: {error.reason}; {spool.rows} {unit} are kept. Make "
+                    f"{output}: cannot write it: {error.reason}; {stored.rows} {unit} are kept. Make "
                     f"room (df -h {output.parent}), then continue with --resume"
                 ) from error
             shutil.rmtree(path, ignore_errors=True)
             raise
         except InputError:
-            if not spool.resumed:
+            if not stored.resumed:
                 shutil.rmtree(path, ignore_errors=True)
             raise
         shutil.rmtree(path, ignore_errors=True)
@@ -154,15 +154,15 @@ def computed_rows(
     identity: dict,
     resume: bool,
     frames: Callable[[int], Iterable[Mapping[str, NDArray]]],
-    write: Callable[[Spool], object],
+    write: Callable[[PartialResults], object],
     unit: str = "windows",
 ) -> int:
     """Compute the rows after the finished ones, whose number `frames` gets, then `write` all; return their number."""
-    with open_spool(output, identity, resume, unit) as spool:
-        for columns in frames(spool.rows):
-            spool.append(columns)
-        write(spool)
-        return spool.rows
+    with open_partial_results(output, identity, resume, unit) as stored:
+        for columns in frames(stored.rows):
+            stored.append(columns)
+        write(stored)
+        return stored.rows
 
 
 def first_difference(earlier: object, now: object, name: str = "") -> str:
@@ -192,7 +192,7 @@ def resumable_outputs(
 
     Args:
         output: What the run is for; the finished rows are next to it until all are computed.
-        identity: As `open_spool`.
+        identity: As `open_partial_results`.
         resume: Continue an interrupted run, if there is one.
 
     Raises:
@@ -200,8 +200,8 @@ def resumable_outputs(
         Interrupted: On Ctrl-C or SIGTERM, with a line that says how to continue.
     """
     numbered: list[tuple[int, Outputs]] = []
-    with open_spool(output, identity, resume, unit="rows") as spool:
-        for columns in spool.frames():
+    with open_partial_results(output, identity, resume, unit="rows") as stored:
+        for columns in stored.frames():
             numbers = columns.pop("row").tolist()
             numbered += split_rows(columns, numbers)
         done = {number for number, _ in numbered}
@@ -213,7 +213,7 @@ def resumable_outputs(
                 forward,
             ):
                 numbers = [left[i] for i in positions]
-                spool.append({"row": np.array(numbers), **columns})
+                stored.append({"row": np.array(numbers), **columns})
                 numbered += split_rows(columns, numbers)
                 update(len(numbers))
         return in_order(numbered, len(lengths))
@@ -236,23 +236,23 @@ def progress_bar(
         yield bar.update
 
 
-def _begin(spool: Spool, identity: dict, resume: bool, unit: str) -> None:
-    earlier = spool.recover()
+def _begin(stored: PartialResults, identity: dict, resume: bool, unit: str) -> None:
+    earlier = stored.recover()
     if resume and earlier is not None:
-        spool.resumed = True  # from now on an error must not remove the rows
+        stored.resumed = True  # from now on an error must not remove the rows
         difference = first_difference(earlier, identity)
         if difference:
             raise InputError(
-                f"{spool.output}: cannot continue the interrupted run: {difference}. Run it with "
+                f"{stored.output}: cannot continue the interrupted run: {difference}. Run it with "
                 "the same settings and inputs, or start again without --resume"
             )
         return
-    if spool.rows:
+    if stored.rows:
         note(
-            f"{spool.output}: {spool.rows} {unit} of an interrupted run are thrown away; "
+            f"{stored.output}: {stored.rows} {unit} of an interrupted run are thrown away; "
             "--resume would have continued it"
         )
-    spool.start(identity)
+    stored.start(identity)
 
 
 def _refuse_one_file(path: Path, output: Path, resume: bool) -> None:

@@ -34,8 +34,8 @@ MAPPED = 64
 """Parts of a column that are open at the same time."""
 
 
-class Spool:
-    """Rows in a folder, which this process has locked (`open_spool`).
+class PartialResults:
+    """Rows in a folder, which this process has locked (`open_partial_results`).
 
     Attributes:
         output: The file that the rows are for.

@@ -123,6 +123,6 @@ def predict(
     else:
         context = run.context(source, settings, sequences, assembly, margin_bp)
         windows = run.to_file(
-            source, target.path, context, resume, lambda spool: write(target, spool, context)
+            source, target.path, context, resume, lambda stored: write(target, stored, context)
         )
     return WrittenPredictions(str(output), windows, run.label_names, run.notes(source))

@@ -9,7 +9,7 @@ from dna_bigbird.bundles.choice import Models, choose_labels
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.partial_results import progress_bar
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.predictor import Predictor, check_together
 from dna_bigbird.prediction.results import Predictions
 from dna_bigbird.prediction.window_run import Frame, WindowRun
@@ -129,7 +129,7 @@ class PredictionRun(WindowRun):
                 self._num_short += 1
 
 
-def write(target: Target, spool: Spool, context: WriteContext) -> None:
+def write(target: Target, stored: PartialResults, context: WriteContext) -> None:
     """Write finished rows (frames of `frame_of`), whole or not at all.
 
     Raises:
@@ -137,16 +137,16 @@ def write(target: Target, spool: Spool, context: WriteContext) -> None:
     """
     path = target.path
     if target.format in ("tsv", "csv"):
-        write_rows(path, spool, context, target.format)
+        write_rows(path, stored, context, target.format)
     elif target.format == "bed":
         from dna_bigbird.prediction.writers.tracks import write_bed
 
-        write_bed(path, spool, context)
+        write_bed(path, stored, context)
     elif target.format == "hdf5":
         from dna_bigbird.prediction.writers.arrays import write_predictions
 
-        write_predictions(path, spool, context)
+        write_predictions(path, stored, context)
     else:
         from dna_bigbird.prediction.writers.bigwig import write_bigwig, write_bigwig_folder
 
-        (write_bigwig_folder if target.folder else write_bigwig)(path, spool, context)
+        (write_bigwig_folder if target.folder else write_bigwig)(path, stored, context)

@@ -125,5 +125,5 @@ def score_variants(
     if not targets:
         return run.in_memory()
     if run.is_resumable:
-        return run.via_spool(resume)
+        return run.via_partial_results(resume)
     return run.streamed()

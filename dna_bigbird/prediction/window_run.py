@@ -12,7 +12,7 @@ from dna_bigbird.bundles.choice import Models, load_models, notes_on
 from dna_bigbird.core.errors import Interrupted, OutputError
 from dna_bigbird.core.signals import status_of
 from dna_bigbird.prediction.partial_results import checksums_of, computed_rows, run_identity
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.windows.tiling import WindowSource
 from dna_bigbird.prediction.writers.target import ROW_NAME, WriteContext
 
@@ -112,7 +112,7 @@ class WindowRun(ABC):
         path: Path,
         context: WriteContext,
         resume: bool,
-        write: Callable[[Spool], object],
+        write: Callable[[PartialResults], object],
         **more: str,
     ) -> int:
         """Compute and write all rows, return their number; `more` must be the same too for a run to be continued."""

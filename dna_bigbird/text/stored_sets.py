@@ -15,7 +15,7 @@ from dna_bigbird.core.limits import allowed_workers, usable_processors
 from dna_bigbird.core.locks import kernel_lock
 from dna_bigbird.core.writing import readable_write_error
 from dna_bigbird.prediction.partial_results import first_difference, progress_bar
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.text.data.row_store import (
     Part,
     StoredSet,
@@ -123,7 +123,9 @@ def stored_set(path: Path, source: SetSource, threads: int = 0) -> StoredSet:
                 parts_path(path).unlink()
             with kernel_lock(parts_path(path) / ".lock", busy=None):
                 if (rows := read_matching(path, identity, quiet=True)) is None:
-                    rows = _written(Spool(path, parts_path(path)), source, identity, threads)
+                    rows = _written(
+                        PartialResults(path, parts_path(path)), source, identity, threads
+                    )
                 shutil.rmtree(parts_path(path), ignore_errors=True)
         except OSError as error:
             raise readable_write_error(path, error) from error
@@ -161,21 +163,21 @@ def read_matching(path: Path, identity: dict, *, quiet: bool = False) -> StoredS
     return None
 
 
-def _written(spool: Spool, source: SetSource, identity: dict, threads: int) -> StoredSet:
+def _written(stored: PartialResults, source: SetSource, identity: dict, threads: int) -> StoredSet:
     """Write a store, and return its set. The finished parts stay after a kill, not after wrong input."""
     try:
-        _write(spool, source, identity, threads)
+        _write(stored, source, identity, threads)
     except StoppedWorkerError:
         raise
     except InputError:
-        shutil.rmtree(spool.folder, ignore_errors=True)
+        shutil.rmtree(stored.folder, ignore_errors=True)
         raise
-    return read_row_store(spool.output)[0]
+    return read_row_store(stored.output)[0]
 
 
-def _write(spool: Spool, source: SetSource, identity: dict, threads: int) -> None:
-    if spool.recover() != identity:
-        spool.start(identity)
+def _write(stored: PartialResults, source: SetSource, identity: dict, threads: int) -> None:
+    if stored.recover() != identity:
+        stored.start(identity)
     with source.unpacked():
         examples, counts = source.read()
         if source.training and not source.task.labels:
@@ -188,22 +190,22 @@ def _write(spool: Spool, source: SetSource, identity: dict, threads: int) -> Non
         )
         chunks = numbered_chunks(examples)
         with progress_bar(True, None, unit="examples") as update:
-            for part in _recovered(spool):
+            for part in _recovered(stored):
                 next(chunks)
                 update(len(part.example_bytes))
             for part in make_parts(make, chunks, threads or usable_processors()):
                 source.check_longest(max(part.row_tokens, default=0))
-                spool.append(part._asdict())
+                stored.append(part._asdict())
                 update(len(part.example_bytes))
-    parts = _checked(spool, source, counts)
-    write_row_store(spool.output, parts, counts, source.task.labels, identity)
+    parts = _checked(stored, source, counts)
+    write_row_store(stored.output, parts, counts, source.task.labels, identity)
 
 
-def _recovered(spool: Spool) -> Iterator[Part]:
-    return (Part(**columns) for columns in spool.frames())
+def _recovered(stored: PartialResults) -> Iterator[Part]:
+    return (Part(**columns) for columns in stored.frames())
 
 
-def _checked(spool: Spool, source: SetSource, counts: dict[str, int]) -> Iterator[Part]:
+def _checked(stored: PartialResults, source: SetSource, counts: dict[str, int]) -> Iterator[Part]:
     """Yield the finished parts.
 
     Raises:
@@ -211,7 +213,7 @@ def _checked(spool: Spool, source: SetSource, counts: dict[str, int]) -> Iterato
     """
     examples = rows = 0
     all_counts = [counts]
-    for part in _recovered(spool):
+    for part in _recovered(stored):
         examples, rows = examples + len(part.example_bytes), rows + len(part.row_tokens)
         all_counts.append(part.counted())
         yield part

@@ -6,14 +6,14 @@ from dna_bigbird.text.data.classification_files import LabelledText
 from dna_bigbird.text.data.glue import GlueExample
 from dna_bigbird.text.data.hotpotqa import HotpotQaExample, Paragraph
 from dna_bigbird.text.data.natural_questions import Annotation, NqExample, PageSpan
-from dna_bigbird.text.data.rows import TextRow
+from dna_bigbird.text.data.rows import TextFeatures
 from dna_bigbird.text.data.squad import SquadAnswer, SquadExample
 from dna_bigbird.text.data.summarization import SummaryExample
 from dna_bigbird.text.data.triviaqa import EvidenceDocument, TriviaQaExample
 from dna_bigbird.text.data.wikihop import WikiHopExample
 
 RECORDED = {
-    "row": TextRow(
+    "row": TextFeatures(
         np.array([1, 5, 2], np.int32), 3, np.zeros(3, np.int8), {"start": np.array([0.5], np.float32)}
     ),
     "labelled text": LabelledText("a", "one text", None),

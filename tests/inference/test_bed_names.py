@@ -10,7 +10,7 @@ import pytest
 from dna_bigbird import embed, predict
 from dna_bigbird.cli.main import main
 from dna_bigbird.prediction import predict_run
-from dna_bigbird.prediction.partial_results import spool_path
+from dna_bigbird.prediction.partial_results import partial_results_path
 
 NAMES = ["peak 1", 'say "hi", twice', ".", "peak 1", "γ"]
 ROWS = ["chr2\t10\t210", "chr2\t300\t750", "chr1\t0\t90", "chr2\t0\t200", "chr1\t100\t301"]
@@ -118,6 +118,6 @@ def test_a_continued_run_keeps_the_names(bundle_folder, genome, bed, tmp_path, m
         patch.setattr(predict_run.PredictionRun, "frames", failing)
         with pytest.raises(RuntimeError, match="fire"):
             predict(genome, bed, output=tmp_path / output, **options)
-    assert spool_path(tmp_path / output).exists()
+    assert partial_results_path(tmp_path / output).exists()
     predict(genome, bed, output=tmp_path / output, resume=True, **options)
     assert (tmp_path / output).read_bytes() == (tmp_path / "whole" / output).read_bytes()

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from dna_bigbird.prediction.partial_results import spool_path
+from dna_bigbird.prediction.partial_results import partial_results_path
 
 # The command, but its windows are scored five at a time; after as many of those as the environment
 # says it tells so through a pipe, and waits for a signal or a word. So no clock tells the moment.
@@ -106,7 +106,7 @@ def test_an_interrupted_file_is_continued(fasta, bundle_folder, tmp_path, number
         "",
         f"dna-bigbird: {output}: interrupted after 15 windows; continue with --resume\n",
     )
-    assert {p.name for p in tmp_path.iterdir()} == {"in.fa", spool_path(output).name}
+    assert {p.name for p in tmp_path.iterdir()} == {"in.fa", partial_results_path(output).name}
     code, out, err = Started(
         *arguments(fasta, bundle_folder, "--output", output, "--resume")
     ).finish()

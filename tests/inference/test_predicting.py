@@ -12,7 +12,7 @@ from dna_bigbird import load_bundle, predict
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.core.errors import InputError, Interrupted, OutputError
 from dna_bigbird.prediction import predict_run
-from dna_bigbird.prediction.partial_results import spool_path
+from dna_bigbird.prediction.partial_results import partial_results_path
 
 LABELS = ["CTCF", "DNase"]
 CHUNK = 4
@@ -218,7 +218,7 @@ def test_another_genome_or_model_does_not_continue_a_run(fake, bundle_folder, ge
     genome.write_text(genome.read_text() + "A\n")
     with pytest.raises(InputError, match=r"its inputs.fasta.mtime_ns was \d+, now it is \d+"):
         predict(genome, output=output, resume=True, model=bundle_folder)
-    assert spool_path(output).exists()
+    assert partial_results_path(output).exists()
 
 
 def test_a_run_without_resume_starts_anew_and_says_so(

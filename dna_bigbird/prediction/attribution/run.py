@@ -13,7 +13,7 @@ from dna_bigbird.prediction.attribution.attributor import Attributor, Method
 from dna_bigbird.prediction.compute import Compute, exact
 from dna_bigbird.prediction.engine import chunks_of
 from dna_bigbird.prediction.partial_results import progress_bar
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.predictor import check_together
 from dna_bigbird.prediction.results import Attributions
 from dna_bigbird.prediction.window_run import Frame, WindowRun
@@ -121,7 +121,7 @@ class AttributionRun(WindowRun):
         return window_columns(windows) | columns
 
 
-def write(target: Target, spool: Spool, context: WriteContext) -> None:
+def write(target: Target, stored: PartialResults, context: WriteContext) -> None:
     """Write finished rows (frames of `AttributionRun`), whole or not at all.
 
     Raises:
@@ -130,8 +130,8 @@ def write(target: Target, spool: Spool, context: WriteContext) -> None:
     if target.format == "bigwig":
         from dna_bigbird.prediction.writers.bigwig import write_base_tracks
 
-        write_base_tracks(target, spool, context)
+        write_base_tracks(target, stored, context)
     elif target.format == "hdf5":
-        write_hdf5_files(target, spool, context)
+        write_hdf5_files(target, stored, context)
     else:
-        base_table(target.path, spool, context.label_names, target.format)
+        base_table(target.path, stored, context.label_names, target.format)

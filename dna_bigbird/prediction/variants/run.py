@@ -1,4 +1,4 @@
-"""One run over the variants of a VCF file: scores in memory, as a stream, or via a spool on disk."""
+"""One run over the variants of a VCF file: scores in memory, as a stream, or via partial results on disk."""
 
 import itertools
 import sys
@@ -17,7 +17,7 @@ from dna_bigbird.core.signals import status_of
 from dna_bigbird.genome.variants import VcfHeader
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.partial_results import computed_rows, file_identity, progress_bar
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.results import VariantScores, VariantSummary, ZeroShotScores
 from dna_bigbird.prediction.variants.effects import (
     EFFECTS,
@@ -176,7 +176,7 @@ class VariantRun:
             raise Interrupted(message, status_of(stop)) from None
         return VariantSummary(**self.facts())
 
-    def via_spool(self, resume: bool) -> VariantSummary:
+    def via_partial_results(self, resume: bool) -> VariantSummary:
         """Keep finished scores on disk until all are computed, then write them: a run can be resumed."""
         output, identity = self.targets[0].path, self._identity()
         computed_rows(output, identity, resume, self._columns, self._write_finished, "alleles")
@@ -188,9 +188,9 @@ class VariantRun:
             for _, effects in self._effects(stream, skip_alleles(stream, done)):
                 yield {name: effects[name] for name in self.columns}
 
-    def _write_finished(self, spool: Spool) -> None:
+    def _write_finished(self, stored: PartialResults) -> None:
         with self.sites.open() as (header, stream):
-            self._write(header, with_sites(spool.frames(), stream, self._nothing(self.columns)))
+            self._write(header, with_sites(stored.frames(), stream, self._nothing(self.columns)))
 
     def _effects(
         self, sites: Iterator[Site], done: int = 0

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.hdf5 import StoreFormat
 from dna_bigbird.core.writing import atomic_path
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.results import VectorFormat
 from dna_bigbird.prediction.writers.target import ROW_NAME, WriteContext
 
@@ -35,14 +35,14 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """Time stamp of every member of an NPZ: equal contents give equal bytes."""
 
 
-def write_predictions(path: Path, spool: Spool, context: WriteContext) -> None:
+def write_predictions(path: Path, stored: PartialResults, context: WriteContext) -> None:
     """Write predictions as HDF5.
 
     Raises:
         OutputError: If the disk is full.
     """
     names = [name.encode() for name in context.label_names]
-    texts = ["sequence", *({ROW_NAME} & next(spool.frames(), {}).keys())]
+    texts = ["sequence", *({ROW_NAME} & next(stored.frames(), {}).keys())]
     with PREDICTIONS.create(path) as store:
         file = store.file
         store.describe(
@@ -53,9 +53,9 @@ def write_predictions(path: Path, spool: Spool, context: WriteContext) -> None:
             }
         )
         file.create_dataset("labels/name", data=np.array(names))
-        number = spool.rows
+        number = stored.rows
         columns = {
-            f"rows/{name}": _empty(file, f"rows/{name}", (number,), _text_type(spool, name))
+            f"rows/{name}": _empty(file, f"rows/{name}", (number,), _text_type(stored, name))
             for name in texts
         } | {
             "rows/start": _empty(file, "rows/start", (number,), np.int64),
@@ -63,16 +63,16 @@ def write_predictions(path: Path, spool: Spool, context: WriteContext) -> None:
             "probabilities": _empty(file, "probabilities", (number, len(names)), np.float32),
         }
         first = 0
-        for frame in spool.frames():
+        for frame in stored.frames():
             last = first + len(frame["start"])
             for name, column in columns.items():
                 column[first:last] = frame[name.removeprefix("rows/")]
             first = last
 
 
-def _text_type(spool: Spool, name: str) -> str:
+def _text_type(stored: PartialResults, name: str) -> str:
     """Return a type as wide as the longest text of a column."""
-    return f"S{max((frame[name].dtype.itemsize for frame in spool.frames()), default=1)}"
+    return f"S{max((frame[name].dtype.itemsize for frame in stored.frames()), default=1)}"
 
 
 def command_of(settings: dict) -> str:
@@ -96,9 +96,9 @@ def _empty(file: h5py.File, name: str, shape: tuple[int, ...], dtype) -> h5py.Da
 
 @checked()
 def write_vectors(
-    path: Path, format: VectorFormat, spool: Spool, attributes: Mapping[str, object]
+    path: Path, format: VectorFormat, stored: PartialResults, attributes: Mapping[str, object]
 ) -> None:
-    """Write all rows of a spool.
+    """Write all rows of partial results.
 
     Args:
         attributes: JSON values: attributes of the HDF5 file, or the text `about` in the NPZ.
@@ -107,7 +107,7 @@ def write_vectors(
         OutputError: If the disk is full.
     """
     attributes = {**VECTORS.identity(), **attributes}
-    (_write_hdf5 if format == "hdf5" else _write_npz)(path, columns_of(spool), attributes)
+    (_write_hdf5 if format == "hdf5" else _write_npz)(path, columns_of(stored), attributes)
 
 
 @dataclass(frozen=True)
@@ -119,20 +119,20 @@ class VectorColumn:
     pieces: Callable[[], Iterator[NDArray]]
 
 
-def columns_of(spool: Spool) -> dict[str, VectorColumn]:
+def columns_of(stored: PartialResults) -> dict[str, VectorColumn]:
     """Return the arrays of the file: those of the frames, with counts of tokens as offsets."""
-    first = next(spool.frames(), {})
-    rows = dict.fromkeys(first, spool.rows)
+    first = next(stored.frames(), {})
+    rows = dict.fromkeys(first, stored.rows)
     if COUNTS in first:
-        rows |= dict.fromkeys(OF_TOKENS, sum(int(piece.sum()) for piece in spool.pieces(COUNTS)))
+        rows |= dict.fromkeys(OF_TOKENS, sum(int(piece.sum()) for piece in stored.pieces(COUNTS)))
     columns = {}
     for name, array in first.items():
-        pieces, dtype = functools.partial(spool.pieces, name), array.dtype
+        pieces, dtype = functools.partial(stored.pieces, name), array.dtype
         if dtype.char == "S":  # as wide as the longest name
             dtype = np.dtype(f"S{max(piece.dtype.itemsize for piece in pieces())}")
         if name == COUNTS:
             columns["offset"] = VectorColumn(
-                (spool.rows + 1,), dtype, functools.partial(_offsets, pieces)
+                (stored.rows + 1,), dtype, functools.partial(_offsets, pieces)
             )
         else:
             columns[name] = VectorColumn((rows[name], *array.shape[1:]), dtype, pieces)

@@ -12,7 +12,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.hdf5 import StoreFormat, texts_of
 from dna_bigbird.core.result_folders import FILE_PER_LABEL, atomic_directory
 from dna_bigbird.core.writing import atomic_path
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.writers.target import (
     LABEL_LIST,
     ROW_NAME,
@@ -79,42 +79,42 @@ def _rows_of(frame: Mapping[str, NDArray]) -> Iterator[list[str]]:
             yield [sequence, str(int(start) + offset + 1), LETTERS[codes_W[offset]], *values]
 
 
-def base_table(path: Path, spool: Spool, labels: Sequence[str], format: str) -> None:
+def base_table(path: Path, stored: PartialResults, labels: Sequence[str], format: str) -> None:
     """Write the table to a file.
 
     Raises:
         OutputError: If the disk is full.
     """
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
-        for number, frame in enumerate(spool.frames()):
+        for number, frame in enumerate(stored.frames()):
             stream.writelines(table_lines(frame, labels, format, number == 0))
 
 
-def write_hdf5_files(target: Target, spool: Spool, context: WriteContext) -> None:
+def write_hdf5_files(target: Target, stored: PartialResults, context: WriteContext) -> None:
     """Write a file of the only label, or a folder with a file per label and a list of them.
 
     Raises:
         OutputError: If the disk is full.
     """
     if not target.folder:
-        _write_hdf5(target.path, spool, context, 0)
+        _write_hdf5(target.path, stored, context, 0)
         return
     files = file_names(context.label_names, ".h5")
     lines = [f"{label}\t{file}\n" for label, file in zip(context.label_names, files, strict=True)]
     with atomic_directory(target.path, FILE_PER_LABEL) as partial:
         (partial / LABEL_LIST).write_text("".join(["label\tfile\n", *lines]), encoding="utf-8")
         for label, file in enumerate(files):
-            _write_hdf5(partial / file, spool, context, label)
+            _write_hdf5(partial / file, stored, context, label)
 
 
-def _write_hdf5(path: Path, spool: Spool, context: WriteContext, label: int) -> None:
+def _write_hdf5(path: Path, stored: PartialResults, context: WriteContext, label: int) -> None:
     """Write the effects of one label.
 
     Datasets: input_seqs (n, W, 4) one-hot, hyp_scores (n, W, 4), scores (n, W), difference (n,), rows/sequence,
     rows/start, rows/end and, of a BED with names, rows/name. Beyond the end of a short window, and where a window
     has no A, C, G or T, all is zero.
     """
-    first = next(spool.frames(), {})
+    first = next(stored.frames(), {})
     with ATTRIBUTIONS.create(path) as store:
         file = store.file
         store.describe(
@@ -126,10 +126,10 @@ def _write_hdf5(path: Path, spool: Spool, context: WriteContext, label: int) -> 
                 "inputs": json.dumps(context.inputs(), sort_keys=True),
             }
         )
-        n, W = spool.rows, first["bases"].shape[1]
+        n, W = stored.rows, first["bases"].shape[1]
         rows = max(1, CHUNK_BYTES // (16 * W))
         texts = {name for name in ("sequence", ROW_NAME) if name in first}
-        widths = {name: max(x[name].dtype.itemsize for x in spool.frames()) for name in texts}
+        widths = {name: max(x[name].dtype.itemsize for x in stored.frames()) for name in texts}
         arrays = {
             "input_seqs": ((n, W, 4), np.int8),
             "hyp_scores": ((n, W, 4), np.float32),
@@ -151,7 +151,7 @@ def _write_hdf5(path: Path, spool: Spool, context: WriteContext, label: int) -> 
             for name, (shape, dtype) in arrays.items()
         }
         begin = 0
-        for frame in spool.frames():
+        for frame in stored.frames():
             end = begin + len(frame["start"])
             for name, values in _values(frame, label).items():
                 datasets[name][begin:end] = values

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.result_folders import FILE_PER_LABEL, atomic_directory
 from dna_bigbird.core.writing import atomic_path
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.writers.target import (
     LABEL_LIST,
     Target,
@@ -30,7 +30,7 @@ LABELS_AT_ONCE = 64
 
 
 class Values(NamedTuple):
-    """Which values of a spool are written."""
+    """Which values of partial results are written."""
 
     column: str
     segments_of: SegmentsOf
@@ -42,17 +42,17 @@ END = b"\x26\xfc\x8f\x88"
 """The last bytes of a complete bigWig file."""
 
 
-def write_bigwig(path: Path, spool: Spool, context: WriteContext) -> None:
+def write_bigwig(path: Path, stored: PartialResults, context: WriteContext) -> None:
     """Write the only label to a file.
 
     Raises:
         InputError: If no window has a score.
         OutputError: If the disk is full.
     """
-    _write_file(path, spool, context, PROBABILITIES)
+    _write_file(path, stored, context, PROBABILITIES)
 
 
-def write_bigwig_folder(path: Path, spool: Spool, context: WriteContext) -> None:
+def write_bigwig_folder(path: Path, stored: PartialResults, context: WriteContext) -> None:
     """Write one file per label into a folder, and a list of them.
 
     Raises:
@@ -60,38 +60,42 @@ def write_bigwig_folder(path: Path, spool: Spool, context: WriteContext) -> None
             has a score.
         OutputError: If the disk is full.
     """
-    _write_folder(path, spool, context, PROBABILITIES)
+    _write_folder(path, stored, context, PROBABILITIES)
 
 
-def write_base_tracks(target: Target, spool: Spool, context: WriteContext) -> None:
+def write_base_tracks(target: Target, stored: PartialResults, context: WriteContext) -> None:
     """Write effects of bases: a file of the only label, or a folder with one per label.
 
     Raises:
         InputError, OutputError: As `write_bigwig_folder`.
     """
     write = _write_folder if target.folder else _write_file
-    write(target.path, spool, context, EFFECTS)
+    write(target.path, stored, context, EFFECTS)
 
 
-def _write_file(path: Path, spool: Spool, context: WriteContext, values: Values) -> None:
-    placement = _placement(path, spool, context, values)
+def _write_file(path: Path, stored: PartialResults, context: WriteContext, values: Values) -> None:
+    placement = _placement(path, stored, context, values)
     with atomic_path(path) as partial:
-        _write_labels([partial], 0, spool, context, placement, values)
+        _write_labels([partial], 0, stored, context, placement, values)
 
 
-def _write_folder(path: Path, spool: Spool, context: WriteContext, values: Values) -> None:
-    placement = _placement(path, spool, context, values)
+def _write_folder(
+    path: Path, stored: PartialResults, context: WriteContext, values: Values
+) -> None:
+    placement = _placement(path, stored, context, values)
     files = file_names(context.label_names)
     lines = [f"{label}\t{file}\n" for label, file in zip(context.label_names, files, strict=True)]
     with atomic_directory(path, FILE_PER_LABEL) as partial:
         (partial / LABEL_LIST).write_text("".join(["label\tfile\n", *lines]), encoding="utf-8")
         for first in range(0, len(files), LABELS_AT_ONCE):
             paths = [partial / file for file in files[first : first + LABELS_AT_ONCE]]
-            _write_labels(paths, first, spool, context, placement, values)
+            _write_labels(paths, first, stored, context, placement, values)
 
 
-def _placement(path: Path, spool: Spool, context: WriteContext, values: Values) -> Placement:
-    placement = place_windows(spool, context.margin_bp, values.column)
+def _placement(
+    path: Path, stored: PartialResults, context: WriteContext, values: Values
+) -> Placement:
+    placement = place_windows(stored, context.margin_bp, values.column)
     if not len(placement.row):
         raise InputError(f"{path}: no window has a score; a bigWig file cannot be empty")
     return placement
@@ -100,14 +104,14 @@ def _placement(path: Path, spool: Spool, context: WriteContext, values: Values) 
 def _write_labels(
     paths: Sequence[Path],
     first: int,
-    spool: Spool,
+    stored: PartialResults,
     context: WriteContext,
     placement: Placement,
     values: Values,
 ) -> None:
     known = context.lengths()
     lengths = {name: known[name] for name in placement.chromosomes}
-    column = spool.column(values.column)
+    column = stored.column(values.column)
     bases = 0
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(_new_file(path, lengths)) for path in paths]

@@ -18,7 +18,7 @@ from dna_bigbird.core.paths import STANDARD_STREAM
 from dna_bigbird.core.result_folders import FILE_PER_LABEL
 from dna_bigbird.core.scratch import real_path
 from dna_bigbird.core.writing import atomic_path, check_can_write
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.windows.tiling import Window
 
 Format = Literal["tsv", "csv", "bed", "bigwig", "hdf5"]
@@ -227,14 +227,14 @@ def lines_of(frame: Mapping[str, NDArray], format: str) -> Iterator[str]:
         yield f"{line}\n" if format == "tsv" else table_line(line.split("\t"), format)
 
 
-def write_rows(path: Path, spool: Spool, context: WriteContext, format: str) -> None:
+def write_rows(path: Path, stored: PartialResults, context: WriteContext, format: str) -> None:
     """Write a table with a row per window (frames of `frame_of`).
 
     Raises:
         OutputError: If the disk is full.
     """
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
-        header = header_of(context.label_names, next(spool.frames(), {}))
+        header = header_of(context.label_names, next(stored.frames(), {}))
         stream.write(table_line(header, format))
-        for frame in spool.frames():
+        for frame in stored.frames():
             stream.writelines(lines_of(frame, format))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.writing import atomic_path
-from dna_bigbird.prediction.partial_results_file import Spool, StoredColumn
+from dna_bigbird.prediction.partial_results_file import PartialResults, StoredColumn
 from dna_bigbird.prediction.writers.target import WriteContext
 
 BLOCK_VALUES = 2**21
@@ -34,7 +34,7 @@ class Placement:
     end: NDArray[np.int64]
     """(N,), not included."""
     row: NDArray[np.int64]
-    """(N,), row of the spool."""
+    """(N,), row of the partial results."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,10 @@ class Segments:
     """(S, L)."""
 
 
-def place_windows(spool: Spool, margin_bp: int = 0, column: str = "probabilities") -> Placement:
-    """Read the positions of the windows of a spool; those without a score (NaN) are left out.
+def place_windows(
+    stored: PartialResults, margin_bp: int = 0, column: str = "probabilities"
+) -> Placement:
+    """Read the positions of the windows of partial results; those without a score (NaN) are left out.
 
     Args:
         column: The scores.
@@ -61,7 +63,7 @@ def place_windows(spool: Spool, margin_bp: int = 0, column: str = "probabilities
     codes: dict[bytes, int] = {}
     parts = []
     first = 0
-    for frame in spool.frames():
+    for frame in stored.frames():
         names, inverse = np.unique(frame["sequence"], return_inverse=True)
         of_names = np.array([codes.setdefault(name, len(codes)) for name in names.tolist()])
         start, end = frame["start"] + margin_bp, frame["end"] - margin_bp
@@ -103,7 +105,7 @@ def segments_of(
     are in no segment.
 
     Args:
-        probabilities: The spool's column of (windows, labels).
+        probabilities: The partial results' column of (windows, labels).
         labels: Which columns.
     """
     chosen = len(range(*labels.indices(probabilities.shape[1])))
@@ -137,7 +139,7 @@ def base_segments_of(
     """Yield every base that a window covers, in order, with the mean (in float64) over its windows.
 
     Args:
-        effects: The spool's column of (windows, bases of a window, labels).
+        effects: The partial results' column of (windows, bases of a window, labels).
         labels: Which columns.
     """
     num_labels = len(range(*labels.indices(effects.shape[2])))
@@ -181,17 +183,17 @@ def _averaged(
     return Segments(name, edges[:-1][covered], edges[1:][covered], means_SL.astype(np.float32))
 
 
-def write_bed(path: Path, spool: Spool, context: WriteContext) -> None:
+def write_bed(path: Path, stored: PartialResults, context: WriteContext) -> None:
     """Write the file, sorted by chromosome name and start.
 
     Raises:
         OutputError: If the disk is full.
     """
-    placement = place_windows(spool, context.margin_bp)
+    placement = place_windows(stored, context.margin_bp)
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
         stream.write(HEADER)
         if len(placement.row):
-            for segments in segments_of(placement, spool.column("probabilities")):
+            for segments in segments_of(placement, stored.column("probabilities")):
                 stream.writelines(lines_of(segments, context.label_names))
 
 

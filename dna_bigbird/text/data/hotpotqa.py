@@ -22,7 +22,7 @@ from dna_bigbird.text.data.rows import (
     QUESTION_SEGMENT,
     SENTENCE_SEGMENT,
     TITLE_SEGMENT,
-    TextRow,
+    TextFeatures,
     TextSet,
     TwoStreams,
     find_text,
@@ -166,7 +166,7 @@ class HotpotQaOptions:
         check_fields(self, "options")
 
 
-class Draft:
+class HotpotQaFeatures:
     """A row that grows.
 
     Attributes:
@@ -197,10 +197,10 @@ class Draft:
         self.unit_of_token += [len(self.units)] * len(ids)
         self.offsets += zip(starts, ends, strict=True)
 
-    def row(self, number: int, arrays: dict[str, NDArray]) -> TextRow:
+    def row(self, number: int, arrays: dict[str, NDArray]) -> TextFeatures:
         """Return the row of an example, with more arrays."""
         if self.streams is None:
-            return TextRow(np.array(self.ids, np.int32), number, arrays=arrays)
+            return TextFeatures(np.array(self.ids, np.int32), number, arrays=arrays)
         return self.streams.row(number, arrays)
 
 
@@ -209,48 +209,48 @@ def encoded(tokenizer: "TextTokenizer", text: str) -> tuple:
     return tokenizer.encode_with_offsets(re.sub(r"\s", " ", text))
 
 
-def draft_blocks(
+def block_features(
     example: HotpotQaExample,
     tokenizer: "TextTokenizer",
     options: HotpotQaOptions,
     counts: Counter[str],
-) -> Draft:
+) -> HotpotQaFeatures:
     """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each. The position of a unit is
     the position of its `<t>` or `[s]`."""
     mark = tokenizer.marker_id
     question = _question(example, tokenizer, options, options.max_tokens - 3, counts)
-    draft = Draft()
-    draft.ids += [tokenizer.cls_id, mark("[q]"), *question, mark("[/q]")]
-    draft.pad()
+    features = HotpotQaFeatures()
+    features.ids += [tokenizer.cls_id, mark("[q]"), *question, mark("[/q]")]
+    features.pad()
     for p, paragraph in enumerate(example.paragraphs):
         title = encoded(tokenizer, paragraph.title)
-        if len(draft.ids) + len(title[0]) + 2 > options.max_tokens:
+        if len(features.ids) + len(title[0]) + 2 > options.max_tokens:
             _count_lost(counts, paragraph)
             continue
-        draft.ids.append(mark("<t>"))
-        draft.pad()
-        draft.add_text(title)
-        draft.units.append((p, TITLE, len(draft.ids) - len(title[0]) - 1))
-        draft.ids.append(mark("</t>"))
-        draft.pad()
+        features.ids.append(mark("<t>"))
+        features.pad()
+        features.add_text(title)
+        features.units.append((p, TITLE, len(features.ids) - len(title[0]) - 1))
+        features.ids.append(mark("</t>"))
+        features.pad()
         for s, sentence in enumerate(paragraph.sentences):
             text = encoded(tokenizer, sentence)
-            if len(draft.ids) + len(text[0]) + 1 > options.max_tokens:
+            if len(features.ids) + len(text[0]) + 1 > options.max_tokens:
                 counts["sentences that do not fit"] += 1
                 continue
-            draft.add_text(text)
-            draft.units.append((p, s, len(draft.ids)))
-            draft.ids.append(mark("[s]"))
-            draft.pad()
-    return draft
+            features.add_text(text)
+            features.units.append((p, s, len(features.ids)))
+            features.ids.append(mark("[s]"))
+            features.pad()
+    return features
 
 
-def draft_streams(
+def stream_features(
     example: HotpotQaExample,
     tokenizer: "TextTokenizer",
     options: HotpotQaOptions,
     counts: Counter[str],
-) -> Draft:
+) -> HotpotQaFeatures:
     """Return `[CLS] question`, then title and sentences of each paragraph, without marks.
 
     Global tokens: one for [CLS], which reads everything, for each token of the question, for each
@@ -259,14 +259,14 @@ def draft_streams(
     paragraph are parts of their own (ETC, generate_tf_examples_lib.py).
     """
     streams = TwoStreams()
-    draft = Draft(streams)
+    features = HotpotQaFeatures(streams)
     room = min(options.max_tokens, options.max_global_tokens) - 1
     question = _question(example, tokenizer, options, room, counts)
     streams.add_tokens([tokenizer.cls_id], SENTENCE_SEGMENT, [streams.add_global(FIRST, free=True)])
     streams.cut()
     streams.add_each(question, QUESTION_SEGMENT, QUESTION)
-    draft.units += [(NOWHERE, OTHER, position) for position in range(len(streams.types))]
-    draft.pad()
+    features.units += [(NOWHERE, OTHER, position) for position in range(len(streams.types))]
+    features.pad()
     for p, paragraph in enumerate(example.paragraphs):
         title = encoded(tokenizer, paragraph.title)
         if not _fits(streams, title, options, more=1):
@@ -274,7 +274,7 @@ def draft_streams(
             continue
         streams.cut()
         whole = streams.add_global(PARAGRAPH_TYPE)
-        draft.units.append((p, PARAGRAPH, whole))
+        features.units.append((p, PARAGRAPH, whole))
         parts = [(TITLE, TITLE_SEGMENT, title)]
         parts += [
             (s, SENTENCE_SEGMENT, encoded(tokenizer, sentence))
@@ -286,9 +286,9 @@ def draft_streams(
                 continue
             own = streams.add_global(SENTENCE)
             streams.add_tokens(text[0], segment, [own, whole])
-            draft.add_text(text)
-            draft.units.append((p, number, own))
-    return draft
+            features.add_text(text)
+            features.units.append((p, number, own))
+    return features
 
 
 def _question(
@@ -331,7 +331,7 @@ def hotpotqa_rows(
     training: bool,
     two_streams: bool = False,
 ) -> TextSet:
-    """Make one row per example, as `draft_blocks` or for BigBird-ETC as `draft_streams` has it.
+    """Make one row per example, as `block_features` or for BigBird-ETC as `stream_features` has it.
 
     A sentence that does not fit is left out, a later one that does is not; a paragraph whose title
     does not fit is left out.
@@ -347,24 +347,24 @@ def hotpotqa_rows(
         training: Leave out examples none of whose supporting facts is in the row, or whose answer
             is not in them, nor in the titles above them.
     """
-    draft_of = draft_streams if two_streams else draft_blocks
+    features_of = stream_features if two_streams else block_features
     counts: Counter[str] = Counter()
     rows = []
     for number, example in enumerate(examples):
-        draft = draft_of(example, tokenizer, options, counts)
-        labels, targets = _gold(example, draft)
+        features = features_of(example, tokenizer, options, counts)
+        labels, targets = _gold(example, features)
         if training and not labels.any():
             counts["without a supporting fact in the row, not trained on"] += 1
             continue
         if training and targets[0] == UNKNOWN:
             counts["answer not in the evidence, not trained on"] += 1
             continue
-        arrays = {"units": np.array(draft.units, np.int32).reshape(-1, 3), "labels": labels}
+        arrays = {"units": np.array(features.units, np.int32).reshape(-1, 3), "labels": labels}
         arrays["targets"] = targets
         if not training:
-            arrays["unit_of_token"] = np.array(draft.unit_of_token, np.int16)
-            arrays["offsets"] = np.array(draft.offsets, np.int32)
-        rows.append(draft.row(number, arrays))
+            arrays["unit_of_token"] = np.array(features.unit_of_token, np.int16)
+            arrays["offsets"] = np.array(features.offsets, np.int32)
+        rows.append(features.row(number, arrays))
     return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
 
 
@@ -376,38 +376,40 @@ def unit_text(example: HotpotQaExample, unit: Sequence[int]) -> str:
     return paragraph.title if unit[1] == TITLE else paragraph.sentences[int(unit[1])]
 
 
-def _gold(example: HotpotQaExample, draft: Draft) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+def _gold(
+    example: HotpotQaExample, features: HotpotQaFeatures
+) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
     """Return `labels` and `targets`."""
     unknown = np.full(3, UNKNOWN, np.int64)
     if example.facts is None:
-        return np.full(len(draft.units), UNKNOWN, np.int8), unknown
+        return np.full(len(features.units), UNKNOWN, np.int8), unknown
     facts = set(example.facts)
     supporting = {
-        (p, s) for p, s, _ in draft.units if s >= 0 and (example.paragraphs[p].title, s) in facts
+        (p, s) for p, s, _ in features.units if s >= 0 and (example.paragraphs[p].title, s) in facts
     }
     above = {p for p, _ in supporting}
     labels = np.array(
         [
             (p, s) in supporting or (s in (TITLE, PARAGRAPH) and p in above)
-            for p, s, _ in draft.units
+            for p, s, _ in features.units
         ],
         np.int8,
     )
     if example.answer in ("yes", "no"):
         return labels, np.array([YES if example.answer == "yes" else NO, 0, 0])
-    span = _find_answer(example, draft, labels) if example.answer else None
+    span = _find_answer(example, features, labels) if example.answer else None
     return labels, unknown if span is None else np.array([SPAN, *span])
 
 
 def _find_answer(
-    example: HotpotQaExample, draft: Draft, labels: NDArray[np.int8]
+    example: HotpotQaExample, features: HotpotQaFeatures, labels: NDArray[np.int8]
 ) -> tuple[int, int] | None:
     """Return first and last token of the answer that ends first among the labelled units. A match that is not part of
     a longer word comes before all others."""
-    offsets, unit_of_token = np.array(draft.offsets), np.array(draft.unit_of_token)
+    offsets, unit_of_token = np.array(features.offsets), np.array(features.unit_of_token)
     for whole_words in (True, False):
         for unit in np.flatnonzero(labels):
-            text = unit_text(example, draft.units[unit])
+            text = unit_text(example, features.units[unit])
             tokens = np.flatnonzero(unit_of_token == unit)
             for start, end in find_text(text, example.answer, whole_words=whole_words):
                 first_last = tokens_of(*offsets[tokens].T, start, end)

@@ -24,7 +24,7 @@ from dna_bigbird.text.data.reading import (
     type_in_words,
 )
 from dna_bigbird.text.data.rows import (
-    TextRow,
+    TextFeatures,
     TextSet,
     front_segments,
     question_and_parts,
@@ -367,7 +367,7 @@ def _windows(
     before: list[int],
     sep_id: int,
     options: NaturalQuestionsOptions,
-) -> list[TextRow]:
+) -> list[TextFeatures]:
     room = options.max_tokens - len(before) - 1
     rows = []
     for first in range(0, max(len(pieces.ids) - room, 0) + options.stride, options.stride):
@@ -379,7 +379,7 @@ def _windows(
         if example.annotations:
             targets = window_targets(example.annotations[0], token)
         arrays = {"token": token, "first": np.array([first]), "targets": targets}
-        rows.append(TextRow(ids, number, front_segments(len(before), len(ids)), arrays))
+        rows.append(TextFeatures(ids, number, front_segments(len(before), len(ids)), arrays))
     return rows
 
 
@@ -420,8 +420,8 @@ def window_targets(annotation: Annotation, token_T: NDArray[np.int32]) -> NDArra
 
 
 def _drawn(
-    windows: list[TextRow], number: int, example: NqExample, options: NaturalQuestionsOptions
-) -> list[TextRow]:
+    windows: list[TextFeatures], number: int, example: NqExample, options: NaturalQuestionsOptions
+) -> list[TextFeatures]:
     """Return the windows to train on: of null ones a share, which only the seed and the page decide."""
     unanswerable = answer_type(example.annotations[0]) == NULL if example.annotations else True
     rate = options.null_rate

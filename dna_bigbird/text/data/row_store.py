@@ -1,7 +1,7 @@
 """Rows and examples of a text set in one HDF5 file, read one by one; the rest stays on the disk.
 
 Layout (R rows, N examples):
-    rows             (bytes,) uint8, a record (`record_bytes`) for each `TextRow`
+    rows             (bytes,) uint8, a record (`record_bytes`) for each `TextFeatures`
     row_offsets      (R+1,) int64 into rows
     row_tokens       (R,) int64, tokens of each row
     row_examples     (R,) int64, the example of each row

@@ -75,13 +75,13 @@ class TwoStreams:
         """Let the token at a position belong to global tokens."""
         self._links |= {(position, owner) for owner in owners}
 
-    def row(self, number: int, arrays: dict[str, NDArray]) -> "TextRow":
+    def row(self, number: int, arrays: dict[str, NDArray]) -> "TextFeatures":
         """Return the row of an example, with more arrays."""
         ids, segments = np.array(self.ids, np.int32), np.array(self._segments, np.int8)
-        return TextRow(ids, number, segments, arrays | self.arrays())
+        return TextFeatures(ids, number, segments, arrays | self.arrays())
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return what `TextRow.arrays` has of both streams.
+        """Return what `TextFeatures.arrays` has of both streams.
 
         `global_types` (G,), `free_global` (G,); `parts` (T,) and `global_parts` (G,), numbers of the
         parts; `links` (n, 2), a long token and the global token that it belongs to.
@@ -292,7 +292,7 @@ def tokens_of(
 
 @recorded("text-row", "dna_bigbird.datasets.text.rows:TextRow")
 @dataclass(frozen=True)
-class TextRow:
+class TextFeatures:
     """One input of a model."""
 
     token_ids: NDArray[np.int32]
@@ -312,7 +312,7 @@ class TextSet:
     examples: Sequence[Any]
     """Frozen dataclasses of the reader, gold included (None where it is absent). Of training rows from a
     store (`row_store`) only their numbers: a range."""
-    rows: Sequence[TextRow]
+    rows: Sequence[TextFeatures]
     """In the order of their examples."""
     counts: dict[str, int]
     """What was left out or changed, by reason in words: {"answer not in the evidence": 16}."""
@@ -334,19 +334,19 @@ class StreamedExamples:
         return self._read(self.counts)
 
 
-def row_lengths(rows: Sequence[TextRow]) -> Sequence[int]:
+def row_lengths(rows: Sequence[TextFeatures]) -> Sequence[int]:
     """Return the number of tokens of every row; rows of a store are not read for it."""
     lengths = getattr(rows, "lengths", None)
     return [len(row.token_ids) for row in rows] if lengths is None else lengths
 
 
-def example_numbers(rows: Sequence[TextRow]) -> Sequence[int]:
+def example_numbers(rows: Sequence[TextFeatures]) -> Sequence[int]:
     """Return the number of every row's example; rows of a store are not read for it."""
     numbers = getattr(rows, "example_numbers", None)
     return [row.example for row in rows] if numbers is None else numbers
 
 
-def hashed_bytes(row: TextRow) -> Iterator[bytes]:
+def hashed_bytes(row: TextFeatures) -> Iterator[bytes]:
     """Yield everything that the model reads of a row and is trained on, for a checksum."""
     arrays = {"token_ids": row.token_ids, "segment_ids": row.segment_ids, **row.arrays}
     for name, array in arrays.items():

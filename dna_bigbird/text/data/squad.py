@@ -23,7 +23,7 @@ from dna_bigbird.text.data.reading import (
     read_json_value,
 )
 from dna_bigbird.text.data.rows import (
-    TextRow,
+    TextFeatures,
     TextSet,
     front_segments,
     question_front,
@@ -239,7 +239,7 @@ def best_contexts(length: int, room: int, stride: int) -> NDArray[np.int64]:
 
 def _windows(
     number: int, pieces: Pieces, front: list[int], sep_id: int, options: SquadOptions
-) -> list[TextRow]:
+) -> list[TextFeatures]:
     room = options.max_tokens - len(front) - 1
     best_P = best_contexts(len(pieces.ids), room, options.stride)
     rows = []
@@ -256,11 +256,11 @@ def _windows(
             "is_best_context": is_best_context,
             "targets": np.full(2, UNKNOWN),
         }
-        rows.append(TextRow(ids, number, front_segments(len(front), len(ids)), arrays))
+        rows.append(TextFeatures(ids, number, front_segments(len(front), len(ids)), arrays))
     return rows
 
 
-def _set_targets(row: TextRow, span: tuple[int, int] | None, num_front: int) -> bool:
+def _set_targets(row: TextFeatures, span: tuple[int, int] | None, num_front: int) -> bool:
     """Set the targets of a row to those of a span of pieces; return True if it shows the whole span."""
     targets = row.arrays["targets"]
     targets[:] = 0

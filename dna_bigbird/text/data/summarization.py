@@ -15,7 +15,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Count, Range, ShareBelowOne
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.text.data import summarization_files
-from dna_bigbird.text.data.rows import TextRow, TextSet, recorded
+from dna_bigbird.text.data.rows import TextFeatures, TextSet, recorded
 from dna_bigbird.text.data.summarization_files import Pair
 
 SetName = Literal["arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum"]
@@ -324,5 +324,5 @@ def summary_rows(examples: Sequence[SummaryExample], text: SummaryText) -> TextS
         if example.summary is not None:
             arrays["target_ids"], is_cut = text.target_ids(example.summary)
             counts[f"summaries cut to {options.max_target_tokens} tokens"] += is_cut
-        rows.append(TextRow(token_ids=ids, example=number, arrays=arrays))
+        rows.append(TextFeatures(token_ids=ids, example=number, arrays=arrays))
     return TextSet(list(examples), rows, {key: n for key, n in counts.items() if n})

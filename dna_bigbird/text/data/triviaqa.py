@@ -28,7 +28,7 @@ from dna_bigbird.text.data.reading import (
     type_in_words,
 )
 from dna_bigbird.text.data.rows import (
-    TextRow,
+    TextFeatures,
     TextSet,
     front_segments,
     question_and_parts,
@@ -347,7 +347,7 @@ def _row(
     options: TriviaQaOptions,
     normalise: Callable[[str], str],
     counts: Counter[str],
-) -> TextRow:
+) -> TextFeatures:
     text = example.documents[document].text
     # To the published vocabulary a line end is an unknown letter. One for one: offsets stay.
     ids, starts, ends = tokenizer.encode_with_offsets(re.sub(r"\s", " ", text))
@@ -364,7 +364,7 @@ def _row(
         if first_last and ends[first_last[1]] >= end:  # all of it was kept
             spans.append((first_last[0] + len(front), first_last[1] + len(front)))
     counts["places of answers beyond max_spans"] += max(0, len(spans) - options.max_spans)
-    return TextRow(
+    return TextFeatures(
         np.concatenate([front, ids]).astype(np.int32),
         number,
         front_segments(len(front), len(offsets)),

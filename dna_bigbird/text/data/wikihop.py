@@ -28,7 +28,7 @@ from dna_bigbird.text.data.rows import (
     CANDIDATE_SEGMENT,
     QUESTION_SEGMENT,
     SENTENCE_SEGMENT,
-    TextRow,
+    TextFeatures,
     TextSet,
     TwoStreams,
     find_text,
@@ -242,7 +242,7 @@ def _row(
     tokenizer: "TextTokenizer",
     options: WikiHopOptions,
     counts: Counter[str],
-) -> TextRow | None:
+) -> TextFeatures | None:
     front, positions = _front(example, tokenizer)
     if len(front) > options.max_tokens:
         return None
@@ -257,7 +257,7 @@ def _row(
     context = [part for document in documents if document for part in document + separator]
     ids = np.concatenate([front, *context]).astype(np.int32)
     arrays = {"candidates": positions, "front": np.array([len(front)], dtype=np.int32)}
-    return TextRow(ids, number, arrays=arrays)
+    return TextFeatures(ids, number, arrays=arrays)
 
 
 def _streams_row(
@@ -266,7 +266,7 @@ def _streams_row(
     tokenizer: "TextTokenizer",
     options: WikiHopOptions,
     counts: Counter[str],
-) -> TextRow | None:
+) -> TextFeatures | None:
     """Return a row with both streams; None if nothing fits (ETC, models/wikihop/data_utils.py).
 
     Long: the candidates, the query, the documents, without marks; each candidate, the query and each

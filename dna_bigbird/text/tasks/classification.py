@@ -18,7 +18,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.metrics.multi_class import micro_f1, outcome_counts
 from dna_bigbird.text.data.classification import READERS, TASK, iter_classification
 from dna_bigbird.text.data.classification_files import LabelledText
-from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet
+from dna_bigbird.text.data.rows import StreamedExamples, TextFeatures, TextSet
 from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import commonest, tfidf_logistic
 
@@ -56,7 +56,7 @@ class ClassifyingTask(TextTask):
         for example in examples:
             yield from example.texts
 
-    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> ClassBatch:
+    def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> ClassBatch:
         """Join rows."""
         targets = np.array([row.arrays["target"] for _, row in rows], dtype=np.float32)
         return ClassBatch(**common_fields(rows), targets_B=torch.from_numpy(targets))
@@ -217,7 +217,7 @@ def classification_rows(
         cut += lengths != [len(ids) for ids in pieces]
         ids, segments = _joined(pieces, lengths, tokenizer)
         value = np.array(np.nan if target is None else target, dtype=np.float64)
-        rows.append(TextRow(ids, i, segments if len(parts) > 1 else None, {"target": value}))
+        rows.append(TextFeatures(ids, i, segments if len(parts) > 1 else None, {"target": value}))
     return TextSet(list(examples), rows, {CUT: cut} if cut else {})
 
 

@@ -28,7 +28,7 @@ from dna_bigbird.text.data.hotpotqa import (
     read_hotpotqa,
     unit_text,
 )
-from dna_bigbird.text.data.rows import NUM_SEGMENTS, TextRow, TextSet
+from dna_bigbird.text.data.rows import NUM_SEGMENTS, TextFeatures, TextSet
 from dna_bigbird.text.spans import Span, best_span, normalise_answer, overlap
 from dna_bigbird.text.tasks.task import (
     Outputs,
@@ -181,14 +181,14 @@ class HotpotQaTask(TextTask):
         form = {"training": training, "two_streams": self.two_streams}
         return hotpotqa_rows(examples, tokenizer, self.options, **form)
 
-    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+    def is_global(self, row: TextFeatures) -> NDArray[np.bool_]:
         """Return True for [CLS], the question with its marks, and the mark of each title and sentence. So it is in
         Longformer's paper (appendix D)."""
         marks = row.arrays["units"][:, 2]
         every = np.arange(len(row.token_ids))
         return np.isin(every, marks) | (every < marks.min(initial=len(every)))
 
-    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> HotpotQaBatch:
+    def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> HotpotQaBatch:
         """Join rows; units are padded on the right."""
         units = [row.arrays["units"] for _, row in rows]
         return HotpotQaBatch(
@@ -319,7 +319,7 @@ def _by_shared_words(example: HotpotQaExample) -> HotpotQaPrediction:
 
 def predicted(
     example: HotpotQaExample,
-    row: TextRow,
+    row: TextFeatures,
     output: Outputs,
     options: HotpotQaOptions,
     threshold: float,
@@ -344,7 +344,7 @@ def predicted(
 
 def _span_text(
     example: HotpotQaExample,
-    row: TextRow,
+    row: TextFeatures,
     output: Outputs,
     options: HotpotQaOptions,
     is_supporting_U: NDArray[np.bool_],

@@ -21,7 +21,7 @@ from dna_bigbird.text.data.natural_questions import (
     iter_natural_questions,
     natural_questions_rows,
 )
-from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet
+from dna_bigbird.text.data.rows import StreamedExamples, TextFeatures, TextSet
 from dna_bigbird.text.question_models import SPANS
 from dna_bigbird.text.tasks.natural_questions_metric import (
     NO_SPAN,
@@ -103,7 +103,7 @@ class NaturalQuestionsTask(SpanTask):
         form |= {"first_example": self.first_example}
         return natural_questions_rows(examples, tokenizer, self.options, **form)
 
-    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NqBatch:
+    def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> NqBatch:
         """Join rows."""
         return NqBatch(
             **common_fields(rows),
@@ -163,7 +163,7 @@ class NaturalQuestionsTask(SpanTask):
             predictions.append(self._decode_page(example, windows))
         return predictions
 
-    def _window(self, row: TextRow, output: Outputs, number: int) -> PageWindow:
+    def _window(self, row: TextFeatures, output: Outputs, number: int) -> PageWindow:
         heads = []
         for best_K, places_K, first in zip(
             output["best"].astype(np.float64), output["places"], output["first"], strict=True

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dna_bigbird.corpus.sentences import sentences
 from dna_bigbird.models.etc_encoder import GlobalTokens
-from dna_bigbird.text.data.rows import TextRow, TextSet
+from dna_bigbird.text.data.rows import TextFeatures, TextSet
 from dna_bigbird.text.data.squad import (
     TASK,
     UNKNOWN,
@@ -139,7 +139,7 @@ class SquadTask(SpanTask):
         """Return the windows of the paragraphs."""
         return squad_rows(examples, tokenizer, self.options, training=training)
 
-    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> SquadBatch:
+    def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> SquadBatch:
         """Join rows."""
         return SquadBatch(
             **common_fields(rows),
@@ -179,7 +179,7 @@ class SquadTask(SpanTask):
         ]
 
     def _answer(
-        self, row: TextRow, start_T: NDArray, end_T: NDArray, paragraph: str
+        self, row: TextFeatures, start_T: NDArray, end_T: NDArray, paragraph: str
     ) -> tuple[float, str]:
         """Return the score and the text of the best answer of a window; -inf and '' if there is none."""
         offsets = row.arrays["offsets"]

@@ -19,7 +19,7 @@ from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.models.beam_search import beam_search
 from dna_bigbird.models.summarizer import start_from
 from dna_bigbird.text.data.reading import partner_of
-from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet
+from dna_bigbird.text.data.rows import StreamedExamples, TextFeatures, TextSet
 from dna_bigbird.text.data.summarization import (
     NEWLINE_PIECE,
     TASK,
@@ -179,7 +179,7 @@ class SummarizationTask(TextTask):
         with checked_settings():
             start_from(model, pretrained, seed)
 
-    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> SummaryBatch:
+    def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> SummaryBatch:
         """Join rows."""
         none = np.zeros(0, dtype=np.int32)
         targets = [row.arrays.get("target_ids", none) for _, row in rows]

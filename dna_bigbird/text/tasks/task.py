@@ -20,12 +20,12 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.models.weight_transfer import copy_weights, with_tables
 from dna_bigbird.prediction.partial_results import Outputs
-from dna_bigbird.text.data.rows import TextRow, TextSet, row_lengths
+from dna_bigbird.text.data.rows import TextFeatures, TextSet, row_lengths
 from dna_bigbird.training.data_modules import ExampleData, LabelledOrder, chunks
 from dna_bigbird.training.objective import Sums
 
 
-def common_fields(rows: Sequence[tuple[int, TextRow]]) -> dict[str, Tensor]:
+def common_fields(rows: Sequence[tuple[int, TextFeatures]]) -> dict[str, Tensor]:
     """Return what every batch of text has; padding is on the right."""
     ids = [row.token_ids for _, row in rows]
     segments = [
@@ -40,7 +40,7 @@ def common_fields(rows: Sequence[tuple[int, TextRow]]) -> dict[str, Tensor]:
     }
 
 
-def stacked(rows: Sequence[tuple[int, TextRow]], name: str = "targets") -> Tensor:
+def stacked(rows: Sequence[tuple[int, TextFeatures]], name: str = "targets") -> Tensor:
     """Return an array that has the same shape in all rows, (B, …)."""
     return torch.from_numpy(np.stack([row.arrays[name] for _, row in rows]))
 
@@ -57,10 +57,10 @@ def json_file(values: Any) -> bytes:
 
 
 class _NumberedRows(Dataset):
-    def __init__(self, rows: Sequence[TextRow]) -> None:
+    def __init__(self, rows: Sequence[TextFeatures]) -> None:
         self.rows = rows
 
-    def __getitem__(self, number: int) -> tuple[int, TextRow]:
+    def __getitem__(self, number: int) -> tuple[int, TextFeatures]:
         return number, self.rows[number]
 
 
@@ -88,7 +88,7 @@ class _SingleRows(Sequence):
         return (number,)
 
 
-def batches_by_length(rows: Sequence[TextRow], batch_size: int) -> list[list[int]]:
+def batches_by_length(rows: Sequence[TextFeatures], batch_size: int) -> list[list[int]]:
     """Return row numbers, `batch_size` of about equal length together."""
     return chunks(sorted(range(len(rows)), key=row_lengths(rows).__getitem__), batch_size)
 
@@ -96,7 +96,7 @@ def batches_by_length(rows: Sequence[TextRow], batch_size: int) -> list[list[int
 def text_data(
     train: TextSet,
     validation: TextSet,
-    collate: Callable[[Sequence[tuple[int, TextRow]]], NamedTuple],
+    collate: Callable[[Sequence[tuple[int, TextFeatures]]], NamedTuple],
     *,
     seed: int,
     batch_size: int,
@@ -117,7 +117,7 @@ def text_data(
     )
 
 
-def global_tokens_of(rows: Sequence[tuple[int, TextRow]]) -> GlobalTokens | None:
+def global_tokens_of(rows: Sequence[tuple[int, TextFeatures]]) -> GlobalTokens | None:
     """Return the global tokens of numbered rows, None for rows without; padding is on the right."""
     arrays = [row.arrays for _, row in rows]
     if "global_types" not in arrays[0]:
@@ -190,11 +190,13 @@ class TextTask:
         """The task of the bundle."""
         return self.description.name
 
-    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+    def is_global(self, row: TextFeatures) -> NDArray[np.bool_]:
         """Return which tokens of a row are global with attention longformer, (T,): here the first one."""
         return np.arange(len(row.token_ids)) == 0
 
-    def global_tokens_of(self, rows: Sequence[tuple[int, TextRow]]) -> GlobalTokens | Tensor | None:
+    def global_tokens_of(
+        self, rows: Sequence[tuple[int, TextFeatures]]
+    ) -> GlobalTokens | Tensor | None:
         """Return with attention etc both streams, with longformer True for global tokens (B, T), else None."""
         if self.marks_global:
             return pad_right([self.is_global(row).astype(np.int8) for _, row in rows], 0).bool()
@@ -250,7 +252,7 @@ class TextTask:
         grown = with_tables(pretrained.encoder, model.encoder.config, generator)
         copy_weights(grown, model.encoder)
 
-    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> NamedTuple:
+    def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> NamedTuple:
         """Join numbered rows to a batch of tensors; see `common_fields`."""
         raise NotImplementedError
 
@@ -307,7 +309,7 @@ class TextTask:
 class SpanTask(TextTask):
     """A task whose rows are `[CLS] question [SEP] text`; an answer is a span of the text."""
 
-    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+    def is_global(self, row: TextFeatures) -> NDArray[np.bool_]:
         """Return True for [CLS], the question and its [SEP], as in Longformer's paper (appendix D)."""
         return row.segment_ids == 0
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dna_bigbird.models.etc_encoder import GlobalTokens
-from dna_bigbird.text.data.rows import StreamedExamples, TextRow, TextSet, example_numbers
+from dna_bigbird.text.data.rows import StreamedExamples, TextFeatures, TextSet, example_numbers
 from dna_bigbird.text.data.triviaqa import (
     TASK,
     TriviaQaExample,
@@ -89,7 +89,7 @@ class TriviaQaTask(SpanTask):
             units.setdefault(int(example), []).append(number)
         return list(units.values())
 
-    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> TriviaQaBatch:
+    def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> TriviaQaBatch:
         """Join rows; places of answers are padded with `NO_SPAN`."""
         most = max(1, max(len(row.arrays["spans"]) for _, row in rows))
         spans = np.full((len(rows), most, 2), NO_SPAN, dtype=np.int64)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.corpus.batches import pad_right
 from dna_bigbird.models.etc_encoder import GlobalTokens
-from dna_bigbird.text.data.rows import NUM_SEGMENTS, TextRow, TextSet
+from dna_bigbird.text.data.rows import NUM_SEGMENTS, TextFeatures, TextSet
 from dna_bigbird.text.data.wikihop import (
     NO_TARGET,
     TASK,
@@ -64,11 +64,11 @@ class WikiHopTask(TextTask):
         form = {"training": training, "two_streams": self.two_streams}
         return wikihop_rows(examples, tokenizer, self.options, **form)
 
-    def is_global(self, row: TextRow) -> NDArray[np.bool_]:
+    def is_global(self, row: TextFeatures) -> NDArray[np.bool_]:
         """Return True for [CLS], query and candidates with their marks, as Longformer's paper has it (appendix D)."""
         return np.arange(len(row.token_ids)) < row.arrays["front"]
 
-    def collate(self, rows: Sequence[tuple[int, TextRow]]) -> WikiHopBatch:
+    def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> WikiHopBatch:
         """Join rows; candidates are padded on the right."""
         return WikiHopBatch(
             **common_fields(rows),

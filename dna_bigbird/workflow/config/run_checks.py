@@ -7,7 +7,7 @@ from dna_bigbird.core.choices import near
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.yaml_files import KeyPath
 from dna_bigbird.genome.interval import parse_region
-from dna_bigbird.labelled.chromatin.peak_files import peak_rows
+from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows
 from dna_bigbird.labelled.deepsea.coordinates import find_coordinates
 from dna_bigbird.workflow.config.config_files import check_source, is_path, plain_path
 

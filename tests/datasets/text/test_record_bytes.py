@@ -14,7 +14,7 @@ import pytest
 
 from dna_bigbird.bundles.text_tasks import tasks
 from dna_bigbird.text.data.natural_questions import Annotation, NqExample, PageSpan
-from dna_bigbird.text.data.rows import TextRow, pack, recorded, unpack
+from dna_bigbird.text.data.rows import TextFeatures, pack, recorded, unpack
 from tests.formats.recorded import RECORDED
 
 PAGE = NqExample(
@@ -45,7 +45,7 @@ def test_values_come_back_with_their_types():
     ],
 )  # fmt: skip
 def test_arrays_come_back(array):
-    row = unpack(pack(TextRow(array, 1, None, {"x": array, "y": array})))
+    row = unpack(pack(TextFeatures(array, 1, None, {"x": array, "y": array})))
     for each in (row.token_ids, row.arrays["x"], row.arrays["y"]):
         assert (each.dtype, each.shape) == (array.dtype, array.shape)
         np.testing.assert_array_equal(each, array)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dna_bigbird.text.data.rows import TextRow, TextSet
+from dna_bigbird.text.data.rows import TextFeatures, TextSet
 from dna_bigbird.text.tasks.task import batches_by_length, common_fields, text_data
 
 LENGTHS = [3, 9, 4, 1, 7, 7, 2]
@@ -27,7 +27,7 @@ def collate(rows):
 
 def made(lengths=LENGTHS):
     rows = [
-        TextRow(
+        TextFeatures(
             np.arange(1, n + 1, dtype=np.int32) + 10 * i,
             example=i,
             segment_ids=np.ones(n, np.int8) if i % 2 else None,

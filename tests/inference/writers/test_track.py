@@ -8,7 +8,7 @@ import pytest
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.result_folders import RECORD
-from dna_bigbird.prediction.partial_results import open_spool
+from dna_bigbird.prediction.partial_results import open_partial_results
 from dna_bigbird.prediction.predict_run import write
 from dna_bigbird.prediction.windows.tiling import Window
 from dna_bigbird.prediction.writers.target import Target, WriteContext, frame_of
@@ -47,28 +47,28 @@ def base_by_base(windows, values):
 
 
 @pytest.fixture
-def spooled(tmp_path):
-    """Function (windows, values) -> open spool that holds them in frames of 50."""
-    with open_spool(tmp_path / "kept", {}, resume=False) as spool:
+def stored_rows(tmp_path):
+    """Function (windows, values) -> open stored that holds them in frames of 50."""
+    with open_partial_results(tmp_path / "kept", {}, resume=False) as stored:
 
         def fill(windows, values):
             for first in range(0, len(windows), 50):
                 few = slice(first, first + 50)
-                spool.append(frame_of(windows[few], values[few]))
-            return spool
+                stored.append(frame_of(windows[few], values[few]))
+            return stored
 
         yield fill
 
 
 @pytest.mark.parametrize("block_values", [1, 14, 10**6])
 @pytest.mark.parametrize("seed", range(5))
-def test_segments_are_the_mean_of_each_base(spooled, seed, block_values):
+def test_segments_are_the_mean_of_each_base(stored_rows, seed, block_values):
     windows, values = random_windows(seed)
-    spool = spooled(windows, values)
+    stored = stored_rows(windows, values)
     found = {name: np.full((n, len(LABELS)), np.nan) for name, n in LENGTHS.items()}
     before = ("", 0)
     for segments in segments_of(
-        place_windows(spool), spool.column("probabilities"), block_values=block_values
+        place_windows(stored), stored.column("probabilities"), block_values=block_values
     ):
         for start, end, value in zip(segments.start, segments.end, segments.values, strict=True):
             assert before <= (segments.chrom, start) < (segments.chrom, end)
@@ -79,11 +79,11 @@ def test_segments_are_the_mean_of_each_base(spooled, seed, block_values):
         np.testing.assert_allclose(found[name], expected, rtol=1e-7)
 
 
-def test_a_base_under_one_window_has_its_probability_to_the_bit(spooled):
+def test_a_base_under_one_window_has_its_probability_to_the_bit(stored_rows):
     windows = [Window("chr1", start, start + 10, "") for start in range(0, 300, 10)]
     values = np.random.default_rng(0).random((30, 2), np.float32)
-    spool = spooled(windows, values)
-    (segments,) = segments_of(place_windows(spool), spool.column("probabilities"), slice(1, 2))
+    stored = stored_rows(windows, values)
+    (segments,) = segments_of(place_windows(stored), stored.column("probabilities"), slice(1, 2))
     np.testing.assert_array_equal(segments.values, values[:, 1:])
 
 
@@ -92,13 +92,13 @@ def read_bigwig(path):
         return {name: file.values(name, 0, n, numpy=True) for name, n in file.chroms().items()}
 
 
-def test_bigwig_holds_the_mean_of_each_base_in_a_file_a_label(spooled, tmp_path):
+def test_bigwig_holds_the_mean_of_each_base_in_a_file_a_label(stored_rows, tmp_path):
     windows, values = random_windows(7)
     expected = base_by_base(windows, values)
     folder = tmp_path / "tracks"
     write(
         Target(folder, "bigwig", folder=True),
-        spooled(windows, values),
+        stored_rows(windows, values),
         WriteContext(LABELS, lambda: LENGTHS),
     )
     names = ["CTCF.bw", "K562_H3K27ac_None.bw"]
@@ -113,34 +113,34 @@ def test_bigwig_holds_the_mean_of_each_base_in_a_file_a_label(spooled, tmp_path)
             np.testing.assert_allclose(found, expected[name][:, label], rtol=1e-7, equal_nan=True)
 
 
-def test_bigwig_replaces_only_its_own_folder(spooled, tmp_path):
-    spool = spooled(*random_windows(1))
+def test_bigwig_replaces_only_its_own_folder(stored_rows, tmp_path):
+    stored = stored_rows(*random_windows(1))
     folder = tmp_path / "tracks"
     target, about = Target(folder, "bigwig", folder=True), WriteContext(LABELS, lambda: LENGTHS)
-    write(target, spool, about)
+    write(target, stored, about)
     before = (folder / "CTCF.bw").read_bytes()
-    write(target, spool, about)
+    write(target, stored, about)
     assert (folder / "CTCF.bw").read_bytes() == before, "equal rows, equal bytes"
     (folder / "thesis.bw").write_text("years of work")
     with pytest.raises(InputError, match=r"holds thesis.bw, which no run of this command wrote"):
-        write(target, spool, about)
+        write(target, stored, about)
     assert (folder / "thesis.bw").exists()
 
 
-def test_bigwig_without_any_score_is_refused(spooled, tmp_path):
-    spool = spooled([Window("chr1", 0, 10, "")], np.full((1, 1), np.nan, np.float32))
+def test_bigwig_without_any_score_is_refused(stored_rows, tmp_path):
+    stored = stored_rows([Window("chr1", 0, 10, "")], np.full((1, 1), np.nan, np.float32))
     with pytest.raises(InputError, match="no window has a score"):
-        write(Target(tmp_path / "x.bw", "bigwig"), spool, WriteContext(["a"], lambda: LENGTHS))
+        write(Target(tmp_path / "x.bw", "bigwig"), stored, WriteContext(["a"], lambda: LENGTHS))
 
 
-def test_many_labels_are_written_a_few_files_at_a_time(spooled, tmp_path, monkeypatch):
+def test_many_labels_are_written_a_few_files_at_a_time(stored_rows, tmp_path, monkeypatch):
     monkeypatch.setattr("dna_bigbird.prediction.writers.bigwig.LABELS_AT_ONCE", 3)
     labels = [f"label {i}" for i in range(8)]
     windows = random_windows(0)[0]
     values = np.random.default_rng(0).random((len(windows), 8), np.float32)
     write(
         Target(tmp_path / "t", "bigwig", True),
-        spooled(windows, values),
+        stored_rows(windows, values),
         WriteContext(labels, lambda: LENGTHS),
     )
     for label in range(8):
@@ -156,10 +156,10 @@ def test_many_labels_are_written_a_few_files_at_a_time(spooled, tmp_path, monkey
         )
 
 
-def test_bed_rows_are_sorted_and_hold_the_mean_of_each_base(spooled, tmp_path):
+def test_bed_rows_are_sorted_and_hold_the_mean_of_each_base(stored_rows, tmp_path):
     windows, values = random_windows(3)
     path = tmp_path / "scores.bed"
-    write(Target(path, "bed"), spooled(windows, values), WriteContext(LABELS, lambda: LENGTHS))
+    write(Target(path, "bed"), stored_rows(windows, values), WriteContext(LABELS, lambda: LENGTHS))
     header, *lines = path.read_text().splitlines()
     assert header == "#chrom\tstart\tend\tname\tscore\tstrand\tprobability"
     rows = [line.split("\t") for line in lines]
@@ -178,10 +178,10 @@ def test_bed_rows_are_sorted_and_hold_the_mean_of_each_base(spooled, tmp_path):
 
 
 @needs_bedtools
-def test_bedtools_takes_the_bed_rows_as_sorted(spooled, tmp_path):
+def test_bedtools_takes_the_bed_rows_as_sorted(stored_rows, tmp_path):
     windows, values = random_windows(4)
     path = tmp_path / "scores.bed"
-    write(Target(path, "bed"), spooled(windows, values), WriteContext(LABELS, lambda: LENGTHS))
+    write(Target(path, "bed"), stored_rows(windows, values), WriteContext(LABELS, lambda: LENGTHS))
 
     def bedtools(*arguments):
         return subprocess.run(
@@ -209,21 +209,21 @@ def test_bedtools_takes_the_bed_rows_as_sorted(spooled, tmp_path):
     ]
 
 
-def test_scores_of_bins_lie_on_the_middle_of_their_windows(spooled):
+def test_scores_of_bins_lie_on_the_middle_of_their_windows(stored_rows):
     windows = [Window("chr1", start, start + 100, "") for start in range(0, 600, 20)]
     windows.append(Window("chr2", 0, 80, ""))
     values = np.random.default_rng(0).random((len(windows), 2), np.float32)
-    spool = spooled(windows, values)
-    (segments,) = segments_of(place_windows(spool, margin_bp=40), spool.column("probabilities"))
+    stored = stored_rows(windows, values)
+    (segments,) = segments_of(place_windows(stored, margin_bp=40), stored.column("probabilities"))
     assert segments.start.tolist() == [window.start + 40 for window in windows[:-1]]
     assert segments.end.tolist() == [window.start + 60 for window in windows[:-1]]
     np.testing.assert_array_equal(segments.values, values[:-1])
 
 
-def test_no_windows_are_a_header_alone(spooled, tmp_path):
+def test_no_windows_are_a_header_alone(stored_rows, tmp_path):
     write(
         Target(tmp_path / "x.bed", "bed"),
-        spooled([], np.empty((0, 2))),
+        stored_rows([], np.empty((0, 2))),
         WriteContext(LABELS, lambda: LENGTHS),
     )
     assert (tmp_path / "x.bed").read_text().count("\n") == 1

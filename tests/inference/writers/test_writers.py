@@ -11,7 +11,7 @@ import pytest
 
 from dna_bigbird.core.errors import InputError, OutputError
 from dna_bigbird.core.writing import check_can_write
-from dna_bigbird.prediction.partial_results import open_spool
+from dna_bigbird.prediction.partial_results import open_partial_results
 from dna_bigbird.prediction.predict_run import write
 from dna_bigbird.prediction.windows.tiling import Window
 from dna_bigbird.prediction.writers.target import Target, WriteContext, chosen_target, frame_of
@@ -85,10 +85,10 @@ def written(path, frames):
         files={"fasta": path.parent / "in.fa"},
         checksums={"model": ["ab"]},
     )
-    with open_spool(path, {}, resume=False) as spool:
+    with open_partial_results(path, {}, resume=False) as stored:
         for first, last in frames:
-            spool.append(frame_of(WINDOWS[first:last], VALUES[first:last]))
-        write(Target(path, "hdf5"), spool, about)
+            stored.append(frame_of(WINDOWS[first:last], VALUES[first:last]))
+        write(Target(path, "hdf5"), stored, about)
     return path
 
 
@@ -118,9 +118,9 @@ def test_commas_quotes_and_tabs_in_names_come_back_from_csv(tmp_path):
     values = np.array([[0.123456789, np.nan]] * 4, np.float32)
     for format in ("tsv", "csv"):
         path = tmp_path / f"x.{format}"
-        with open_spool(path, {}, resume=False) as spool:
-            spool.append(frame_of(windows, values))
-            write(Target(path, format), spool, WriteContext(labels, dict))
+        with open_partial_results(path, {}, resume=False) as stored:
+            stored.append(frame_of(windows, values))
+            write(Target(path, format), stored, WriteContext(labels, dict))
     expected = [["sequence", "start", "end", *labels, "name"]]
     expected += [["chr1", "0", "9", "0.12346", "nan", window.row_name] for window in windows]
     with open(tmp_path / "x.csv", newline="", encoding="utf-8") as stream:

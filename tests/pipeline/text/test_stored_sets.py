@@ -15,7 +15,7 @@ import pytest
 from dna_bigbird.bundles import text_tasks
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.locks import kernel_lock
-from dna_bigbird.prediction.partial_results_file import Spool
+from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.text import stored_sets
 from dna_bigbird.text.data.row_store import read_row_store
 from dna_bigbird.text.data.rows import TextSet
@@ -253,7 +253,7 @@ def test_other_processes_wait_for_the_one_that_writes(made, tmp_path):
         child = os.fork()
         if child == 0:
             other()
-        stored_sets._write(Spool(path, parts_path(path)), source, source.identity(), 1)
+        stored_sets._write(PartialResults(path, parts_path(path)), source, source.identity(), 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
@@ -313,9 +313,9 @@ def test_parts_of_other_settings_are_not_used(made, tmp_path):
     path, whole = tmp_path / "rows.h5", tmp_path / "whole.h5"
     first = source_of(made, NQ)
     with kernel_lock(parts_path(path) / ".lock", busy=None):
-        spool = Spool(path, parts_path(path))
-        spool.start(first.identity())
-        spool.append(stored_sets.PartMaker(first.task, first.tokenizer, training=True, keep_examples=False)(
+        stored = PartialResults(path, parts_path(path))
+        stored.start(first.identity())
+        stored.append(stored_sets.PartMaker(first.task, first.tokenizer, training=True, keep_examples=False)(
             (0, list(first.read()[0])[:3])
         )._asdict())  # fmt: skip
     stored_set(path, other_options(source_of(made, NQ)))

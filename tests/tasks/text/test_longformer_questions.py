@@ -9,7 +9,7 @@ import torch
 from dna_bigbird.models.attention_config import LongformerConfig
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.text.data.rows import TextRow
+from dna_bigbird.text.data.rows import TextFeatures
 from dna_bigbird.text.tasks.task import task_for_set
 from tests.models.test_encoder import batch
 from tests.tasks.text.test_etc_questions import CONFIG as ETC_CONFIG
@@ -86,7 +86,7 @@ def test_a_row_has_the_same_outputs_alone_and_next_to_longer_ones(name, tmp_path
 def test_classification_and_glue_have_the_first_token():
     for name in ("imdb", "cola"):
         task = task_for_set(name).changed(encoder=CONFIG)
-        assert task.is_global(TextRow(np.arange(7), 0)).tolist() == [True] + [False] * 6
+        assert task.is_global(TextFeatures(np.arange(7), 0)).tolist() == [True] + [False] * 6
     model = SequenceClassifier(CONFIG, 3).eval()
     ids, is_padding, _ = batch([60, 31])
     is_first = torch.zeros_like(is_padding)

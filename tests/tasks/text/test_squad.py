@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dna_bigbird.models.text_config import SpanHead
-from dna_bigbird.text.data.rows import TextRow, TextSet
+from dna_bigbird.text.data.rows import TextFeatures, TextSet
 from dna_bigbird.text.data.squad import UNKNOWN, SquadExample, SquadOptions, read_squad
 from dna_bigbird.text.made.pages import squad
 from dna_bigbird.text.tasks.squad import SquadTask
@@ -80,7 +80,9 @@ def test_decoding_is_a_plain_search_over_all_windows(seed):
         offsets[3:19, 1] = offsets[3:19, 0] + (rng.random(16) < 0.9)
         best = (rng.random(20) < 0.5) & (np.arange(20) >= 3) & (np.arange(20) < 19)
         rows.append(
-            TextRow(np.zeros(20, np.int32), 0, None, {"offsets": offsets, "is_best_context": best})
+            TextFeatures(
+                np.zeros(20, np.int32), 0, None, {"offsets": offsets, "is_best_context": best}
+            )
         )
         outputs.append({name: rng.normal(size=24) * 2 for name in ("start", "end")})  # padded
     text_set = TextSet([SquadExample("q", "?", text, None)], rows, {})
@@ -94,7 +96,7 @@ def test_decoding_is_a_plain_search_over_all_windows(seed):
 def test_without_a_place_for_an_answer_there_is_none():
     arrays = {"offsets": np.zeros((5, 2), np.int32), "is_best_context": np.zeros(5, bool)}
     text_set = TextSet(
-        [SquadExample("q", "?", "x", None)], [TextRow(np.zeros(5), 0, None, arrays)], {}
+        [SquadExample("q", "?", "x", None)], [TextFeatures(np.zeros(5), 0, None, arrays)], {}
     )
     outputs = [{"start": np.zeros(5), "end": np.zeros(5)}]
     (found,) = kind(set="squad2").decode(text_set, outputs)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dna_bigbird.models.text_config import SpanHead
-from dna_bigbird.text.data.rows import TextRow
+from dna_bigbird.text.data.rows import TextFeatures
 from dna_bigbird.text.data.triviaqa import TriviaQaOptions
 from dna_bigbird.text.tasks.triviaqa import NO_SPAN, TriviaQaTask, noisy_span_loss
 from tests.text_overfit import overfit
@@ -86,7 +86,7 @@ def test_without_any_answer_the_loss_is_nothing():
 
 
 def test_documents_of_a_question_are_one_unit():
-    rows = [TextRow(np.zeros(1, np.int32), example) for example in (0, 0, 2)]
+    rows = [TextFeatures(np.zeros(1, np.int32), example) for example in (0, 0, 2)]
     text_set = type("Made", (), {"rows": rows})
     assert kind(norm="per_question").units(text_set) == [[0, 1], [2]]
     assert kind().units(text_set) is None
