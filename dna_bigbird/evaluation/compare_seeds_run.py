@@ -6,7 +6,7 @@ from pathlib import Path
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.rounding import rounded
-from dna_bigbird.evaluation.test_scores import MODEL, ScoresOnTest
+from dna_bigbird.evaluation.evaluate_run import MODEL, ScoresOnTest
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import LabelScores, read_scores
 from dna_bigbird.metrics import seed_means

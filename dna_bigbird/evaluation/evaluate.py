@@ -184,7 +184,7 @@ def evaluate(
     from dna_bigbird.core.files import sha256_of
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.core.rounding import rounded
-    from dna_bigbird.evaluation import test_scores as steps
+    from dna_bigbird.evaluation import evaluate_run as steps
     from dna_bigbird.labelled.labelled_set import open_labelled_set
     from dna_bigbird.labelled.scores import read_scores, write_scores
     from dna_bigbird.training.seen_rows import count_seen_rows

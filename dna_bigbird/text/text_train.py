@@ -144,9 +144,10 @@ def typed_train(name: str | None) -> Callable:
             hint, default = change
             parameters[parameter] = parameters[parameter].replace(annotation=hint, default=default)
 
-    def typed(**arguments: object) -> object:
+    def call(**arguments: Any) -> object:
         return train(**arguments)
 
+    typed: Any = call
     typed.__name__ = typed.__qualname__ = train.__name__
     typed.__doc__ = _help(train, task)
     typed.__annotations__ = {name: each.annotation for name, each in parameters.items()}
@@ -158,10 +159,10 @@ def typed_train(name: str | None) -> Callable:
 def _changes(task: TaskDescription | None) -> dict[str, tuple[Any, Any] | None]:
     """Return type and default of the parameters that depend on the task; None leaves one out."""
     if task is None:
-        names = Literal[tuple(tasks())]
+        names: Any = Literal[tuple(tasks())]
         return {"task": (names, REQUIRED), "options": None, "head": None, "set": None}
     head = task.head_type()
-    types = {field.name: field.type for field in fields(task.options)}
+    types: dict[str, Any] = {field.name: field.type for field in fields(task.options)}
     return {
         "task": (Literal[task.name], REQUIRED),
         "options": (task.options, task.options()),
@@ -172,7 +173,7 @@ def _changes(task: TaskDescription | None) -> dict[str, tuple[Any, Any] | None]:
 
 def _help(train: Callable, task: TaskDescription | None) -> str:
     """Return the docstring of `train`, with what a task adds to it."""
-    text = inspect.cleandoc(train.__doc__)
+    text = inspect.cleandoc(train.__doc__ or "")
     if task is None:
         width = max(map(len, tasks()))
         listed = "\n".join(f"  {name:<{width}}  {each.about}" for name, each in tasks().items())

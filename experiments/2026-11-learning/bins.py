@@ -17,7 +17,7 @@ import itertools
 
 from timed_heads import TimedHeads, parse, with_interval
 
-from dna_bigbird.evaluation.test_scores import ScoresOnTest
+from dna_bigbird.evaluation.evaluate_run import ScoresOnTest
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.metrics.label_areas import compare, label_areas
