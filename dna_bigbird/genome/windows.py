@@ -108,5 +108,5 @@ class Windows(Sequence[Interval]):
         """(n,), the same number for rows of one chromosome and position, in the order of both."""
         least = int(positions.min(initial=0))
         span = int(positions.max(initial=0)) - least + 1
-        place = self.chrom.astype(np.int64) * span + (positions - least)
-        return np.unique(place, return_inverse=True)[1].reshape(-1)
+        index = self.chrom.astype(np.int64) * span + (positions - least)
+        return np.unique(index, return_inverse=True)[1].reshape(-1)
