@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from learning_arms import OURS, Arm, Training
@@ -18,9 +18,6 @@ from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.evaluation.evaluate_lm_baselines import MaskedBaselines
 from dna_bigbird.metrics.language import interval
 from dna_bigbird.models.train_config import TrainConfig
-
-if TYPE_CHECKING:
-    from learning import Plan
 
 BITS, DIFFERENCE = "bits_per_base_masked", "difference_to_ours"
 DRAWN = {
@@ -39,7 +36,7 @@ class Scores:
         chosen: Those that make the row of each arm.
     """
 
-    def __init__(self, plan: "Plan", chosen: dict[str, list[Training]]) -> None:
+    def __init__(self, plan: Any, chosen: dict[str, list[Training]]) -> None:
         self.plan = plan
         self.results: dict[tuple[str, int], dict] = {}
         self.nats: dict[tuple[str, int], np.ndarray] = {}
@@ -112,7 +109,7 @@ def _baselines(run: dict) -> dict[str, np.ndarray]:
     return dict(zip(counts.names, np.array(rows).T, strict=True))
 
 
-def rate_rows(plan: "Plan", arms: Sequence[Arm]) -> list[dict]:
+def rate_rows(plan: Any, arms: Sequence[Arm]) -> list[dict]:
     """Return one line per rate of the arms that choose theirs."""
     from learning_arms import trainings_at_best
 
@@ -136,7 +133,7 @@ def curve_rows(scores: Scores) -> list[dict]:
 
 
 def write_results(
-    plan: "Plan", arms: Sequence[Arm], chosen: dict[str, list[Training]], picture: Path | None
+    plan: Any, arms: Sequence[Arm], chosen: dict[str, list[Training]], picture: Path | None
 ) -> list[str]:
     """Write the files of the folder; return the lines to print."""
     scores = Scores(plan, chosen)
