@@ -35,8 +35,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dna_bigbird.corpus import token_store_writer
 
 def start(say):
-    context = getattr(token_parts, "EndingContext", None)
-    pool = ProcessPoolExecutor(3, mp_context=context()) if context else token_parts._pool(3)
+    context = getattr(token_store_writer, "EndingContext", None)
+    pool = ProcessPoolExecutor(3, mp_context=context()) if context else token_store_writer._pool(3)
     for _ in range(3):
         pool.submit(late.make)
     say(pool._processes)

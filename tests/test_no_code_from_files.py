@@ -12,6 +12,7 @@ FORBIDDEN = {
 }  # fmt: skip
 """Nothing here unpacks an archive; the first one to do so takes `filter="data"` and says so here."""
 READ_IN_MEMORY = {
+    "core/parts.py": {"zipfile.ZipFile for reading"},
     "text/data/reading.py": {"zipfile.ZipFile for reading"},
     "bundles/huggingface/weight_files.py": {"zipfile.ZipFile for reading"},
     "training/checkpoint_files.py": {"zipfile.ZipFile for reading"},

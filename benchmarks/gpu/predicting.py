@@ -82,7 +82,7 @@ def measure(settings: Settings, model: str, backend: str) -> Values:
         "windows": len(windows),
         "bases": sizes.window_bp,
         "tokens, mean": statistics.mean(tokens),
-        "precision": predictor.precision,
+        "precision": predictor.compute.precision,
         "windows/s": len(windows) / statistics.median(times),
         "bases/s, one strand counted": len(windows) * sizes.window_bp / statistics.median(times),
     }

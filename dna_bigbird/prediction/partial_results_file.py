@@ -86,7 +86,7 @@ class PartialResults:
     def pieces(self, name: str) -> Iterator[NDArray]:
         """Yield one column of every `append`, in order, reading nothing else."""
         for path in self._parts:
-            with np.load(path) as stored:
+            with np.load(path, allow_pickle=False) as stored:
                 yield stored[name]
 
     def start(self, identity: dict) -> None:

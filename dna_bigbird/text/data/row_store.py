@@ -27,6 +27,7 @@ from dna_bigbird.core.hdf5 import (
     StoredArrays,
     StoreFormat,
     StoreWriter,
+    reading,
 )
 from dna_bigbird.text.data.rows import TextSet, hashed_bytes, pack, unpack
 
@@ -184,7 +185,7 @@ class StoredRecords(Sequence):
 
     def __init__(self, path: Path, name: str, offsets: NDArray[np.int64]) -> None:
         self.name, self.offsets = name, offsets
-        self._arrays = StoredArrays(path, STORE)
+        self._path, self._arrays = path, StoredArrays(path, STORE)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -194,7 +195,8 @@ class StoredRecords(Sequence):
             return [self[i] for i in range(*number.indices(len(self)))]
         number = range(len(self))[operator.index(number)]
         start, end = self.offsets[number : number + 2].tolist()
-        return unpack(self._arrays.read(self.name, start, end).tobytes())
+        with reading(self._path, STORE.again):
+            return unpack(self._arrays.read(self.name, start, end).tobytes())
 
 
 class StoredRows(StoredRecords):

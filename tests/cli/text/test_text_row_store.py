@@ -31,10 +31,10 @@ def in_memory(task, bundle, paths, *_):
         examples, counts = task.read(path, split)
         examples = list(examples)
         if split == "train":
-            task.labels = task.label_names(examples)
+            task = task.changed(labels=task.label_names(examples))
         rows = task.rows(examples, bundle.tokenizer, training=split == "train")
         sets[split] = StoredSet(examples, rows.rows, {**counts, **rows.counts}, "", "", task.labels)
-    return sets
+    return task, sets
 
 
 @pytest.mark.parametrize("name", SMALL)
