@@ -100,7 +100,7 @@ DEFINES_TASK = re.compile(r"^TASK\b.*=", re.MULTILINE)
 
 def tasks() -> dict[str, TaskDescription]:
     """Return all text tasks by name."""
-    return {task.name: task for task in _by_module(FOLDER).values()}
+    return {task.name: task for task in _by_module(_folders()).values()}
 
 
 def describe(name: str) -> TaskDescription:
@@ -138,18 +138,22 @@ def task_of_library_class(name: str) -> TaskDescription:
 def module_of(name: str) -> str:
     """Return the module of a task, which `text.tasks` has under the same name."""
     describe(name)
-    modules = _by_module(FOLDER)
+    modules = _by_module(_folders())
     return next(module for module, task in modules.items() if task.name == name)
 
 
+def _folders() -> tuple[str, ...]:
+    return tuple(importlib.import_module(FOLDER).__path__)
+
+
 @functools.cache
-def _by_module(folder: str) -> dict[str, TaskDescription]:
+def _by_module(folders: tuple[str, ...]) -> dict[str, TaskDescription]:
     # Reading the source first leaves out the modules that no task needs.
     names = [
         module.name
-        for module in pkgutil.iter_modules(importlib.import_module(folder).__path__)
+        for module in pkgutil.iter_modules(folders)
         if DEFINES_TASK.search(
             Path(module.module_finder.path, f"{module.name}.py").read_text(encoding="utf-8")
         )
     ]
-    return {name: importlib.import_module(f"{folder}.{name}").TASK for name in names}
+    return {name: importlib.import_module(f"{FOLDER}.{name}").TASK for name in names}
