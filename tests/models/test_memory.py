@@ -45,8 +45,8 @@ def kept_bytes(
     def pack(tensor):
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in skipped and tuple(tensor.shape) not in shapes:
-            kept[storage.data_ptr()] = tensor
-        return tensor
+            kept[storage.data_ptr()] = tensor.detach()
+        return tensor.detach()  # an output of a node, kept by the node, would never be freed
 
     ids_BT = torch.randint(6, config.vocab_size, (batch_size, config.max_tokens))
     with (
