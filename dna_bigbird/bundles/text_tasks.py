@@ -4,6 +4,7 @@ import functools
 import importlib
 import pkgutil
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,7 +144,8 @@ def module_of(name: str) -> str:
 
 
 def _folders() -> tuple[str, ...]:
-    return tuple(importlib.import_module(FOLDER).__path__)
+    package = sys.modules.get(FOLDER) or importlib.import_module(FOLDER)
+    return tuple(package.__path__)
 
 
 @functools.cache
