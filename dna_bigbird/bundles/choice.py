@@ -4,13 +4,11 @@ import difflib
 import fnmatch
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import bundled_model
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.messages import for_reader
-from dna_bigbird.core.paths import Role
 
 NEAR = 3
 MAX_PATTERN = 1000
@@ -20,8 +18,6 @@ Model = Bundle | Path | str
 """A bundle, loaded or as a folder."""
 Models = Model | Sequence[Model] | None
 """One model, or several whose probabilities are averaged; None for the bundled model."""
-InputModel = Annotated[Model | None, Role.INPUT]
-InputModels = Annotated[Models, Role.INPUT]
 
 
 def load_models(model: Models) -> list[Bundle]:

@@ -145,11 +145,6 @@ def _marks_of(function: Callable, mark: type[Mark]) -> dict[str, Mark]:
     return marks
 
 
-def role_in(hint: object) -> Role | None:
-    """Return the role that a type names, also within `list[...]`, `dict[...]` and `... | None`."""
-    return _mark_in(hint, Role)
-
-
 def _mark_in(hint: object, mark: type[Mark]) -> Mark | None:
     for part in getattr(hint, "__metadata__", ()):
         if isinstance(part, mark):

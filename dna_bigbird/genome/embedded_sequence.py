@@ -8,8 +8,6 @@ from dna_bigbird.core.errors import InputError
 
 CHROM = "demo22"
 """Record name of the demo genome."""
-HG19_START = 20_000_000
-"""0-based start of the piece on hg19 chr22."""
 LENGTH = 1_000_000
 GAP = (509_431, 609_431)
 """The assembly gap of N, 0-based and half-open."""

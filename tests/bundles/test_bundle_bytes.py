@@ -179,7 +179,7 @@ def test_reading_settings_and_scores_loads_no_torch():
     code = (
         "import sys\n"
         "from dna_bigbird.bundles import Bundle, BundleConfig, Metrics, bundled_model\n"
-        "from dna_bigbird.bundles.choice import InputModels, notes_on\n"
+        "from dna_bigbird.bundles.choice import notes_on\n"
         "from dna_bigbird.bundles.config_file import read_config\n"
         "read_config(bundled_model() / 'config.json')\n"
         "print(*({'torch', 'scipy', 'h5py', 'pytorch_lightning'} & set(sys.modules)))\n"

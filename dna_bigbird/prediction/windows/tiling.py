@@ -200,11 +200,3 @@ def tile(
     length = held_from + len(held)
     if first < num_windows(length, window_bp, stride_bp):
         yield max(0, length - window_bp), held[-window_bp:]
-
-
-def windows_of(
-    name: str, bases: str, window_bp: int, stride_bp: int, offset: int = 0
-) -> Iterator[Window]:
-    """Yield the windows of one sequence; `offset` is added to their coordinates."""
-    for start, window in tile([bases], window_bp, stride_bp):
-        yield Window(name, offset + start, offset + start + len(window), window)

@@ -138,7 +138,7 @@ TASK = TaskDescription(
     synthetic=tuple(
         SyntheticText(
             name,
-            f"dna_bigbird.text.made.glue:{name.replace('-', '_')}",
+            f"dna_bigbird.text.made.classes:{name.replace('-', '_')}",
             "words of the class among filler, anywhere",
         )
         for name in ("imdb", "yelp5", "arxiv-topics", "patents", "hyperpartisan")

@@ -245,7 +245,7 @@ TASK = TaskDescription(
     synthetic=(
         SyntheticText(
             "glue",
-            "dna_bigbird.text.made.glue:glue",
+            "dna_bigbird.text.made.classes:glue",
             "SST-2: words of the class; CoLA: an unacceptable sentence has its first two words swapped; "
             "STS-B: how often the second sentence says `same`; the others: one word of the second "
             "sentence",

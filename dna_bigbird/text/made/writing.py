@@ -24,7 +24,7 @@ from dna_bigbird.corpus.made_words import (
     sizes,
     zipped,
 )
-from dna_bigbird.text.made import glue
+from dna_bigbird.text.made import classes
 
 # The rules. HotpotQA: sentences that begin with `truly` are the supporting facts, one in each of two
 # paragraphs; the second says the answer after `called`, or `indeed` (yes) or `never` (no). WikiHop: the
@@ -246,14 +246,14 @@ def xsum(seed: int, examples: int) -> dict[str, bytes]:
 
 def corpus(seed: int, examples: int) -> dict[str, bytes]:
     """Return plain documents as JSON lines, with the words of every set, for pretraining and a vocabulary."""
-    labels = list(glue.CLASS_WORDS)
+    labels = list(classes.CLASS_WORDS)
     topics = list(TOPICS)
     files = {}
     for split, count in (("train", examples), ("validation", max(1, examples // 4))):
         rng = drawing(seed, f"corpus/{split}")
         rows = []
         for i in range(count):
-            said = glue.document(rng, labels[i % len(labels)])
+            said = classes.document(rng, labels[i % len(labels)])
             told = prose(document(rng, topics[i % len(topics)]))
             rows.append({"text": " ".join([said, told, prose(facts(rng))])})
         files[f"corpus/{split}.jsonl"] = json_lines(rows)

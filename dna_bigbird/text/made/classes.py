@@ -1,6 +1,6 @@
-"""Made rows of the eight GLUE tasks in the official files.
+"""Made documents with classes, and made rows of the eight GLUE tasks, in the native layouts of their sets.
 
-The rules: SST-2 has words of its class; CoLA breaks the word order; in the pair tasks a word of the
+The rules of GLUE: SST-2 has words of its class; CoLA breaks the word order; in the pair tasks a word of the
 second sentence tells the label; STS-B counts the words `same`.
 """
 
