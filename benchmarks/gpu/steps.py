@@ -123,10 +123,13 @@ def deterministic() -> Iterator[None]:
     before = torch.are_deterministic_algorithms_enabled()
     warned = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
+    filled = torch.utils.deterministic.fill_uninitialized_memory
+    torch.utils.deterministic.fill_uninitialized_memory = False
     try:
         yield
     finally:
         torch.use_deterministic_algorithms(before, warn_only=warned)
+        torch.utils.deterministic.fill_uninitialized_memory = filled
 
 
 def random_batch(config: EncoderConfig, lengths: list[int], seed: int) -> PretrainingBatch:

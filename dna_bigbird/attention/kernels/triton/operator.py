@@ -89,7 +89,7 @@ def is_interpreted() -> bool:
 def tuning(dtype: torch.dtype, head_dim: int, block_size: int) -> tuple[int, int, int]:
     """Return the tokens of a tile, num_warps and num_stages.
 
-    They fit into shared memory and registers of an H100. Not tuned: no GPU was available.
+    They fit into shared memory and registers of an H100. Not tuned.
     """
     most = 64 if dtype == torch.bfloat16 else 32
     tile = min(most, power_of_2(block_size))
