@@ -187,9 +187,13 @@ def folders() -> dict[str, str]:
 
 def backends(machine: Machine) -> dict[str, str]:
     """Return for every backend but native whether it works here, and why not."""
+    from torch.torch_version import TorchVersion
+
     from dna_bigbird.training.machine import flex_obstacle, triton_obstacle
 
     obstacle, no_triton = flex_obstacle(machine), triton_obstacle(machine)
+    if machine.gpus and TorchVersion(machine.torch) < (2, 12):
+        obstacle = "on a GPU it needs torch 2.12 or newer"
     where = "forward and backward on the GPU" if machine.gpus else "forward only on a CPU"
     return {
         "dense": "works; for tests and short sequences",

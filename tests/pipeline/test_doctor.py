@@ -160,6 +160,7 @@ def test_flex_says_what_it_lacks(monkeypatch):
     monkeypatch.setattr(machine.importlib.util, "find_spec", lambda name: "there")
     assert backends(on_gpu)["flex"].startswith("works, forward and backward on the GPU")
     assert backends(on_gpu)["triton"].startswith("works on the GPU")
+    assert "2.12" in backends(dataclasses.replace(on_gpu, torch="2.11.0+cu130"))["flex"]
 
 
 def processor(socket, core):
