@@ -124,7 +124,7 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path, networks: Pa
     same_rows: dict[str, Scorer] = {
         "both_strands": lambda numbers: both.probabilities(rows.sequences(numbers)),
         "kmer_same_rows": rows.kmer(),
-        "gc": rows.kmer(only_gc=True),
+        "gc": rows.kmer(method="gc"),
     }
     for name in NETWORKS if networks else ():
         same_rows[name] = mean_of([rows.read(x) for x in sorted((networks / name).glob("*.h5"))])

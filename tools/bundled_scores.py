@@ -68,13 +68,13 @@ class PromoterRows:
         splits = [(self.labelled.labels_of(x), scorer(x)) for x in rows]
         return score_source(*splits, self.labelled.label_groups, draws)
 
-    def kmer(self, part: str = "", *, only_gc: bool = False) -> Scorer:
+    def kmer(self, part: str = "", *, method: str = "kmer") -> Scorer:
         """Return word counts fitted on all training rows, or on those of one part."""
         splits = [self.labelled.rows(split) for split in ("train", "validation")]
         if part:
             splits = [self.of(part, split) for split in ("train", "validation")]
         config = KmerConfig().for_set(window_bp=self.labelled.window_bp, bin_bp=0, oriented=True)
-        model = KmerBaseline(config, only_gc=only_gc)
+        model = KmerBaseline(config, method=method)
         with threadpool_limits(1):  # sums depend on the number of threads in their last digits
             fitted = [
                 (model.features(self.sequences(x)), self.labelled.labels_of(x)) for x in splits

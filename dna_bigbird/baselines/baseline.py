@@ -35,7 +35,9 @@ def baseline(
     genome: SetGenome | None = None,
     data: InputPath | None = None,
     output: Hdf5Output | None = None,
-    method: Literal["kmer", "gc", "gkm", "cnnprom", "deepromoter", "deepsea"] = "kmer",
+    method: Literal[
+        "kmer", "gc", "positional", "gkm", "cnnprom", "deepromoter", "deepsea"
+    ] = "kmer",
     checkpoints: OutputFolder | None = None,
     kmer: KmerConfig = KmerConfig(),  # noqa: B008 - --help shows the default
     gkm: GkmConfig = GkmConfig(),  # noqa: B008
@@ -51,8 +53,8 @@ def baseline(
 ) -> BaselineScores:
     """Fit a baseline on a labelled set and score its held-out rows.
 
-    k-mer counts and GC content go through a regression: logistic for labels, multinomial for classes,
-    linear for targets. gkm-SVM is a support vector machine per label on k-mers with gaps. The networks
+    k-mer counts, GC content and what is at which position (bases, and 3-mers in parts of the window) go
+    through a regression: logistic for labels, multinomial for classes, linear for targets. gkm-SVM is a support vector machine per label on k-mers with gaps. The networks
     are trained by the same task as the model: killed and started again with the same command, they
     continue.
 
@@ -65,7 +67,8 @@ def baseline(
     Args:
         data: Labelled set: made by sequence-set, promoter-set, chromatin-set or deepsea-set.
         output: Result to write: probabilities of every validation and test row, HDF5.
-        method: Method: k-mer counts, GC content, gkm-SVM, or a published network (docs/baselines.md).
+        method: Method: k-mer counts, GC content, bases by position (windows of one length),
+            gkm-SVM, or a published network (docs/baselines.md).
         checkpoints: Folder for the state of the run; not part of the result. Networks have one; by
             default the path of `output` with `.checkpoints` added.
         kmer: What is counted; `gc` uses only `centre_bp` and `max_rows`.
@@ -92,7 +95,7 @@ def baseline(
 
     data, output = named_paths(data=data, output=output)
     folder = Path(checkpoints or next_to(output, "checkpoints"))
-    if method in ("kmer", "gc"):
+    if method in ("kmer", "gc", "positional"):
         from dna_bigbird.baselines.kmer_baseline import fit_kmer_baseline
 
         return fit_kmer_baseline(
@@ -100,7 +103,7 @@ def baseline(
             data,
             output,
             kmer,
-            only_gc=method == "gc",
+            method=method,
             seed=seed,
             num_recipes=search if method == "kmer" else 0,
             folder=folder,

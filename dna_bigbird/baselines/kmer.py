@@ -149,29 +149,34 @@ class KmerBaseline:
     For classes it is multinomial, for targets linear (`baselines.kmer`).
 
     Args:
-        only_gc: Know only the share of G and C; of the settings only `centre_bp` matters then.
+        method: 'kmer'; 'gc': only the share of G and C, of the settings only `centre_bp` matters then;
+            'positional': which base is where, and 3-mers in parts of the window, no setting matters.
         label_type: One of `label_types.LABEL_TYPES`.
     """
 
     def __init__(
-        self, config: KmerConfig, *, only_gc: bool = False, label_type: str = MULTI_LABEL
+        self, config: KmerConfig, *, method: str = "kmer", label_type: str = MULTI_LABEL
     ) -> None:
         if config.strands == "auto" or config.centre_bp < 0:
             raise ValueError("fill in `auto` and -1 first: KmerConfig.for_set")
         self.config = config
-        self.only_gc = only_gc
+        self.method = method
         self.label_type = label_type
         self.penalty = PENALTY_WITHOUT_VALIDATION
 
     def describe(self) -> str:
         """Return one sentence for the report."""
+        what = REGRESSIONS.get(self.label_type, "Logistic regression")
+        if self.method == "positional":
+            return (
+                f"{what} on the base at each position and on 3-mers counted in parts of the window."
+            )
         features = "the share of G and C"
-        if not self.only_gc:
+        if self.method == "kmer":
             together = ", both strands together" if self.config.strands == "together" else ""
             features = f"frequencies of all k-mers of 1 to {self.config.max_k} bases{together}"
         centre_bp = self.config.centre_bp
         where = f" and its central {centre_bp} bp" if centre_bp else ""
-        what = REGRESSIONS.get(self.label_type, "Logistic regression")
         return f"{what} on {features}, in the whole window{where}."
 
     def features(
@@ -181,11 +186,13 @@ class KmerBaseline:
         return np.array([self._features(x) for x in progress(sequences)], dtype=np.float32)
 
     def _features(self, sequence: str) -> NDArray[np.float32]:
+        if self.method == "positional":
+            return positional_features(sequence)
         scopes = [sequence]
         if self.config.centre_bp:
             start = max((len(sequence) - self.config.centre_bp) // 2, 0)
             scopes.append(sequence[start : start + self.config.centre_bp])
-        if self.only_gc:
+        if self.method == "gc":
             return np.array([gc_content(x) for x in scopes], dtype=np.float32)
         together = self.config.strands == "together"
         return np.concatenate(
@@ -311,3 +318,31 @@ def kmer_frequencies(sequence: str, max_k: int, *, together: bool) -> NDArray[np
             counts = np.bincount(canonical_kmers(k), weights=counts)
         parts.append(counts / max(1.0, counts.sum()))
     return np.concatenate(parts).astype(np.float32)
+
+
+PART_BP, MOST_PARTS, PART_K = 15, 40, 3
+MOST_ONE_HOT_BP = 320
+"""Longest window of which every base is a feature; a longer one would take gigabytes for 50,000 rows."""
+
+
+def positional_features(sequence: str) -> NDArray[np.float32]:
+    """Return which base is at each position, one of four, then the counts of 3-mers in each part.
+
+    Parts have 15 bases, or more in windows of over 600. An N is no base and in no 3-mer.
+
+    Example:
+        >>> positional_features("CAN")[:12].reshape(3, 4).tolist()
+        [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
+        >>> positional_features("ACGTACGTACGTACGTACG").shape  # two parts of 64 3-mers
+        (204,)
+    """
+    bases = _CODES[np.frombuffer(sequence.encode("ascii"), np.uint8)]
+    part_bp = max(PART_BP, -(-len(bases) // MOST_PARTS))
+    starts = np.arange(max(len(bases) - PART_K + 1, 0))
+    kmers_S3 = bases[starts[:, None] + np.arange(PART_K)]
+    numbers = starts // part_bp * 4**PART_K + kmers_S3 @ 4 ** np.arange(PART_K)[::-1]
+    parts = -(-len(starts) // part_bp)
+    known = (kmers_S3 < 4).all(axis=1)
+    counts = np.bincount(numbers[known], minlength=parts * 4**PART_K)
+    one_hot = (bases[:, None] == np.arange(4)).ravel() if len(bases) <= MOST_ONE_HOT_BP else ()
+    return np.concatenate([one_hot, counts]).astype(np.float32)

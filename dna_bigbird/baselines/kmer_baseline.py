@@ -1,4 +1,4 @@
-"""The baselines without a network: regression on k-mer counts or on GC content."""
+"""The baselines without a network: regression on k-mer counts, GC content, or bases by position."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -30,7 +30,7 @@ def fit_kmer_baseline(
     output: Path,
     config: KmerConfig,
     *,
-    only_gc: bool,
+    method: str,
     seed: int,
     num_recipes: int = 0,
     folder: Path | None = None,
@@ -45,7 +45,7 @@ def fit_kmer_baseline(
     held_out = held_out_rows(labelled)
     with threadpool_limits(1):  # sums depend on the number of threads in their last digits
         config, tried = chosen_recipe(labelled, config, num_recipes, folder, seed=seed)
-        model, shape = fitted_kmers(labelled, config, only_gc=only_gc, seed=seed)
+        model, shape = fitted_kmers(labelled, config, method=method, seed=seed)
         parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE) or 1)
         values = np.concatenate(
             [model.predict(kmer_counts(model, labelled, part, "held out")) for part in parts]
@@ -53,7 +53,7 @@ def fit_kmer_baseline(
     return save_scores(
         output,
         labelled,
-        "gc" if only_gc else "kmer",
+        method,
         model.describe().removesuffix(".") + f"{tried}.",
         held_out,
         values,
@@ -74,6 +74,11 @@ def held_out_rows(labelled: LabelledSet) -> np.ndarray:
             "--split.validation and --split.test"
         )
     return held_out
+
+
+def is_aligned(labelled: LabelledSet) -> bool:
+    """Return True if a position may mean the same in all windows: one length, and no labelled bins."""
+    return labelled.has_one_length and not labelled.bin_bp
 
 
 def training_rows(labelled: LabelledSet, max_rows: int, seed: int) -> np.ndarray:
@@ -141,7 +146,7 @@ def chosen_recipe(
 
 
 def fitted_kmers(
-    labelled: LabelledSet, config: KmerConfig, *, only_gc: bool = False, seed: int = 0
+    labelled: LabelledSet, config: KmerConfig, *, method: str = "kmer", seed: int = 0
 ) -> tuple[KmerBaseline, tuple[int, int]]:
     """Fit a regression on the training rows of a set: logistic for labels and classes, else linear.
 
@@ -149,15 +154,20 @@ def fitted_kmers(
         The model, and the numbers of its training rows and features.
 
     Raises:
-        InputError: If the set has no training row.
+        InputError: If the set has no training row, or is not aligned and the method is positional.
     """
+    if method == "positional" and not is_aligned(labelled):
+        raise InputError(
+            f"{labelled.path}: --method positional is for windows of one length that are aligned on "
+            "something, so for no set with labelled bins or several lengths; use --method kmer"
+        )
     config = config.for_set(
         window_bp=labelled.window_bp,
         bin_bp=labelled.bin_bp,
         oriented=labelled.task in ("promoter", "sequence"),
     )
     train, validation = training_rows(labelled, config.max_rows, seed), labelled.rows("validation")
-    model = KmerBaseline(config, only_gc=only_gc, label_type=labelled.label_type)
+    model = KmerBaseline(config, method=method, label_type=labelled.label_type)
     features = kmer_counts(model, labelled, train, "train")
     model.fit(
         features,

@@ -202,7 +202,7 @@ class TaskTraining:
             RANDOM_WEIGHTS: lambda *rest: self._fine_tune(*rest, fresh=True),
             CNN: self._cnn,
             KMER: self._kmers,
-            GC: lambda *rest: self._kmers(*rest, only_gc=True),
+            GC: lambda *rest: self._kmers(*rest, method="gc"),
         }[source]
         return compute(seed, folder)
 
@@ -258,9 +258,9 @@ class TaskTraining:
             )
             write_scores(folder / name, scores)
 
-    def _kmers(self, seed: int, folder: Path, *, only_gc: bool = False) -> dict[str, Any]:
+    def _kmers(self, seed: int, folder: Path, *, method: str = "kmer") -> dict[str, Any]:
         scores = fit_kmer_baseline(
-            None, self.labelled.path, folder / FORWARD, KmerConfig(), only_gc=only_gc, seed=seed
+            None, self.labelled.path, folder / FORWARD, KmerConfig(), method=method, seed=seed
         )
         return _of_baseline(scores.description)
 

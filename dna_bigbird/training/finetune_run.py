@@ -34,7 +34,7 @@ def score_trained(
     """
     paths = {name: next_to(scored, f"{name}.h5") for name in BASELINES}
     for name, path in paths.items():
-        fit_kmer_baseline(genome, data, path, KmerConfig(), only_gc=name == "gc", seed=seed)
+        fit_kmer_baseline(genome, data, path, KmerConfig(), method=name, seed=seed)
     evaluate = load("dna_bigbird.evaluation.evaluate:evaluate")
     evaluation = evaluate(genome, trained.output, data, scored, baselines=paths)
     return replace(trained, evaluation=evaluation)

@@ -2,13 +2,20 @@
 
 import gzip
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, roc_auc_score
 
-from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig, canonical_kmers, kmer_frequencies
+from dna_bigbird.baselines.kmer import (
+    KmerBaseline,
+    KmerConfig,
+    canonical_kmers,
+    kmer_frequencies,
+    positional_features,
+)
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome, reverse_complement
@@ -52,7 +59,7 @@ def test_centre_of_the_window_is_counted_apart():
     config = KmerConfig(max_k=1, strands="apart", centre_bp=4)
     (features,) = KmerBaseline(config).features(["AAACGTTGGG"])
     assert features.tolist() == pytest.approx([0.3, 0.1, 0.4, 0.2, 0, 0.25, 0.25, 0.5])
-    only_gc = KmerBaseline(config, only_gc=True)
+    only_gc = KmerBaseline(config, method="gc")
     assert only_gc.features(["AAACGTTGGG"]).tolist() == [[0.5, 0.5]]
     assert only_gc.features(["ACC"]).tolist() == [[pytest.approx(2 / 3)] * 2], "shorter: all of it"
 
@@ -176,3 +183,39 @@ def test_known_strength_of_the_baseline_on_real_promoters(real_data, kind, low, 
     model.fit(features[train], labels[train], features[validation], labels[validation])
     called = model.predict(features[test])[:, 0] >= 0.5
     assert low < f1_score(labels[test, 0], called) < high
+
+
+def test_positional_features_are_bases_and_3_mers_in_parts(random_dna):
+    """Counted again by loops, in a window with one-hot bases, one without, and one with wider parts."""
+    for length, part_bp in ((47, 15), (330, 15), (601, 16)):
+        text = random_dna(length, length)
+        text = text[:20] + "N" + text[21:]
+        found = positional_features(text)
+        if length <= 320:
+            one_hot, found = found[: 4 * length], found[4 * length :]
+            for place, base in enumerate(text):
+                expected = [float(base == letter) for letter in "ACGT"]
+                assert one_hot[4 * place : 4 * place + 4].tolist() == expected
+        kmers = ["".join(x) for x in itertools.product("ACGT", repeat=3)]
+        for part in range(-(-(length - 2) // part_bp)):
+            starts = range(part * part_bp, min((part + 1) * part_bp, length - 2))
+            counted = Counter(text[start : start + 3] for start in starts)
+            assert found[64 * part : 64 * part + 64].tolist() == [counted[x] for x in kmers]
+
+
+def test_positional_finds_a_motif_at_a_fixed_place_that_counting_cannot(random_dna):
+    rng = np.random.default_rng(0)
+    places, labels = np.where(rng.random(600) < 0.5, 30, rng.integers(31, 90, 600)), []
+    windows = []
+    for row, place in enumerate(places):
+        text = random_dna(100, row)
+        windows.append(text[:place] + "TATAAA" + text[place + 6 :])
+        labels.append([float(place == 30)])
+    scores = {}
+    for method in ("kmer", "positional"):
+        model = KmerBaseline(KmerConfig(max_k=4, strands="apart", centre_bp=0), method=method)
+        features = model.features(windows)
+        model.fit(features[:400], np.array(labels[:400]))
+        scores[method] = roc_auc_score(labels[400:], model.predict(features[400:]))
+    assert scores["kmer"] < 0.6
+    assert scores["positional"] > 0.95
