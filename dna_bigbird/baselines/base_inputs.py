@@ -125,6 +125,19 @@ def join(parts: Iterable[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.empty(0, np.int8), *(p for part in parts for p in (part, gap))])
 
 
+FEWEST_PIECES = 10
+"""Pieces of training sequence, at least: some of them are set aside."""
+
+
+def pieces(sequences: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """Return the sequences; few ones are cut, so that a part of a single chromosome can be set aside."""
+    codes = list(sequences)
+    if len(codes) >= FEWEST_PIECES:
+        return codes
+    size = max(1, -(-sum(map(len, codes)) // FEWEST_PIECES))
+    return [c[part] for c in codes for part in slices(len(c), size)]
+
+
 def spread(lengths: list[int], most: int) -> list[int]:
     """Return which of some sequences hold about `most` bases, evenly spaced; at most a tenth."""
     total = sum(lengths)

@@ -11,6 +11,7 @@ from dna_bigbird.baselines.base_inputs import (
     count_inputs,
     document_score,
     join,
+    pieces,
     pseudo_count,
     slices,
     spread,
@@ -158,7 +159,7 @@ class BaseMixtureCausal:
 
         Memory is 1 byte per base; counting is done when a sequence is scored.
         """
-        codes = [base_codes(sequence) for sequence in sequences]
+        codes = pieces(base_codes(sequence) for sequence in sequences)
         primer = set(spread([len(c) for c in codes], primer_bp))
         self._training = join(c for i, c in enumerate(codes) if i not in primer)
         self._primer = join(c for i, c in enumerate(codes) if i in primer)

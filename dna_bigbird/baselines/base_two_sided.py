@@ -10,6 +10,7 @@ from dna_bigbird.baselines.base_inputs import (
     count_inputs,
     document_score,
     join,
+    pieces,
     pseudo_count,
     slices,
     spread,
@@ -95,7 +96,7 @@ class BaseMixtureTwoSided:
 
     def fit_sequences(self, sequences: Iterable[str]) -> "BaseMixtureTwoSided":
         """Take training sequences, fit the weights on some of them; 1 byte per base is kept."""
-        codes = [base_codes(sequence) for sequence in sequences]
+        codes = pieces(base_codes(sequence) for sequence in sequences)
         aside = set(spread([len(c) for c in codes], HELD_BACK_BP))
         counted = join(c for i, c in enumerate(codes) if i not in aside)
         held_back = join(c for i, c in enumerate(codes) if i in aside)

@@ -109,3 +109,14 @@ def test_n_has_no_cost_and_impossible_contexts_are_refused(trained):
 def test_memory_is_that_of_the_contexts_that_are_asked_for():
     kept = ContextCounts(np.array([5, 2**40]), bases=24)
     assert kept.counts.shape == (2, 4)
+
+
+def test_one_long_sequence_has_fitted_weights(repeats):
+    """As many documents have: a part of it is set aside."""
+    held_out = ["".join(repeats[-2:])]
+    at = [np.arange(20, len(held_out[0]) - 20)]
+    costs = [
+        np.nanmean(BaseMixtureTwoSided(CONTEXTS).fit_sequences(training).nll(held_out, at)[0])
+        for training in (repeats[:-2], ["".join(repeats[:-2])])
+    ]
+    assert costs[1] == pytest.approx(costs[0], rel=0.1)
