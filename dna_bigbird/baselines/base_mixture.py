@@ -54,7 +54,9 @@ def copies(
     """
     codes = np.concatenate([training, read])
     position = np.arange(len(read)) + len(training)
-    source = _followed(so_far, order, strand, position)
+    latest = np.full(len(position), -1, np.int64)
+    latest[so_far.known] = so_far.latest[strand]
+    source = followed(latest, order, strand)
     inside = (source >= 0) & (source < position)
     base = np.where(inside, codes[np.where(inside, source, 0)], UNKNOWN)
     if strand:
@@ -65,12 +67,18 @@ def copies(
     return Copies(base.astype(np.int8), np.where(base < UNKNOWN, bucket, 0).astype(np.uint8))
 
 
-def _followed(so_far: SoFar, order: int, strand: int, position: np.ndarray) -> np.ndarray:
-    """Return the source that is copied at each position, -1 where the last context is out of reach."""
-    latest = np.full(len(position), -1, np.int64)
-    latest[so_far.known] = so_far.latest[strand]
-    number = np.arange(len(position))
-    anchor = np.maximum.accumulate(np.where(latest >= 0, number, -1))
+NOWHERE = -(10**9)
+
+
+def followed(latest: np.ndarray, order: int, strand: int) -> np.ndarray:
+    """Return the source that is copied at each position, -1 where the last context is out of reach.
+
+    Args:
+        latest: (T,) where the context before each position occurred last (`ContextCounts.latest_at`); -1
+            where it did not, `NOWHERE` where a copy ends.
+    """
+    number = np.arange(len(latest))
+    anchor = np.maximum.accumulate(np.where(latest != -1, number, -1))
     age = number - anchor
     started = latest[np.maximum(anchor, 0)]
     source = started - order - age if strand else started + age
@@ -228,12 +236,16 @@ def _of_counts(order: int, so_far: SoFar, positions: np.ndarray) -> tuple[np.nda
 
 
 def _of_copies(copied: Copies, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    base = copied.base[positions]
+    return copy_inputs(copied.base[positions]), copied.bucket[positions].astype(np.int64)
+
+
+def copy_inputs(base: np.ndarray) -> np.ndarray:
+    """Return what a copied base says of the four, (C,) to (C, 4): nothing where none is copied."""
     chosen = np.flatnonzero(base < UNKNOWN)
-    inputs = np.zeros((len(positions), 4), np.float32)
+    inputs = np.zeros((len(base), 4), np.float32)
     inputs[chosen] = -0.25
     inputs[chosen, base[chosen]] = 0.75
-    return inputs, copied.bucket[positions].astype(np.int64)
+    return inputs
 
 
 def _mixed(experts: _Experts, read: np.ndarray) -> np.ndarray:

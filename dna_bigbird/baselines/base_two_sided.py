@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dna_bigbird.baselines.base_counts import BATCH_BP, ContextCounts
+from dna_bigbird.baselines.base_counts import BATCH_BP, ContextCounts, count_training
 from dna_bigbird.baselines.base_inputs import (
     OnlineMixture,
     count_inputs,
@@ -17,6 +17,7 @@ from dna_bigbird.baselines.base_inputs import (
     true_nats,
 )
 from dna_bigbird.baselines.base_kmers import LONGEST, UNKNOWN, Kmers, base_codes, shifted
+from dna_bigbird.baselines.base_mixture import NOWHERE, copy_inputs, followed
 from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.corpus.token_store import (
@@ -42,6 +43,12 @@ CONTEXTS = (
     *((right, left) for left, right in SKEWED),
 )
 """Bases left and right of the hidden one in each context that is counted."""
+COPY_ORDERS = (12, 16, 24)
+"""Bases of the contexts, left or right, whose latest occurrence is copied on, on either strand."""
+COPIES = 4 * len(COPY_ORDERS)
+COMPARED_BP = 32
+"""Bases on each side of the hidden one that are compared with those of the copy."""
+_RUNS = (2, 8, 16, 32, 2 * COMPARED_BP)
 DEEP_BASES = 16
 """Contexts of so many bases that have occurred are counted to choose the set of weights."""
 HELD_BACK_BP, FITTED_BP = 400_000, 200_000
@@ -53,9 +60,10 @@ PASSES, FIT_BLOCK_BP = 3, 64
 
 
 class BaseMixtureTwoSided:
-    """A hidden base from the bases on both sides: counts of contexts of many shapes, mixed.
+    """A hidden base from the bases on both sides: counts of contexts of many shapes and copies, mixed.
 
-    Counts are of training sequence, on both strands. The weight of each context depends on how
+    Counts are of training sequence, on both strands. Copies follow the latest occurrence of a long
+    context there and tolerate substitutions. The weight of each context depends on how
     often it occurred and how sure it is; weights are fitted on training sequence that is set aside
     and counted afterwards. Context never reaches past an unknown base (N, an end, another hidden
     base): contexts that would are left out.
@@ -101,7 +109,7 @@ class BaseMixtureTwoSided:
         counted = join(c for i, c in enumerate(codes) if i not in aside)
         held_back = join(c for i, c in enumerate(codes) if i in aside)
         self._training = join(codes)
-        self._mixture = OnlineMixture(len(self.contexts), len(self._deep) + 1)
+        self._mixture = OnlineMixture(len(self.contexts) + COPIES, len(self._deep) + COPIES + 1)
         known = np.flatnonzero(held_back < UNKNOWN)
         rng = np.random.default_rng(self.seed)
         chosen = rng.choice(known, min(len(known), FITTED_BP), replace=False)
@@ -168,7 +176,64 @@ class BaseMixtureTwoSided:
             inputs[has, k], buckets[has, k] = count_inputs(counts, pseudo_count(left + right))
             if k in self._deep:
                 deep[has] += counts.any(axis=1)
-        return inputs, buckets, deep
+        copied, level = _copies(shown, hidden, counted)
+        inputs = np.concatenate([inputs, copied], axis=1)
+        return (
+            inputs, np.concatenate([buckets, level], axis=1), deep + copied.any(axis=2).sum(axis=1)
+        )  # fmt: skip
+
+
+def _copies(
+    shown: np.ndarray, hidden: np.ndarray, training: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the copies say of the hidden bases, (Q, `COPIES`, 4), and how sure they are."""
+    # What is right of a base is left of it on the other strand.
+    other = np.where(shown < UNKNOWN, 3 - shown, UNKNOWN)[::-1]
+    said, level = [], []
+    for read, at, is_other in ((shown, hidden, False), (other, len(shown) - 1 - hidden, True)):
+        kmers = Kmers(read)
+        for order in COPY_ORDERS:
+            contexts = shifted(kmers.forward(order), 1)
+            known = np.flatnonzero(shifted(kmers.run, 1) >= order)
+            found = count_training(ContextCounts(contexts[known], order), order, training)
+            latest = np.full((2, len(read)), -1, np.int64)
+            latest[:, known] = found.latest_at(contexts[known])
+            latest[:, read >= UNKNOWN] = NOWHERE
+            for strand in (0, 1):
+                source = followed(latest[strand], order, strand)[at]
+                base, sure = _copied(read, at, training, source, strand)
+                said.append(
+                    copy_inputs(np.where(base < UNKNOWN, 3 - base, UNKNOWN) if is_other else base)
+                )
+                level.append(sure)
+    return np.stack(said, axis=1), np.stack(level, axis=1)
+
+
+def _copied(
+    read: np.ndarray, at: np.ndarray, training: np.ndarray, source: np.ndarray, strand: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the base copied to each hidden one, and a level by how many bases around both agree."""
+    inside = (source >= 0) & (source < len(training))
+    agreeing, run = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
+    for side in (-1, 1):
+        shown, unbroken = inside.copy(), inside.copy()
+        for distance in range(1, COMPARED_BP + 1):
+            mine, theirs = at + side * distance, source + (-side if strand else side) * distance
+            valid = (
+                shown & (mine >= 0) & (mine < len(read)) & (theirs >= 0) & (theirs < len(training))
+            )
+            base = read[np.where(valid, mine, 0)]
+            copy = training[np.where(valid, theirs, 0)]
+            shown &= valid & (base < UNKNOWN)
+            agrees = shown & (base == (3 - copy if strand else copy))
+            agreeing += agrees
+            unbroken &= agrees
+            run += unbroken
+    base = training[np.where(inside, source, 0)]
+    base = np.where(inside & (base < UNKNOWN), 3 - base if strand else base, UNKNOWN)
+    wrong = np.minimum(2 * COMPARED_BP - agreeing, 31) // 2
+    level = np.where(base < UNKNOWN, wrong * (len(_RUNS) + 1) + np.digitize(run, _RUNS), 0)
+    return base.astype(np.int8), level
 
 
 # The context of 3 bases left and 2 right of the hidden base x, at position t:

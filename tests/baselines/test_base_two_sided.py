@@ -71,10 +71,11 @@ def test_probabilities_add_up_to_one_and_the_hidden_base_has_no_influence(traine
 
 
 def test_a_base_beyond_every_context_has_no_influence_and_neighbours_have(trained, repeats):
-    text, middle = repeats[-1], np.array([150])
+    """A context has up to 11 bases here; a copy begins up to 224 before, and 32 around are compared."""
+    text, middle = repeats[-1], np.array([300])
     p = trained.probabilities([text], [middle])[0]
-    for distance, equal in ((1, False), (-1, False), (11, True), (-11, True)):
-        i = 150 + distance
+    for distance, equal in ((1, False), (-1, False), (260, True), (-260, True)):
+        i = 300 + distance
         changed = text[:i] + ("A" if text[i] != "A" else "C") + text[i + 1 :]
         assert np.array_equal(p, trained.probabilities([changed], [middle])[0]) == equal
 
@@ -120,3 +121,24 @@ def test_one_long_sequence_has_fitted_weights(repeats):
         for training in (repeats[:-2], ["".join(repeats[:-2])])
     ]
     assert costs[1] == pytest.approx(costs[0], rel=0.1)
+
+
+def diverged(text: str, seed: int) -> str:
+    """Another base at every sixteenth place: no 16 bases in a row are left."""
+    rng = np.random.default_rng(seed)
+    bases = list(text)
+    for i in range(int(rng.integers(16)), len(text), 16):
+        bases[i] = rng.choice([base for base in "ACGT" if base != bases[i]])
+    return "".join(bases)
+
+
+def test_a_diverged_copy_is_followed_over_its_substitutions():
+    sources = [letters(4000, 500 + i) for i in range(40)]
+    copies = [diverged(text, i) for i, text in enumerate(sources[:30])]
+    copies[::2] = map(other_strand, copies[::2])
+    mixed = [text for pair in zip(sources[:30], copies, strict=True) for text in pair]
+    model = BaseMixtureTwoSided(((1, 1),)).fit_sequences([*mixed, *sources[30:]])
+    text = diverged(sources[35], 99)
+    for read in (text, other_strand(text)):
+        assert model.nll([read], [np.arange(50, 3950)])[0].mean() / np.log(2) < 1.0
+    assert model.nll([letters(1000, 98)], [np.arange(50, 950)])[0].mean() / np.log(2) > 1.95
