@@ -13,11 +13,7 @@ from dna_bigbird.models.text_config import CandidateHead, FactsHead, LongAnswerH
 
 
 class ResidualBlock(nn.Module):
-    """x → LN(x + drop(FFN(drop(x)))), the FFN as wide as the encoder's.
-
-    The question answering head of the Hugging Face library has it before its last layer; the ETC
-    code has one, as an option, before the scores of WikiHop's candidates.
-    """
+    """x → LN(x + drop(FFN(drop(x)))), as the Hugging Face library has it before its last layer."""
 
     def __init__(self, config: EncoderConfig, dropout: float) -> None:
         super().__init__()
@@ -46,11 +42,7 @@ TYPES = ("null", "yes", "no", "long", "short")
 
 
 class QuestionModel(nn.Module):
-    """An encoder, and the layers that a subclass adds.
-
-    Args:
-        seed: Of the weights. The encoder's depend on nothing else but `config`.
-    """
+    """An encoder, and the layers that a subclass adds."""
 
     head_type: ClassVar[type]
 
@@ -76,8 +68,7 @@ class QuestionModel(nn.Module):
         segment_ids_BT: Tensor | None,
         global_tokens: GlobalTokens | Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        """Return hidden states of the tokens, and those that a head reads for units. The latter are with attention etc
-        those of the global tokens, else the same ones."""
+        """Return hidden states of the tokens, and those that a head reads for units."""
         inputs = (token_ids_BT, is_padding_BT, segment_ids_BT)
         if self.two_streams:
             return self.encoder.both(*inputs, global_tokens=global_tokens)
@@ -98,9 +89,10 @@ class FactsLogits(NamedTuple):
 
 
 class FactsModel(QuestionModel):
-    """A span with its supporting facts: two logits of every token, one of every unit, three of the first token. A unit
-    is read at its mark, by a layer for titles or one for sentences; with attention etc at its global token, by one
-    layer for all, and the type of answer at the first global token."""
+    """A span with its supporting facts: logits of every token, every unit and the first token."""
+
+    # A unit is read at its mark, by a layer for titles or one for sentences; with attention etc at
+    # its global token, by one layer for all, and the type of answer at the first global token.
 
     head_type = FactsHead
 
@@ -189,8 +181,7 @@ class SpanLogits(NamedTuple):
 
 
 class SpanModel(QuestionModel):
-    """A span of a document: two logits of every token, after one more block if the head says so. With the block it is
-    BigBirdForQuestionAnswering of the Hugging Face library."""
+    """A span of a document; with the extra block the library's BigBirdForQuestionAnswering."""
 
     head_type = SpanHead
 

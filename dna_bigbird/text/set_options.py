@@ -65,11 +65,7 @@ def check_task(name: str | None) -> None:
 
 @dataclass(frozen=True)
 class SetOptions:
-    """How a set is read, and performance settings.
-
-    Raises:
-        InputError: If a value is not one of the choices, or a number is negative or not whole.
-    """
+    """How a set is read, and performance settings."""
 
     change: str = ""
     """Options of the task that differ from those of the training: name=value, several separated by

@@ -126,11 +126,10 @@ def open_model(model: Path, changes: str) -> tuple[Bundle, TextTask]:
 def changed_options(options, changes: str):
     """Return settings with some of them replaced.
 
-    Example:
-        >>> from dna_bigbird.models.config import HeadConfig
-        >>> changed = changed_options(HeadConfig(), "centre_tokens=7,dropout=0")
-        >>> changed.pooling, changed.centre_tokens, changed.dropout
-        ('cls', 7, 0.0)
+    >>> from dna_bigbird.models.config import HeadConfig
+    >>> changed = changed_options(HeadConfig(), "centre_tokens=7,dropout=0")
+    >>> changed.pooling, changed.centre_tokens, changed.dropout
+    ('cls', 7, 0.0)
     """
     values = {}
     known = {field.name: type(field.default) for field in fields(options)}
@@ -163,8 +162,8 @@ def run_set(
     gold: bool,
     output: Path,
 ) -> Iterator[tuple[StoredSet, list[Outputs]]]:
-    """Read a set and yield its rows with what `task.decode` needs of each. The rows are in a hidden file next to the
-    output, which is removed at the end of the block; an interrupted run leaves it for the next one."""
+    """Read a set and yield its rows with what `task.decode` needs of each."""
+    # An interrupted run leaves the hidden file of rows next to the output for the next one.
     use_threads(settings.threads)
     source = SetSource(
         task,

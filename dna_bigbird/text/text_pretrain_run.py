@@ -52,8 +52,7 @@ def choose_start(
     seed: int,
     cpc: CpcConfig = CpcConfig(),  # noqa: B008
 ) -> PretrainingStart:
-    """Return a fresh model for a vocabulary, or the model of a bundle. With attention etc it has the head for hidden
-    sentences, unless `cpc` has no weight."""
+    """Return a fresh model for a vocabulary, or the model of a bundle."""
     if (tokenizer is None) == (initial is None):
         raise InputError("text pretrain: give either --tokenizer or --initial")
     if tokenizer is not None:
@@ -80,9 +79,9 @@ def heads_of(encoder: EncoderConfig, cpc: CpcConfig) -> tuple[str, ...]:
 def piece_characters(
     pieces: Sequence[str], unk_id: int, *, is_byte_level: bool = False, is_word_piece: bool = False
 ) -> np.ndarray:
-    """Return the characters of every entry, shape (V,), int64. A word mark is the space in front of the word and
-    counts as one; '##' of WordPiece is none. A piece of byte-level BPE, whose letters are bytes, counts the
-    characters that begin in it. An unknown piece counts as one character, however long it was."""
+    """Return the characters of every entry, (V,), int64; an unknown piece counts as one."""
+    # A word mark is the space in front of the word and counts as one; '##' of WordPiece is none. A
+    # piece of byte-level BPE, whose letters are bytes, counts the characters that begin in it.
     letters = _bytes_by_letter() if is_byte_level else {}
     counts = np.zeros(len(pieces), dtype=np.int64)
     for i, piece in enumerate(pieces):
@@ -117,11 +116,7 @@ def _bytes_by_letter() -> dict[str, int]:
 
 
 class HiddenTextTask(MaskedTextTask):
-    """`MaskedTextTask` with hidden sentences; loss and figures of these as in pretraining of DNA.
-
-    Args:
-        characters: Of every token id, shape (V,).
-    """
+    """`MaskedTextTask` with hidden sentences, as in pretraining of DNA."""
 
     def __init__(
         self, model: nn.Module, config: TrainConfig, characters: np.ndarray, weight: float

@@ -132,8 +132,7 @@ REQUIRED = inspect.Parameter.empty
 
 
 def typed_train(name: str | None) -> Callable:
-    """Return `text.train` with the signature and help of one task, for the command line. `options` and `head` have the
-    task's dataclasses as types, `set` the names of its sets; `set` is left out where the task has only one."""
+    """Return `text.train` with the signature and help of one task, for the command line."""
     task = None if name is None else describe(name)
     signature = inspect.signature(train)
     parameters = dict(signature.parameters)

@@ -96,16 +96,9 @@ class GlueExample:
 def read_glue(
     task: str, path: Path, split: str, *, gold: bool = True
 ) -> tuple[list[GlueExample], dict[str, int]]:
-    """Read one split of a task.
-
-    Files are tab-separated, quotes mean nothing. MRPC may come as the official script leaves it
-    (train, dev and test.tsv) or as Microsoft's files, where dev_ids names the development pairs.
-    MNLI's validation and test are both halves, matched first. A row of QQP with too few columns
-    (the published file has a few) is left out and counted.
-
-    Args:
-        path: The task's folder, the folder of all tasks, or a tar archive of either.
-    """
+    """Read one split from a task's folder, the folder of all tasks, or a tar archive of either."""
+    # MRPC may come as the official script leaves it, or as Microsoft's files, where dev_ids names
+    # the development pairs. MNLI's validation and test are both halves, matched first.
     path = Path(path)
     counts: dict[str, int] = {}
     with Folder(path) as folder:

@@ -66,13 +66,8 @@ class HotpotQaExample:
 
 
 def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExample], dict[str, int]]:
-    """Read a JSON list, plain or gzip.
-
-    Returns:
-        The examples and counts of irregular items: supporting facts that name no sentence
-        of their item, as the official files have a few (they stay: the official metric counts
-        them, no model can find them), and paragraphs without sentences.
-    """
+    """Read a JSON list, plain or gzip; also return counts of irregular items."""
+    # Facts that name no sentence stay: the official metric counts them, no model can find them.
     examples = [
         _example(item, f"{path}: item {i}", gold) for i, item in enumerate(read_json_list(path))
     ]
@@ -167,14 +162,10 @@ class HotpotQaOptions:
 
 
 class HotpotQaFeatures:
-    """A row that grows.
+    """A row that grows, with marks or as both streams of BigBird-ETC."""
 
-    Attributes:
-        streams: Both streams of BigBird-ETC; None for a row with marks.
-        unit_of_token: Number of the unit of each token, -1 for none.
-        offsets: Half-open characters of each token in the text of its unit.
-        units: Paragraph, number there and position of each unit: position of its mark, or its global token.
-    """
+    # units: paragraph, number there and position of each: of its mark, or of its global token.
+    # offsets: half-open characters of each token in the text of its unit.
 
     def __init__(self, streams: TwoStreams | None = None) -> None:
         self.streams = streams
@@ -215,8 +206,7 @@ def block_features(
     options: HotpotQaOptions,
     counts: Counter[str],
 ) -> HotpotQaFeatures:
-    """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each. The position of a unit is
-    the position of its `<t>` or `[s]`."""
+    """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each."""
     mark = tokenizer.marker_id
     question = _question(example, tokenizer, options, options.max_tokens - 3, counts)
     features = HotpotQaFeatures()
@@ -251,13 +241,11 @@ def stream_features(
     options: HotpotQaOptions,
     counts: Counter[str],
 ) -> HotpotQaFeatures:
-    """Return `[CLS] question`, then title and sentences of each paragraph, without marks.
-
-    Global tokens: one for [CLS], which reads everything, for each token of the question, for each
-    paragraph, title and sentence, in this order; each is a unit, whose position is its own. A token of a
-    paragraph belongs to its title or sentence and to its paragraph. [CLS], the question and each
-    paragraph are parts of their own (ETC, generate_tf_examples_lib.py).
-    """
+    """Return `[CLS] question`, then title and sentences of each paragraph, without marks."""
+    # Global tokens: [CLS], which reads everything, then one for each token of the question, each
+    # paragraph, title and sentence; each is a unit, at its own position. A token belongs to its
+    # title or sentence and to its paragraph. [CLS], the question and each paragraph are parts of
+    # their own (ETC, generate_tf_examples_lib.py).
     streams = TwoStreams()
     features = HotpotQaFeatures(streams)
     room = min(options.max_tokens, options.max_global_tokens) - 1
@@ -331,22 +319,11 @@ def hotpotqa_rows(
     training: bool,
     two_streams: bool = False,
 ) -> TextSet:
-    """Make one row per example, as `block_features` or for BigBird-ETC as `stream_features` has it.
-
-    A sentence that does not fit is left out, a later one that does is not; a paragraph whose title
-    does not fit is left out.
-
-    Arrays of a row: `units` (U, 3), of every title and sentence its paragraph, its number there
-    (`TITLE`) and its place; `labels` (U,), 1 for supporting sentences and the titles (and paragraphs)
-    above them, and `targets` (3,), the type of answer, its first and last token ([CLS]
-    for yes and no), all `UNKNOWN` without gold. Unless for training also `unit_of_token`
-    (T,), -1 for tokens of none, and the `offsets` (T, 2) of tokens in the text of their unit,
-    half-open, in characters.
-
-    Args:
-        training: Leave out examples none of whose supporting facts is in the row, or whose answer
-            is not in them, nor in the titles above them.
-    """
+    """Make one row per example, as `block_features` or, for BigBird-ETC, `stream_features`."""
+    # units (U, 3): paragraph, number there, place. labels (U,): 1 for supporting sentences and the
+    # titles and paragraphs above them. targets (3,): type of answer, its first and last token,
+    # [CLS] for yes and no. unit_of_token (T,), -1 for none; offsets (T, 2): half-open characters in
+    # the text of the unit.
     features_of = stream_features if two_streams else block_features
     counts: Counter[str] = Counter()
     rows = []
@@ -404,8 +381,7 @@ def _gold(
 def _find_answer(
     example: HotpotQaExample, features: HotpotQaFeatures, labels: NDArray[np.int8]
 ) -> tuple[int, int] | None:
-    """Return first and last token of the answer that ends first among the labelled units. A match that is not part of
-    a longer word comes before all others."""
+    """Return first and last token of the answer in a labelled unit; whole words come first."""
     offsets, unit_of_token = np.array(features.offsets), np.array(features.unit_of_token)
     for whole_words in (True, False):
         for unit in np.flatnonzero(labels):

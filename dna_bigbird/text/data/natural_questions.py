@@ -90,12 +90,7 @@ class NqExample:
 
 
 def iter_natural_questions(path: Path, split: str, *, gold: bool = True) -> Iterator[NqExample]:
-    """Yield pages in either form, one at a time.
-
-    Args:
-        path: JSON lines, plain or gzip; or a folder with files named nq-train-*, nq-dev-* or
-            nq-test-*.jsonl[.gz] at any depth (where there is none, the simplified ones).
-    """
+    """Yield pages of JSON lines, or of nq-train-*, nq-dev-* or nq-test-*.jsonl[.gz] in a folder."""
     ids = []
     for file in _files(Path(path), split):
         for number, item in read_json_lines(file):
@@ -275,8 +270,8 @@ class PagePieces(NamedTuple):
 
 
 def page_pieces(example: NqExample, tokenizer: "TextTokenizer") -> PagePieces:
-    """Tokenize the top-level candidates; a tag becomes the mark <open> or <close>. Words between two tags are
-    tokenized together, as text with single spaces."""
+    """Tokenize the top-level candidates; a tag becomes the mark <open> or <close>."""
+    # Words between two tags are tokenized together, as text with single spaces.
     words, is_html = example.tokens, np.frombuffer(example.is_html, np.uint8)
     ids, candidates, tokens = [], [], []
     marks = {True: tokenizer.marker_id("<close>"), False: tokenizer.marker_id("<open>")}
@@ -321,16 +316,9 @@ def natural_questions_rows(
     two_streams: bool = False,
     first_example: int = 0,
 ) -> TextSet:
-    """Make the windows `[CLS] question [SEP] part of the page [SEP]` of every page.
-
-    Arrays of a row: `token` (T,), the token of the page or -1 outside the document; `first` (1,), the
-    piece of the page the window begins with; `targets` (5,): first and last token of the short, of
-    the long answer, and the type; `UNKNOWN` without gold.
-
-    Args:
-        training: Leave out pages without a top-level candidate, and the share of null windows that
-            the options want left out.
-    """
+    """Make the windows `[CLS] question [SEP] part of the page [SEP]` of every page."""
+    # token (T,): of the page, -1 outside the document. first (1,): piece of the page the window
+    # begins with. targets (5,): first and last token of short and long answer, and the type.
     counts: Counter[str] = Counter()
     rows = []
     for number, example in enumerate(examples):
@@ -393,15 +381,9 @@ def answer_type(annotation: Annotation) -> int:
 
 
 def window_targets(annotation: Annotation, token_T: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return first and last position of the short and of the long answer, and the type.
-
-    Short answers of several spans are one from the first to the last. A place outside the window is
-    0, that of [CLS]. A short (long) answer with neither end in the window is null there; yes
-    and no keep their type.
-
-    Args:
-        token_T: Token of the page at each place, -1 for none.
-    """
+    """Return first and last position of the short and of the long answer, and the type."""
+    # Several short spans are one from the first to the last. A place outside the window is 0, that
+    # of [CLS]. An answer with neither end in the window is null there; yes and no keep their type.
     long = annotation.long
     shorts = annotation.short
     short = (

@@ -66,11 +66,7 @@ class Part(NamedTuple):
 
 
 def part_of(text_set: TextSet, first: int, *, keep_examples: bool) -> Part:
-    """Return the part of a set that begins with example `first`.
-
-    Args:
-        text_set: Its examples and rows; the numbers of examples begin with 0 in it.
-    """
+    """Return a part of a set, numbered from 0, as the part that begins with example `first`."""
     rows = [pack(replace(row, example=int(row.example) + first)) for row in text_set.rows]
     examples = [pack(each) if keep_examples else b"" for each in text_set.examples]
     return Part(
@@ -99,16 +95,7 @@ class StoredSet(TextSet):
 def write_row_store(
     path: Path, parts: Iterable[Part], counts: dict[str, int], labels: list[str], identity: dict
 ) -> None:
-    """Write the parts of a set to a new store; one of them is in memory at a time.
-
-    Args:
-        counts: What the reader left out, complete when the parts have been read.
-        labels: As in `StoredSet`.
-        identity: What the rows are made from and how, of JSON values.
-
-    Raises:
-        OutputError: If the disk is full or the folder cannot be written to.
-    """
+    """Write the parts of a set to a new store; one of them is in memory at a time."""
     with STORE.create(path) as store:
         writer = _Writer(store)
         for part in parts:
@@ -176,12 +163,7 @@ def added_up(parts: Sequence[dict[str, int]]) -> dict[str, int]:
 
 
 class StoredRecords(Sequence):
-    """Records of a store by number. Can be pickled and used after a fork: each process opens the file.
-
-    Args:
-        name: "rows" or "examples".
-        offsets: Of the records in that dataset.
-    """
+    """Records of a store by number; after pickling or a fork each process opens the file."""
 
     def __init__(self, path: Path, name: str, offsets: NDArray[np.int64]) -> None:
         self.name, self.offsets = name, offsets
@@ -200,12 +182,7 @@ class StoredRecords(Sequence):
 
 
 class StoredRows(StoredRecords):
-    """Rows of a store.
-
-    Args:
-        lengths: Tokens of every row.
-        example_numbers: Example of every row.
-    """
+    """Rows of a store, with the tokens and the example of each."""
 
     def __init__(
         self,
@@ -219,14 +196,7 @@ class StoredRows(StoredRecords):
 
 
 def read_row_store(path: Path) -> tuple[StoredSet, dict]:
-    """Open a store.
-
-    Returns:
-        The set, and the identity that it was written with.
-
-    Raises:
-        InputError: If the file is missing, damaged or no such store of this version.
-    """
+    """Open a store; return its set, and the identity that it was written with."""
     with STORE.open(path, verify=INDEX) as (file, attributes):
         index = {name: file[name][:] for name in INDEX}
         keeps_examples = len(file["examples"]) > 0

@@ -24,12 +24,7 @@ NUM_SEGMENTS = 5
 
 
 class TwoStreams:
-    """A row that grows: its tokens, its global tokens, and which token belongs to which.
-
-    Attributes:
-        ids: Tokens of the long stream so far.
-        types: Types of the global tokens so far (`global_types`).
-    """
+    """A row that grows: its tokens, its global tokens, and which token belongs to which."""
 
     def __init__(self) -> None:
         self.ids: list[int] = []
@@ -46,11 +41,7 @@ class TwoStreams:
         self._part += 1
 
     def add_global(self, type_: int = SENTENCE, *, free: bool = False) -> int:
-        """Add a global token and return its position.
-
-        Args:
-            free: It reads everything in spite of `hard_g2l`.
-        """
+        """Add a global token (`free`: it reads all in spite of `hard_g2l`); return its position."""
         self.types.append(type_)
         self._free.append(free)
         self._global_parts.append(self._part)
@@ -81,11 +72,9 @@ class TwoStreams:
         return TextFeatures(ids, number, segments, arrays | self.arrays())
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return what `TextFeatures.arrays` has of both streams.
-
-        `global_types` (G,), `free_global` (G,); `parts` (T,) and `global_parts` (G,), numbers of the
-        parts; `links` (n, 2), a long token and the global token that it belongs to.
-        """
+        """Return what `TextFeatures.arrays` has of both streams."""
+        # G global tokens, T long ones; links (n, 2): a long token and a global one that it belongs
+        # to.
         return {
             "global_types": np.array(self.types, np.int8),
             "free_global": np.array(self._free, bool),
@@ -112,15 +101,9 @@ def front_segments(num_front: int, length: int) -> NDArray[np.int8]:
 def question_and_parts(
     num_front: int, part_T: NDArray[np.integer], max_global: int
 ) -> dict[str, NDArray]:
-    """Return `TwoStreams.arrays` of a row `[CLS] question [SEP]`, then the parts of a text, uncut.
-
-    Global tokens: one for each of the first tokens, [CLS] to [SEP], then one for each part in the
-    order of the text (ETC, models/nq/preproc_nq_lib.py). Tokens of further parts than there is room for
-    belong to the last global token.
-
-    Args:
-        part_T: Number of each token's part; -1 before the text, and for tokens of none.
-    """
+    """Return `TwoStreams.arrays` of `[CLS] question [SEP]` and the parts of a text, uncut."""
+    # Global tokens: one for each of the first tokens, then one for each part, -1 for none (ETC,
+    # models/nq/preproc_nq_lib.py). Parts beyond the room belong to the last global token.
     streams = TwoStreams()
     for position in range(num_front):
         streams.add_tokens([0], 0, [streams.add_global(FIRST if position == 0 else QUESTION)])
@@ -257,14 +240,7 @@ def _fields(type_: type) -> tuple[str, ...]:
 def find_text(
     text: str, part: str, *, ignore_case: bool = False, whole_words: bool = False
 ) -> list[tuple[int, int]]:
-    """Return every occurrence of `part` in `text`, overlapping ones too, from left to right.
-
-    Args:
-        whole_words: Leave out occurrences next to a letter or digit that continues the word.
-
-    Returns:
-        Half-open character offsets.
-    """
+    """Return the half-open offsets of every occurrence in a text, overlapping ones too."""
     part = part.strip()
     if not part:
         return []
@@ -280,12 +256,8 @@ def find_text(
 def tokens_of(
     starts_T: NDArray[np.int64], ends_T: NDArray[np.int64], start: int, end: int
 ) -> tuple[int, int] | None:
-    """Return the first and the last token that hold any of the characters [start, end).
-
-    Args:
-        starts_T, ends_T: Half-open character offsets of the tokens, both ascending
-            (TextTokenizer.encode_with_offsets); an empty piece has no characters.
-    """
+    """Return the first and the last token that hold any of the characters [start, end)."""
+    # An empty piece has no characters.
     inside = np.flatnonzero((ends_T > start) & (starts_T < end) & (ends_T > starts_T))
     return (int(inside[0]), int(inside[-1])) if len(inside) else None
 

@@ -168,16 +168,10 @@ def squad_rows(
     *,
     training: bool,
 ) -> TextSet:
-    """Make the windows `[CLS] question [SEP] part of the paragraph [SEP]` of every question.
-
-    Arrays of a row: `offsets` (T, 2), half-open characters of the paragraph, both 0 outside it;
-    `is_best_context` (T,), True for tokens of the paragraph that no other window shows with more context;
-    `targets` (2,), first and last token of the first answer, both 0 ([CLS]) if the window does not
-    show it as a whole or there is none; `UNKNOWN` without gold.
-
-    Args:
-        training: Leave out questions whose first answer is not where the file says.
-    """
+    """Make the windows `[CLS] question [SEP] part of the paragraph [SEP]` of every question."""
+    # offsets (T, 2): half-open characters of the paragraph, both 0 outside it. is_best_context
+    # (T,): no other window shows the token with more context. targets (2,): first and last token of
+    # the first answer, both 0 ([CLS]) if the window does not show it as a whole or there is none.
     counts: Counter[str] = Counter()
     rows = []
     pieces, paragraph = None, None
@@ -224,11 +218,9 @@ def window_starts(length: int, room: int, stride: int) -> list[int]:
 
 
 def best_contexts(length: int, room: int, stride: int) -> NDArray[np.int64]:
-    """Return for each piece the window that shows it with the most context, (P,).
-
-    The context of a piece is the smaller of the numbers of pieces before and after it in the window, plus
-    a hundredth of the window's length; of equal windows the first one counts.
-    """
+    """Return for each piece the window that shows it with the most context, (P,)."""
+    # Context: the pieces before or after it in the window, the fewer of both, plus a hundredth of
+    # the window's length; of equal windows the first one counts (run_squad.py).
     firsts_W1 = np.array(window_starts(length, room, stride))[:, None]
     lasts_W1 = np.minimum(firsts_W1 + room, length) - 1
     pieces_P = np.arange(length)

@@ -112,15 +112,9 @@ class TriviaQaExample:
 def iter_triviaqa(
     path: Path, split: str, counts: dict[str, int], options: TriviaQaOptions, *, gold: bool = True
 ) -> Iterator[TriviaQaExample]:
-    """Yield questions with the beginnings of their documents, one at a time.
-
-    Of a file of the verified set only verified questions are kept, and of its web files only verified
-    pages, as in the official script.
-
-    Args:
-        path: A file of questions; or the official folder or archive with `qa` and `evidence`, where
-            domain and split name the file.
-    """
+    """Yield questions with the beginnings of their documents, one at a time."""
+    # Of the verified set only verified questions (and web pages) are kept, as in the official
+    # script.
     path = Path(path)
     if path.name.endswith((".json", ".json.gz")):
         pages = evidence_of(path, options.evidence)
@@ -260,14 +254,9 @@ _WORD = re.compile(rf"[^\s{re.escape(string.punctuation)}‘’´`]+")
 def alias_spans(
     text: str, aliases: Sequence[str], normalise: Callable[[str], str]
 ) -> list[tuple[int, int]]:
-    """Return every span of a text whose words are those of an alias, from left to right.
-
-    Both sides are normalised, so punctuation or an article between the words does not
-    matter, and the text of each match is an exact match. A part of a word does not match.
-
-    Returns:
-        Half-open character offsets, longer places first among those that start together.
-    """
+    """Return the half-open characters of every span whose normalised words are an alias."""
+    # From left to right, longer ones first among those that start together. A part of a word does
+    # not match; punctuation or an article between the words does not matter.
     aliases_by_word: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for alias in aliases:
         words = tuple(normalise(alias).split())
@@ -298,16 +287,11 @@ def triviaqa_rows(
     training: bool,
     two_streams: bool = False,
 ) -> TextSet:
-    """Make a row `[CLS] question [SEP] document` for every document of every example.
-
-    Arrays of a row: `document` (1,), its number; `word` (T,), the word of each token, -1 where no
-    answer may begin or end; `offsets` (T, 2), half-open characters of the document; `spans` (S, 2),
-    first and last token of every occurrence of the answer.
-
-    Args:
-        training: Leave out documents without the answer; with `norm` per_question leave
-            out questions without any, but no document of the others, which share their sum.
-    """
+    """Make a row `[CLS] question [SEP] document` for every document of every example."""
+    # document (1,): its number. word (T,): of each token, -1 where no answer may begin or end.
+    # offsets (T, 2): half-open characters of the document. spans (S, 2): first and last token of
+    # each answer. In training with `norm` per_question, documents without the answer stay: they
+    # share the sum.
     counts: Counter[str] = Counter()
     rows = []
     for number, example in enumerate(examples):

@@ -40,8 +40,7 @@ from dna_bigbird.text.data.rows import (
 def shorten(
     documents: list[list[NDArray]], max_tokens: int, max_sentences: int, *, separators: bool = True
 ) -> int:
-    """Drop the last sentence of the document with most sentences until all of it fits, in place. Of documents with
-    equally many sentences the last one gives."""
+    """Drop last sentences of the document with most of them, in place, until all of it fits."""
     after = int(separators)
     tokens = sum(len(s) for document in documents for s in document)
     tokens += after * sum(map(bool, documents))
@@ -67,15 +66,11 @@ def mentions(
     ends_T: NDArray[np.int64],
     candidates: tuple[str, ...],
 ) -> NDArray[np.int64]:
-    """Return the number of the candidate that each token of a text is part of (T,), or `NO_CANDIDATE`.
+    """Return the number of the candidate that each token is part of (T,), or `NO_CANDIDATE`.
 
-    Args:
-        starts_T, ends_T: Half-open character offsets of the tokens.
-
-    Example:
-        >>> import numpy as np
-        >>> mentions("A Red river.", np.array([0, 2, 6, 11]), np.array([1, 5, 11, 12]), ("lake", "red river"))
-        array([-1,  1,  1, -1])
+    >>> starts, ends = np.array([0, 2, 6, 11]), np.array([1, 5, 11, 12])
+    >>> mentions("A Red river.", starts, ends, ("lake", "red river"))
+    array([-1,  1,  1, -1])
     """
     found_T = np.full(len(starts_T), NO_CANDIDATE)
     lowered = text.lower()
@@ -142,15 +137,7 @@ class WikiHopExample:
 def read_wikihop(
     path: Path, split: str, *, masked: bool = False, gold: bool = True
 ) -> tuple[list[WikiHopExample], dict[str, int]]:
-    """Read one split.
-
-    Args:
-        path: A JSON list, plain or gzip; or the official archive (or its folder), which contains
-            `wikihop/<train|dev>.json` and the same with masked candidates.
-
-    Returns:
-        The examples and counts of irregular items: answers that are not a candidate.
-    """
+    """Read one split of a JSON list or the official archive; also return irregular items."""
     items, source = _items(Path(path), split, masked)
     examples = [_example(item, f"{source}: item {i}", gold) for i, item in enumerate(items)]
     check_ids((example.id for example in examples), source)
@@ -208,17 +195,11 @@ def wikihop_rows(
     training: bool,
     two_streams: bool = False,
 ) -> TextSet:
-    """Make one row per example.
-
-    A row is `[CLS] [q] query [/q] [ans] A1 [/ans] … [ans] AN [/ans]`, then every document followed by
-    `[SEP]`, or for BigBird-ETC what `_streams_row` returns. Its arrays: `candidates` (N,), the position
-    of each `[ans]` or its global token; `target` (1,), the number of the answer among them or
-    `NO_TARGET`; without `two_streams` `front` (1,), the tokens before the documents.
-
-    Args:
-        training: Leave out examples without a target. Examples whose candidates alone are too
-            long have no row at all.
-    """
+    """Make one row per example, none if its candidates alone are too long."""
+    # `[CLS] [q] query [/q] [ans] A1 [/ans] … [ans] AN [/ans]`, then every document followed by
+    # `[SEP]`, or for BigBird-ETC what `_streams_row` returns. candidates (N,): position of each
+    # `[ans]` or its global token. target (1,): number of the answer. front (1,): tokens before the
+    # documents.
     make_row = _streams_row if two_streams else _row
     counts: Counter[str] = Counter()
     rows = []
@@ -267,14 +248,11 @@ def _streams_row(
     options: WikiHopOptions,
     counts: Counter[str],
 ) -> TextFeatures | None:
-    """Return a row with both streams; None if nothing fits (ETC, models/wikihop/data_utils.py).
-
-    Long: the candidates, the query, the documents, without marks; each candidate, the query and each
-    document are parts of their own. Global: one token for each candidate, each token of the query,
-    and for each document one and one for each of its sentences. Those of candidates and query read
-    everything. A token that is part of a candidate's text, in any case of letters and between
-    whole words, belongs to that candidate too; of several the last one counts.
-    """
+    """Return a row with both streams; None if nothing fits (ETC, models/wikihop/data_utils.py)."""
+    # Long: candidates, query, documents, without marks, each a part of its own. Global: one token
+    # for each candidate, each token of the query, each document and each of its sentences; those of
+    # candidates and query read everything. A token that is part of a candidate's text belongs to it
+    # too.
     answers = [encode_words(tokenizer, text) for text in example.candidates]
     question = encode_words(tokenizer, example.query)
     texts = [

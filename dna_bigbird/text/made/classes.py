@@ -1,8 +1,6 @@
-"""Made documents with classes, and made rows of the eight GLUE tasks, in the native layouts of their sets.
-
-The rules of GLUE: SST-2 has words of its class; CoLA breaks the word order; in the pair tasks a word of the
-second sentence tells the label; STS-B counts the words `same`.
-"""
+"""Made documents with classes, and made rows of the eight GLUE tasks, in their native layouts."""
+# SST-2 has words of its class; CoLA breaks the word order; in the pair tasks a word of the second
+# sentence tells the label; STS-B counts the words `same`.
 
 import csv
 import io

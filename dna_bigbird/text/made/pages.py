@@ -1,9 +1,7 @@
-"""Made Natural Questions and TriviaQA in their native formats.
-
-The rules. Natural Questions: the paragraph with `truly` is the long answer, the word after `called` in
-it the short one; `indeed` and `never` in it mean yes and no; some pages have no such paragraph.
-TriviaQA: the answer is the word after `called` in the sentences of the page that begin with `truly`.
-"""
+"""Made SQuAD, Natural Questions and TriviaQA in their native formats."""
+# Natural Questions: the paragraph with `truly` is the long answer, the word after `called` in it
+# the short one; `indeed` and `never` mean yes and no. TriviaQA: the answer is the word after
+# `called` in sentences that begin with `truly`.
 
 from itertools import accumulate
 from random import Random
@@ -80,8 +78,8 @@ def html_token(word: str) -> bool:
 def nq_item(
     rng: Random, number: int, split: str, *, paragraphs: int = 3, sentences: int = 2
 ) -> dict:
-    """Return one page in the native format. Of the five annotators of a development page one finds nothing. Every
-    eighth page has no answer, every fourth of the others is a question of yes or no."""
+    """Return one page in the native format; every eighth has no answer, every fourth yes or no."""
+    # Of the five annotators of a development page one finds nothing.
     category, person = rng.choice(list(THINGS)), rng.choice(PEOPLE)
     answer = rng.choice(THINGS[category])
     says = "NONE"

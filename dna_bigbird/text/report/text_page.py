@@ -114,11 +114,7 @@ class TextTable:
 def text_table(
     published: PublishedTable, runs: Runs, variants: Mapping[str, Runs] | None = None
 ) -> TextTable:
-    """Return a table of the paper with the measured rows.
-
-    Args:
-        variants: Runs of the same sets with other settings, by name.
-    """
+    """Return a table of the paper with the measured rows."""
     columns = [column for column in published.columns if column.run in runs]
     names = ["", *_baselines(columns, runs)] if columns else []
     return TextTable(
@@ -176,14 +172,7 @@ def text_report(
     pretrained: Path | None = None,
     variants: Mapping[str, Path] | None = None,
 ) -> tuple[str, Gallery]:
-    """Read evaluations (see `read_runs`) and return the page and its picture.
-
-    Args:
-        variants: Folders of evaluations of the same sets with other settings, by name.
-
-    Raises:
-        InputError: As `read_runs`.
-    """
+    """Read evaluations (see `read_runs`) and return the page and its picture."""
     runs = read_runs(folder, synthetic, pretrained)
     others = {name: read_runs(path, synthetic) for name, path in (variants or {}).items()}
     num_synthetic = sum(run.is_synthetic for run in runs.values())

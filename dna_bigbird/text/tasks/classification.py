@@ -188,8 +188,8 @@ CUT = "text longer than max_tokens, cut"
 
 
 def kept_lengths(first: int, second: int, budget: int) -> tuple[int, int]:
-    """Return how many pieces of a pair stay: the longer text loses its last pieces first. As taking one piece at a
-    time from the longer text (of equal ones from the second) until both fit."""
+    """Return how many pieces of a pair stay."""
+    # As taking one piece at a time from the longer text, of equal ones from the second.
     if first + second <= budget:
         return first, second
     small = min(first, second)
@@ -205,11 +205,9 @@ def classification_rows(
     tokenizer: Any,
     max_tokens: int,
 ) -> TextSet:
-    """Return one row per example; `arrays["target"]` is a float64 number, NaN where unknown.
-
-    White space is joined to single spaces first: to the published vocabulary a line break is an
-    unknown letter. The second text of a pair, with its [SEP], is segment 1.
-    """
+    """Return one row per example; the second text of a pair, with its [SEP], is segment 1."""
+    # White space becomes single spaces: to the published vocabulary a line break is an unknown
+    # letter.
     rows, cut = [], 0
     for i, (parts, target) in enumerate(zip(texts, targets, strict=True)):
         pieces = [tokenizer.encode(" ".join(text.split())) for text in parts]

@@ -91,8 +91,7 @@ class GlueTask(ClassifyingTask):
     def baselines(
         self, train_examples: Sequence[GlueExample] | None, examples: Sequence[GlueExample]
     ) -> dict[str, list[Predicted]]:
-        """Return the commonest class and logistic regression on TF-IDF; for STS-B the mean score and
-        the cosine of the two texts' TF-IDF, times 5."""
+        """Return commonest class and TF-IDF regression; for STS-B mean and TF-IDF cosine × 5."""
         if train_examples is None:
             return {}
         texts, scored_texts = ([e.texts for e in part] for part in (train_examples, examples))
@@ -141,8 +140,7 @@ def glue_statistics(
 
 
 def glue_scores(task: str, statistics_N3: NDArray[np.float64]) -> dict[str, float]:
-    """Return the scores of a task, as shares and correlations (not times 100). A part of MNLI that has no example has
-    no key."""
+    """Return the scores of a task, as shares and correlations (not times 100)."""
     scores = {}
     for metric in METRICS[task]:
         name, _, part = metric.partition("_")

@@ -74,16 +74,8 @@ def answer_span(
     max_length: int,
     top: int = 50,
 ) -> Span | None:
-    """Return the best span inside one title or sentence that is predicted as supporting.
-
-    If there is none, any title or sentence will do: an answer in the wrong place may be right, no
-    answer cannot.
-
-    Args:
-        unit_of_token_T: Number of the title or sentence of each token; -1 for tokens that can
-            neither begin nor end an answer.
-        places_T: Position of each token in the unit of `max_length`.
-    """
+    """Return the best span inside one title or sentence that is predicted as supporting."""
+    # If there is none, any will do: an answer in the wrong place may be right, no answer cannot.
     inside_T = unit_of_token_T >= 0
     supporting_T = np.zeros(len(inside_T), bool)
     supporting_T[inside_T] = is_supporting_U[unit_of_token_T[inside_T]]
@@ -119,8 +111,7 @@ def question_scores(
 
 
 def fact_scores(predicted: Sequence[Fact], gold: Sequence[Fact]) -> list[float]:
-    """Return exact match, F1, precision and recall of two sets of supporting facts. Two empty sets match exactly with
-    an F1 of 0, as in the official script."""
+    """Return exact match, F1, precision and recall; officially two empty sets have an F1 of 0."""
     facts, expected = set(predicted), set(gold)
     right = len(facts & expected)
     precision = right / len(facts) if facts else 0.0
@@ -182,8 +173,7 @@ class HotpotQaTask(TextTask):
         return hotpotqa_rows(examples, tokenizer, self.options, **form)
 
     def is_global(self, row: TextFeatures) -> NDArray[np.bool_]:
-        """Return True for [CLS], the question with its marks, and the mark of each title and sentence. So it is in
-        Longformer's paper (appendix D)."""
+        """Return True for [CLS], question and marks, as Longformer's paper has it (appendix D)."""
         marks = row.arrays["units"][:, 2]
         every = np.arange(len(row.token_ids))
         return np.isin(every, marks) | (every < marks.min(initial=len(every)))
@@ -218,8 +208,7 @@ class HotpotQaTask(TextTask):
         }
 
     def loss(self, outputs: dict[str, Tensor], batch: HotpotQaBatch) -> Tensor:
-        """Return the mean of four terms: facts, type of answer, start, end. That of facts is the sum over a row's
-        units, averaged over rows; the others are averaged over the rows that have a target."""
+        """Return the mean of four terms: facts (a sum over units), type of answer, start, end."""
         known_BU = batch.labels_BU != UNKNOWN
         facts_BU = nn.functional.binary_cross_entropy_with_logits(
             outputs["facts"], batch.labels_BU.clamp(min=0).float(), reduction="none"
@@ -261,8 +250,7 @@ class HotpotQaTask(TextTask):
         examples: Sequence[HotpotQaExample],
         predictions: Sequence[HotpotQaPrediction | None],
     ) -> NDArray[np.float64]:
-        """Return `METRICS` of every example, and the threshold that was found (or NaN). A missing prediction (None)
-        scores 0, as in the official script."""
+        """Return `METRICS` of every example, and the threshold that was found (or NaN)."""
         missing = [0.0] * len(METRICS) + [np.nan]
         return np.array(
             [
@@ -303,8 +291,7 @@ class HotpotQaTask(TextTask):
         train_examples: Sequence[HotpotQaExample] | None,
         examples: Sequence[HotpotQaExample],
     ) -> dict[str, list[HotpotQaPrediction]]:
-        """Return the first sentences of the two paragraphs that share most words with the question. The answer is the
-        title of the best one, or always 'yes'."""
+        """Return first sentences of the two paragraphs most like the question; title or 'yes'."""
         titles = [_by_shared_words(example) for example in examples]
         yes = [dataclasses.replace(prediction, answer="yes") for prediction in titles]
         return {"shared_words_title": titles, "shared_words_yes": yes}
@@ -324,11 +311,7 @@ def predicted(
     options: HotpotQaOptions,
     threshold: float,
 ) -> HotpotQaPrediction:
-    """Return what the logits say.
-
-    Args:
-        output: `facts` (U,), `kind` (3,), `start` and `end` (T,), with or without padding.
-    """
+    """Return what the logits say; token dimensions may have padding."""
     units = row.arrays["units"]
     is_supporting_U = expit(output["facts"][: len(units)]) >= threshold
     facts = tuple(
@@ -375,11 +358,7 @@ def _span_text(
 def word_numbers(
     texts: Sequence[str], unit_T: NDArray[np.integer], starts_T: NDArray[np.integer]
 ) -> NDArray[np.int64]:
-    """Return the number of each token's word, by white space, over all titles and sentences.
-
-    Args:
-        unit_T: Unit of each token, -1 for none.
-    """
+    """Return the number of each token's word, by white space, over all titles and sentences."""
     joined = "".join(f" {text}" for text in texts)
     is_space = np.array([character.isspace() for character in joined])
     words = np.cumsum(np.append(False, is_space[:-1] & ~is_space[1:]))

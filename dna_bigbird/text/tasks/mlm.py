@@ -43,12 +43,10 @@ SMALLEST = 4
 
 @dataclass(frozen=True)
 class Packs:
-    """n examples made of parts of documents.
+    """n examples made of parts of documents."""
 
-    Attributes:
-        bounds: (parts, 2), int64: 0-based half-open token offsets of each part into the corpus.
-        offsets: (n + 1,), int64: example i has the parts `offsets[i]` to before `offsets[i + 1]`.
-    """
+    # bounds (parts, 2): half-open token offsets. Example i has the parts offsets[i] to offsets[i +
+    # 1].
 
     bounds: np.ndarray
     offsets: np.ndarray
@@ -63,9 +61,9 @@ class Packs:
 
 
 def pack(document_offsets: Sequence[int] | np.ndarray, max_tokens: int) -> Packs:
-    """Fill examples with documents, one after the other. A part of n tokens takes n + 1 places, its [SEP] included,
-    and [CLS] takes the first. If the next document does not fit, an example that is at least half full is closed
-    and the document begins the next one; else as much of it as fits is taken, and its rest is the next document."""
+    """Fill examples with documents, one after the other: `[CLS] part [SEP] part [SEP] …`."""
+    # A document that does not fit begins the next example if this one is at least half full; else
+    # as much of it as fits is taken, and its rest is the next document.
     if max_tokens < SMALLEST:
         raise ValueError(f"max_tokens {max_tokens} must be at least {SMALLEST}")
     bounds: list[tuple[int, int]] = []
@@ -89,15 +87,7 @@ def pack(document_offsets: Sequence[int] | np.ndarray, max_tokens: int) -> Packs
 
 
 class MaskedTextExamples:
-    """Example number `index` of an endless, reproducible stream.
-
-    An epoch holds every pack of the store once, in an order drawn for it, with masks of its own.
-    So every token of the corpus is read exactly once an epoch.
-
-    Args:
-        in_order: Leave the packs in the order of the corpus: for validation, whose first examples
-            are then the first documents.
-    """
+    """Example number `index` of an endless, reproducible stream; an epoch reads each token once."""
 
     def __init__(
         self,
@@ -124,23 +114,12 @@ class MaskedTextExamples:
         return len(self.packs)
 
     def __getitem__(self, index: int) -> dict[str, np.ndarray]:
-        """Return one example.
-
-        Returns:
-            `token_ids` (T,), `positions` (M,) of the pieces to predict, ascending, and `labels`
-            (M,), their true ids; all int64, T <= max_tokens.
-        """
+        """Return `token_ids` (T,), `positions` (M,) of the pieces to predict, and `labels` (M,)."""
         ids, is_text = self.unmasked(index)
         return self.masked(index, ids, is_text)
 
     def masked(self, index: int, ids: np.ndarray, may_hide: np.ndarray) -> dict[str, np.ndarray]:
-        """Return an example with masked words.
-
-        Args:
-            ids: Tokens of the example, shape (T,).
-            may_hide: Which of them may be masked, shape (T,); special and unknown pieces may not, unless
-                there is nothing else.
-        """
+        """Return an example with masked words; unknown pieces only if there is nothing else."""
         known = may_hide & (ids >= self.vocabulary.first_piece_id)
         seen, positions, labels = mask_words(
             ids,
@@ -193,14 +172,10 @@ class HiddenTextBatch(NamedTuple):
 
 
 class HiddenTextExamples:
-    """The examples of `MaskedTextExamples`, a few of whose sentences are hidden.
+    """The examples of `MaskedTextExamples`, a few of whose sentences are hidden."""
 
-    All tokens of a hidden sentence are masked and none of them is predicted; of the other words the usual
-    share is. The number of masked tokens still shows how long a hidden sentence is.
-
-    Args:
-        ends: Which ids end a sentence, (V,) bool.
-    """
+    # All tokens of a hidden sentence are masked and none is predicted. Their number still shows how
+    # long it is.
 
     def __init__(
         self,
@@ -243,19 +218,10 @@ def collate_hidden_text(examples: Sequence[tuple[int, dict]]) -> HiddenTextBatch
 
 
 class MaskedTextTask(Objective):
-    """Predict the pieces of masked words.
+    """Predict the pieces of masked words; the loss is the mean over predicted pieces."""
 
-    The loss is the mean over predicted pieces. Figures:
-
-    * `bits_per_token`: mean negative log-likelihood of the predicted pieces over ln 2, what the
-      paper's Table 10 and Longformer's code call bits per character;
-    * `bits_per_char`: the same sum over the characters that the predicted pieces stand for
-      (corpus.piece_characters);
-    * `mlm_accuracy`: share of exact predictions.
-
-    Args:
-        characters: Of every token id, shape (V,).
-    """
+    # bits_per_token is what Table 10 and Longformer's code call bits per character; bits_per_char
+    # divides the same sum by the characters that the predicted pieces stand for.
 
     monitor = "bits_per_token"
     mode = "min"
@@ -291,11 +257,7 @@ class MaskedTextTask(Objective):
 def metrics_of(
     nll_nats: np.ndarray, characters: np.ndarray, predicted: np.ndarray, seed: int
 ) -> dict[str, float | None]:
-    """Return `bits_per_token` and `bits_per_char` with 95 % intervals over examples.
-
-    Args:
-        nll_nats, characters, predicted: Sums of each example, shape (N,).
-    """
+    """Return `bits_per_token` and `bits_per_char` with 95 % intervals over examples (N,)."""
     bits = nll_nats / math.log(2)
     return interval("bits_per_token", bits, predicted, seed) | interval(
         "bits_per_char", bits, characters, seed
@@ -312,13 +274,9 @@ def evaluate_masked(
     batch_size: int,
     seed: int,
 ) -> dict:
-    """Score the examples 0 … count - 1 with dropout off, next to piece frequencies.
-
-    Args:
-        counts: How often each piece occurs in the training text, shape (V,); gives `unigram`, which
-            reads no context, and `unigram_informed`, which also uses the piece shown where a
-            predicted position does not show [MASK] (Bayes' rule with the shares of masking).
-    """
+    """Score the examples 0 … count - 1 with dropout off, next to piece frequencies."""
+    # `unigram` reads no context; `unigram_informed` also uses the piece that a predicted position
+    # shows (Bayes' rule with the shares of masking).
     task.eval()
     characters = task.characters.cpu().numpy()
     vocabulary, masking = examples.vocabulary, examples.masking

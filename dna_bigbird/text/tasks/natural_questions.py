@@ -133,11 +133,7 @@ class NaturalQuestionsTask(SpanTask):
         return sum(losses) / 5
 
     def kept(self, outputs: dict[str, Tensor], batch: NqBatch) -> dict[str, Tensor]:
-        """Return the best places in the document of each head, and what `decode` compares them with.
-
-        `best` (B, 4, K) logits, -inf where there are fewer places; `places` (B, 4, K); `first`
-        (B, 4), the logits of the first token; `type` (B, 5).
-        """
+        """Return places of the best logits in the document (B, 4, K), `first` (B, 4), `type`."""
         logits_B4T = torch.stack([outputs[name] for name in SPANS], dim=1)
         inside_B4T = logits_B4T.masked_fill(~batch.is_document_BT[:, None], -torch.inf)
         best = inside_B4T.topk(min(self.options.top, inside_B4T.shape[-1]), dim=-1)

@@ -42,14 +42,9 @@ if (
 
 
 def rouge_scores(references: Sequence[str], predictions: Sequence[str]) -> NDArray[np.float64]:
-    """Return the F-measures of `ROUGE_TYPES`, one row per summary, times 100: shape (n, 3).
-
-    Scored by the `rouge_score` package: lower case, letters a-z and digits only, Porter's stemmer
-    for words of four letters and more. `rougeLsum` (the tables' "R-L") takes each line of a text as
-    a sentence, so the sentences of both texts must be on separate lines. A text without
-    words scores 0. The score of a set is the mean of its rows (spec §5; google-research/bigbird,
-    summarization/run_summarization.py).
-    """
+    """Return the F-measures of `ROUGE_TYPES`, one row per summary, times 100: shape (n, 3)."""
+    # rougeLsum (the tables' "R-L") takes each line as a sentence. The score of a set is the mean of
+    # its rows (spec §5; google-research/bigbird, summarization/run_summarization.py).
     rows = [
         [score[name].fmeasure for name in ROUGE_TYPES]
         for score in (
@@ -77,15 +72,9 @@ def label_smoothed_nll(
     smoothing: float = 0.1,
     count_padding: bool = False,
 ) -> Tensor:
-    """Return the mean cross-entropy over real tokens against smoothed targets, minus its minimum.
-
-    A target has 1 - smoothing at its token and smoothing / (V - 1) everywhere else; the entropy of
-    that is taken off, so a perfect model has 0. A batch without a real token gives 0.
-
-    Args:
-        count_padding: Sum over padding too, and still divide by the number of real tokens, as the
-            published script does [BB summarization/run_summarization.py].
-    """
+    """Return the mean cross-entropy against smoothed targets, minus its minimum."""
+    # With `count_padding` padding is summed over too, and the sum is still divided by the number of
+    # real tokens, as in the published script.
     log_p_BUV = logits_BUV.float().log_softmax(dim=-1)
     rest = smoothing / (logits_BUV.shape[-1] - 1)
     confidence = 1.0 - smoothing
@@ -120,9 +109,7 @@ class SummaryBatch(NamedTuple):
 
 
 class SummarizationTask(TextTask):
-    """Readers, rows, encoder-decoder, beam search and ROUGE. Validation during training does not write summaries: it
-    gives `nll_per_token` (natural logarithm, no label smoothing, end ids count), `bits_per_token` and
-    `token_accuracy` of the references."""
+    """Readers, rows, encoder-decoder, beam search and ROUGE; validation writes no summaries."""
 
     description = TASK
     monitor = "nll_per_token"
@@ -251,8 +238,7 @@ class SummarizationTask(TextTask):
         return np.hstack([scores, np.array(lengths, dtype=np.float64).reshape(-1, 2)])
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
-        """Return the means `rouge1`, `rouge2` and `rougeLsum`, and `length_ratio`. The latter is the words of all
-        summaries over those of all references."""
+        """Return mean ROUGE, and `length_ratio`: words of summaries over those of references."""
         *scores, num_words, num_reference_words = statistics.mean(axis=0).tolist()
         return dict(zip(ROUGE_TYPES, scores, strict=True)) | {
             "length_ratio": num_words / num_reference_words if num_reference_words else math.nan
@@ -261,8 +247,7 @@ class SummarizationTask(TextTask):
     def submission(
         self, examples: Sequence[SummaryExample], predictions: Sequence[str]
     ) -> dict[str, bytes]:
-        """Return `predictions.txt` and `references.txt`, a summary a line, and JSON lines with ids. Line ends within a
-        summary are `<n>` in the former, as in the files of Pegasus."""
+        """Return summaries, one per line (`<n>` for line ends, as Pegasus), and JSON lines."""
         items = [
             {"id": example.id, "summary": summary}
             for example, summary in zip(examples, predictions, strict=True)
@@ -280,11 +265,9 @@ class SummarizationTask(TextTask):
     def baselines(
         self, train_examples: Iterable[SummaryExample] | None, examples: Sequence[SummaryExample]
     ) -> dict[str, list[str]]:
-        """Return `lead` (the first sentences) and `sum_basic` (those of frequent words).
-
-        They take `LEAD_SENTENCES`, or sentences up to the mean words of the training summaries; without
-        training examples, of the references themselves.
-        """
+        """Return `lead` (first sentences) and `sum_basic` (those of frequent words)."""
+        # As long as `LEAD_SENTENCES`, or as the mean of the training summaries, else of the
+        # references.
         count = LEAD_SENTENCES.get(self.options.set, 0)
         measured = examples if train_examples is None else train_examples
         references = [len(words(example.summary)) for example in measured]

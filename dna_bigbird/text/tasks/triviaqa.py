@@ -103,11 +103,9 @@ class TriviaQaTask(SpanTask):
         )
 
     def loss(self, outputs: dict[str, Tensor], batch: TriviaQaBatch) -> Tensor:
-        """Return the summed objective of Clark and Gardner, mean of that of starts and of ends.
-
-        -log of the probability that all places of the answer have together; a start (an end) that two
-        places share counts once. The mean is over documents, or over questions, that have a place.
-        """
+        """Return the summed objective of Clark and Gardner, mean of that of starts and of ends."""
+        # -log of the probability of all places of the answer together; a start (an end) that two
+        # places share counts once.
         groups_B = batch.groups_B if self.options.norm == "per_question" else batch.rows_B
         return (
             noisy_span_loss(outputs["start"], batch.spans_BS2[..., 0], groups_B)
@@ -143,8 +141,7 @@ class TriviaQaTask(SpanTask):
     def statistics(
         self, examples: Sequence[TriviaQaExample], predictions: Sequence[str | None]
     ) -> NDArray[np.float64]:
-        """Return exact match, F1 and whether the question is verified: (n, 3). A missing prediction (None) scores 0,
-        as in the official script."""
+        """Return exact match, F1 and whether the question is verified: (n, 3)."""
         rows = []
         for example, prediction in zip(examples, predictions, strict=True):
             answers = (*(example.aliases or ()), *example.human_answers)
@@ -190,13 +187,9 @@ class TriviaQaTask(SpanTask):
 
 
 def noisy_span_loss(logits_BT: Tensor, places_BS: Tensor, groups_B: Tensor) -> Tensor:
-    """Return -log of the probability of all correct places together, averaged over groups.
-
-    Args:
-        logits_BT: -inf at padding.
-        groups_B: Rows of equal number share one distribution. A group without a correct place counts
-            for nothing; without any group the loss is 0.
-    """
+    """Return -log of the probability of all correct places together, averaged over groups."""
+    # Rows of equal number share one distribution; a group without a correct place counts for
+    # nothing.
     times_BT = torch.zeros_like(logits_BT).scatter_add_(
         1, places_BS.clamp(min=0), (places_BS != NO_SPAN).to(logits_BT.dtype)
     )
@@ -218,8 +211,8 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalise_trivia(text: str) -> str:
-    """Lower-case, put spaces for punctuation (‘ ’ ´ ` too), drop a, an, the, make white space single. SQuAD's and
-    HotpotQA's way deletes punctuation instead: 'U.S.' is 'us' there."""
+    """Lower-case, put spaces for punctuation, drop a, an, the, make white space single."""
+    # SQuAD's and HotpotQA's way deletes punctuation instead: 'U.S.' is 'us' there.
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_TO_SPACE)).split())
 
 
@@ -241,15 +234,9 @@ def best_document_span(
     top: int = 50,
     norm: str = "per_question",
 ) -> DocumentSpan | None:
-    """Return the best answer among the best ones of every document.
-
-    Args:
-        documents: Of each its start logits, end logits and the word of every token (T,): -1 where no
-            answer may begin or end. Logits of -inf are not tokens.
-        top: Best starts and ends that are paired.
-        norm: Probabilities over all tokens of all documents ('per_question'), by which the highest
-            sum of two logits wins, or over those of each document ('per_document').
-    """
+    """Return the best answer among the best ones of every document."""
+    # Probabilities over all tokens of all documents, by which the highest sum of two logits wins,
+    # or over those of each document alone.
     totals = [_log_total(document[:1]) + _log_total(document[1:2]) for document in documents]
     if norm == "per_question":
         over_all = sum(_log_total([document[side] for document in documents]) for side in (0, 1))

@@ -89,8 +89,7 @@ class WikiHopTask(TextTask):
         return {"scores": scores_BN}
 
     def loss(self, outputs: dict[str, Tensor], batch: WikiHopBatch) -> Tensor:
-        """Return the cross-entropy over a row's candidates, averaged over rows with a target. Label smoothing spreads
-        its share evenly over the candidates of the row."""
+        """Return the smoothed cross-entropy over a row's candidates, a mean over known targets."""
         scores_BN = outputs["scores"]
         is_there_BN = batch.candidates_BN != ABSENT
         log_shares_BN = scores_BN.log_softmax(dim=1).masked_fill(~is_there_BN, 0)
