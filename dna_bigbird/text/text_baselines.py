@@ -60,8 +60,8 @@ def most_named(question: str, texts: Sequence[str]) -> str:
     >>> most_named("Who wrote Emma?", ["Emma is by Jane Austen.", "Books: is Jane Austen dead?"])
     'Jane Austen'
     """
-    # Words that are also written small somewhere mostly begin a sentence; names in the question are
-    # no answer.
+    # Words that are also written small somewhere mostly begin a sentence; a name in the question
+    # cannot be its answer.
     small = {word for text in texts for word in re.findall(r"\b[a-z]\w*", text)}
     asked = set(words_of(question))
     counts: Counter[str] = Counter()

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,22 +19,13 @@ from dna_bigbird.metrics.multi_class import micro_f1, outcome_counts
 from dna_bigbird.text.data.classification import READERS, TASK, iter_classification
 from dna_bigbird.text.data.classification_files import LabelledText
 from dna_bigbird.text.data.rows import StreamedExamples, TextFeatures, TextSet
-from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
+from dna_bigbird.text.tasks.task import COMMON_FIELDS, Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import commonest, tfidf_logistic
 
 # B batch, T tokens, L labels
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
-
-class ClassBatch(NamedTuple):
-    """Rows of `classification_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    targets_B: Tensor
-    """float32, class number or score; NaN where unknown."""
+ClassBatch = namedtuple("ClassBatch", (*COMMON_FIELDS, "targets_B"))
+"""`targets_B`: float32, class number or score; NaN where unknown."""
 
 
 class Predicted(NamedTuple):

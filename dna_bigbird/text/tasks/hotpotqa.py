@@ -1,10 +1,10 @@
 """HotpotQA: loss, decoding and the metric of hotpot_evaluate_v1.py."""
 
 import dataclasses
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.batches import pad_right
-from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.hotpotqa import (
     NO,
     SPAN,
@@ -22,6 +21,7 @@ from dna_bigbird.text.data.hotpotqa import (
     TITLE,
     UNKNOWN,
     YES,
+    Fact,
     HotpotQaExample,
     HotpotQaOptions,
     hotpotqa_rows,
@@ -31,6 +31,7 @@ from dna_bigbird.text.data.hotpotqa import (
 from dna_bigbird.text.data.rows import NUM_SEGMENTS, TextFeatures, TextSet
 from dna_bigbird.text.spans import Span, best_span, normalise_answer, overlap
 from dna_bigbird.text.tasks.task import (
+    COMMON_FIELDS,
     Outputs,
     TextTask,
     common_fields,
@@ -42,9 +43,6 @@ from dna_bigbird.text.text_baselines import most_alike
 
 # Definitions of the official script (hotpot_evaluate_v1.py).
 
-
-Fact = tuple[str, int]
-"""Title of a paragraph and number of one of its sentences, from 0."""
 
 CLOSED = ("yes", "no", "noanswer")
 """Answers that share no part with another one."""
@@ -125,26 +123,14 @@ def _f1(precision: float, recall: float) -> float:
 
 
 # B batch, T tokens, U units: titles and sentences, with attention etc every global token
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 THRESHOLDS = tuple(i / 10 for i in range(11))
 
 
-class HotpotQaBatch(NamedTuple):
-    """Rows of `hotpotqa_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    global_tokens: GlobalTokens | Tensor | None
-    places_BU: Tensor
-    """Place of each unit: position of the mark of a title or sentence, or global token; 0 where there is none."""
-    is_title_BU: Tensor
-    labels_BU: Tensor
-    """1 supporting, 0 not, `UNKNOWN` for no unit or no gold."""
-    targets_B3: Tensor
-    """Kind of answer, first and last token; all `UNKNOWN` where they are."""
+UNIT_FIELDS = ("places_BU", "is_title_BU", "labels_BU", "targets_B3")
+HotpotQaBatch = namedtuple("HotpotQaBatch", (*COMMON_FIELDS, "global_tokens", *UNIT_FIELDS))
+"""`places_BU`: position of a unit's mark, or its global token; 0 for no unit. `labels_BU`: 1 supporting, 0 not,
+`UNKNOWN` for no unit or no gold. `targets_B3`: type of answer, first and last token, or `UNKNOWN`."""
 
 
 class HotpotQaTask(TextTask):
@@ -192,20 +178,9 @@ class HotpotQaTask(TextTask):
 
     def outputs(self, model: nn.Module, batch: HotpotQaBatch) -> dict[str, Tensor]:
         """Return logits: `facts` (B, U), `kind` (B, 3), `start` and `end` (B, T)."""
-        logits = model(
-            batch.token_ids_BT,
-            batch.is_padding_BT,
-            batch.segment_ids_BT,
-            batch.places_BU,
-            batch.is_title_BU,
-            batch.global_tokens,
-        )
-        return {
-            "facts": logits.facts_BU,
-            "kind": logits.type_B3,
-            "start": logits.start_BT,
-            "end": logits.end_BT,
-        }
+        units = (batch.places_BU, batch.is_title_BU)
+        facts, start, end, type_ = model(*batch[:3], *units, batch.global_tokens)
+        return {"facts": facts, "kind": type_, "start": start, "end": end}
 
     def loss(self, outputs: dict[str, Tensor], batch: HotpotQaBatch) -> Tensor:
         """Return the mean of four terms: facts (a sum over units), type of answer, start, end."""

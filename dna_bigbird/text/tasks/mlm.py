@@ -2,17 +2,18 @@
 
 import itertools
 import math
+from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from dna_bigbird.baselines.ngram import TokenUnigram, posterior_choice, posterior_nll
-from dna_bigbird.corpus.batches import MaskedBatch, collate_masked, masked_fields
+from dna_bigbird.corpus.batches import MaskedBatch, PretrainingBatch, collate_masked, masked_fields
 from dna_bigbird.corpus.hidden_sentence_examples import (
+    HiddenSentenceBatch,
     SentenceHiding,
     choose_sentences,
     sentence_fields,
@@ -151,24 +152,8 @@ class MaskedTextExamples:
         return ids, np.concatenate(is_text).astype(bool)
 
 
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
-
-
-class HiddenTextBatch(NamedTuple):
-    """A `MaskedBatch`, field by field, and the hidden sentences as `HiddenSentenceBatch` has them."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    positions_P: Tensor
-    labels_P: Tensor
-    predicted_B: Tensor
-    examples_B: Tensor
-    hidden_ids_BT: Tensor
-    sentences_BT: Tensor
-    rows_S: Tensor
-    numbers_S: Tensor
-    sentence_ids_SU: Tensor
-    is_sentence_padding_SU: Tensor
+SENTENCE_FIELDS = HiddenSentenceBatch._fields[len(PretrainingBatch._fields) :]
+HiddenTextBatch = namedtuple("HiddenTextBatch", (*MaskedBatch._fields, *SENTENCE_FIELDS))
 
 
 class HiddenTextExamples:

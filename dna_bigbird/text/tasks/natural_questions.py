@@ -2,9 +2,9 @@
 
 import itertools
 import json
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.batches import pad_right
-from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.natural_questions import (
     TASK,
     UNKNOWN,
@@ -35,6 +34,7 @@ from dna_bigbird.text.tasks.natural_questions_metric import (
     summarise,
 )
 from dna_bigbird.text.tasks.task import (
+    COMMON_FIELDS,
     Outputs,
     SpanTask,
     common_fields,
@@ -43,20 +43,9 @@ from dna_bigbird.text.tasks.task import (
 )
 
 # B batch, T tokens, K best places of a window
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
-
-class NqBatch(NamedTuple):
-    """Rows of `natural_questions_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    global_tokens: GlobalTokens | Tensor | None
-    is_document_BT: Tensor
-    targets_B5: Tensor
-    """Positions of short start, short end, long start, long end, then the type; or `UNKNOWN`."""
+NqBatch = namedtuple("NqBatch", (*COMMON_FIELDS, "global_tokens", "is_document_BT", "targets_B5"))
+"""`targets_B5`: short start and end, long start and end, then the type; or `UNKNOWN`."""
 
 
 class NaturalQuestionsTask(SpanTask):
@@ -114,13 +103,7 @@ class NaturalQuestionsTask(SpanTask):
 
     def outputs(self, model: nn.Module, batch: NqBatch) -> dict[str, Tensor]:
         """Return the logits of the four heads on tokens (B, T), and `type` (B, 5)."""
-        logits = model(
-            batch.token_ids_BT,
-            batch.is_padding_BT,
-            batch.segment_ids_BT,
-            batch.is_document_BT,
-            batch.global_tokens,
-        )
+        logits = model(*batch[:3], batch.is_document_BT, batch.global_tokens)
         return dict(zip((*SPANS, "type"), logits, strict=True))
 
     def loss(self, outputs: dict[str, Tensor], batch: NqBatch) -> Tensor:

@@ -1,6 +1,7 @@
 """SQuAD 1.1 and 2.0: loss, decoding and the metrics of evaluate-v1.1.py and evaluate-v2.0.py."""
 
 import math
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dna_bigbird.corpus.sentences import sentences
-from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.rows import TextFeatures, TextSet
 from dna_bigbird.text.data.squad import (
     TASK,
@@ -22,6 +22,7 @@ from dna_bigbird.text.data.squad import (
 )
 from dna_bigbird.text.spans import best_overlap, best_span, normalise_answer
 from dna_bigbird.text.tasks.task import (
+    COMMON_FIELDS,
     Outputs,
     SpanTask,
     common_fields,
@@ -80,19 +81,9 @@ def summarise(rows_N5: NDArray[np.float64], threshold: float) -> dict[str, float
 
 
 # B batch, T tokens, N questions
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
-
-class SquadBatch(NamedTuple):
-    """Rows of `squad_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    global_tokens: GlobalTokens | Tensor | None
-    targets_B2: Tensor
-    """First and last token of the answer, or `UNKNOWN`."""
+SquadBatch = namedtuple("SquadBatch", (*COMMON_FIELDS, "global_tokens", "targets_B2"))
+"""`targets_B2`: first and last token of the answer, or `UNKNOWN`."""
 
 
 class SquadPrediction(NamedTuple):

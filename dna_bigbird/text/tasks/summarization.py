@@ -5,9 +5,10 @@ import importlib.util
 import json
 import logging
 import math
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -28,7 +29,7 @@ from dna_bigbird.text.data.summarization import (
     iter_summaries,
     summary_rows,
 )
-from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
+from dna_bigbird.text.tasks.task import COMMON_FIELDS, Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import lead, sum_basic, words
 from dna_bigbird.training.objective import Sums, pair
 
@@ -89,23 +90,15 @@ def label_smoothed_nll(
 
 
 # B batch, T tokens of a document, U tokens of a summary, V vocabulary
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 LEAD_SENTENCES = {"cnn-dailymail": 3, "xsum": 1}
 """Length of the baselines where it is usual to give it in sentences; elsewhere they are as long as
 references are on average."""
 
 
-class SummaryBatch(NamedTuple):
-    """Documents with their summaries; padding is on the right."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    target_ids_BU: Tensor
-    """Pieces and the end id; U is 0 where no row has a reference."""
-    is_target_padding_BU: Tensor
+TARGET_FIELDS = ("target_ids_BU", "is_target_padding_BU")
+SummaryBatch = namedtuple("SummaryBatch", (*COMMON_FIELDS, *TARGET_FIELDS))
+"""`target_ids_BU`: pieces and the end id; U is 0 where no row has a reference."""
 
 
 class SummarizationTask(TextTask):

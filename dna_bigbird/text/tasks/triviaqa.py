@@ -2,6 +2,7 @@
 
 import re
 import string
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,6 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.rows import StreamedExamples, TextFeatures, TextSet, example_numbers
 from dna_bigbird.text.data.triviaqa import (
     TASK,
@@ -21,29 +21,20 @@ from dna_bigbird.text.data.triviaqa import (
     triviaqa_rows,
 )
 from dna_bigbird.text.spans import Span, best_overlap, best_span
-from dna_bigbird.text.tasks.task import Outputs, SpanTask, common_fields, json_file
+from dna_bigbird.text.tasks.task import COMMON_FIELDS, Outputs, SpanTask, common_fields, json_file
 from dna_bigbird.text.text_baselines import most_named
 
 # B batch, T tokens, S places of answers, Q questions
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 NO_SPAN = -1
 NEVER = -1e30
 """Logit of what does not count; with -inf the gradient of a row of nothing else is NaN."""
 
 
-class TriviaQaBatch(NamedTuple):
-    """Rows of `triviaqa_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    global_tokens: GlobalTokens | Tensor | None
-    spans_BS2: Tensor
-    """First and last token of every occurrence of the answer, or `NO_SPAN`."""
-    groups_B: Tensor
-    """Rows of equal number are documents of one question."""
+TRIVIA_FIELDS = (*COMMON_FIELDS, "global_tokens", "spans_BS2", "groups_B")
+TriviaQaBatch = namedtuple("TriviaQaBatch", TRIVIA_FIELDS)
+"""`spans_BS2`: first and last token of every occurrence of the answer, or `NO_SPAN`. Rows of equal number
+in `groups_B` are documents of one question."""
 
 
 class TriviaQaTask(SpanTask):

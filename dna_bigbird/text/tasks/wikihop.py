@@ -1,8 +1,8 @@
 """WikiHop: which of the candidates answers the query."""
 
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dna_bigbird.corpus.batches import pad_right
-from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.rows import NUM_SEGMENTS, TextFeatures, TextSet
 from dna_bigbird.text.data.wikihop import (
     NO_TARGET,
@@ -20,25 +19,15 @@ from dna_bigbird.text.data.wikihop import (
     wikihop_rows,
 )
 from dna_bigbird.text.question_models import ABSENT
-from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields, json_file
+from dna_bigbird.text.tasks.task import COMMON_FIELDS, Outputs, TextTask, common_fields, json_file
 from dna_bigbird.text.text_baselines import most_mentioned
 
 # B batch, T tokens, N candidates
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
-
-class WikiHopBatch(NamedTuple):
-    """Rows of `wikihop_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    global_tokens: GlobalTokens | Tensor | None
-    candidates_BN: Tensor
-    """Position of each candidate's `[ans]`, or its global token, or `ABSENT`."""
-    target_B: Tensor
-    """Number of the answer, or `NO_TARGET`."""
+WIKIHOP_FIELDS = (*COMMON_FIELDS, "global_tokens", "candidates_BN", "target_B")
+WikiHopBatch = namedtuple("WikiHopBatch", WIKIHOP_FIELDS)
+"""`candidates_BN`: position of each candidate's `[ans]`, or its global token, or `ABSENT`. `target_B`: number
+of the answer, or `NO_TARGET`."""
 
 
 class WikiHopTask(TextTask):
@@ -79,14 +68,7 @@ class WikiHopTask(TextTask):
 
     def outputs(self, model: nn.Module, batch: WikiHopBatch) -> dict[str, Tensor]:
         """Return the candidates' `scores` (B, N)."""
-        scores_BN = model(
-            batch.token_ids_BT,
-            batch.is_padding_BT,
-            batch.segment_ids_BT,
-            batch.candidates_BN,
-            batch.global_tokens,
-        )
-        return {"scores": scores_BN}
+        return {"scores": model(*batch[:3], batch.candidates_BN, batch.global_tokens)}
 
     def loss(self, outputs: dict[str, Tensor], batch: WikiHopBatch) -> Tensor:
         """Return the smoothed cross-entropy over a row's candidates, a mean over known targets."""
