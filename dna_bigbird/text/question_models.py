@@ -24,7 +24,6 @@ class ResidualBlock(nn.Module):
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return hidden states of the same shape (…, hidden)."""
         inner = self.activation(self.ffn_in(self.dropout(x)))
         return self.norm(x + self.dropout(self.ffn_out(inner)))
 
@@ -112,7 +111,6 @@ class FactsModel(QuestionModel):
         is_title_BU: Tensor,
         global_tokens: GlobalTokens | Tensor | None = None,
     ) -> FactsLogits:
-        """Return the logits of every token, unit and row."""
         both = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE, of_units = (self.dropout(states) for states in both)
         *at_marks, start, end = self.tokens(hidden_BTE).float().unbind(dim=-1)
@@ -147,7 +145,6 @@ class LongAnswerModel(QuestionModel):
     head_type = LongAnswerHead
 
     def add_layers(self, config: EncoderConfig, head: LongAnswerHead) -> None:
-        """Register one layer for spans and one for the type of answer."""
         self.mask_outside = head.mask_outside
         self.dropout = nn.Dropout(head.dropout)
         self.spans = nn.Linear(config.hidden_size, len(SPANS))
@@ -161,7 +158,6 @@ class LongAnswerModel(QuestionModel):
         is_document_BT: Tensor,
         global_tokens: GlobalTokens | Tensor | None = None,
     ) -> LongAnswerLogits:
-        """Return the logits of every token and of every row."""
         hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE = self.dropout(hidden_BTE)
         closed_BT = is_padding_BT | ~is_document_BT if self.mask_outside else is_padding_BT.clone()
@@ -186,7 +182,6 @@ class SpanModel(QuestionModel):
     head_type = SpanHead
 
     def add_layers(self, config: EncoderConfig, head: SpanHead) -> None:
-        """Register the block, or dropout, and the last layer."""
         self.block_question = head.block_question
         self.block = (
             ResidualBlock(config, head.dropout) if head.extra_block else nn.Dropout(head.dropout)
@@ -200,7 +195,6 @@ class SpanModel(QuestionModel):
         segment_ids_BT: Tensor,
         global_tokens: GlobalTokens | Tensor | None = None,
     ) -> SpanLogits:
-        """Return the logits of every token; -inf at padding."""
         hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE = self.block(hidden_BTE)
         # In bfloat16 many of 4096 positions would have equal logits.
@@ -220,7 +214,6 @@ class CandidateModel(QuestionModel):
     head_type = CandidateHead
 
     def add_layers(self, config: EncoderConfig, head: CandidateHead) -> None:
-        """Register the block, dropout and the last layer."""
         self.block = ResidualBlock(config, head.dropout) if head.ffn_block else nn.Identity()
         self.dropout = nn.Dropout(head.dropout)
         self.dense = nn.Linear(config.hidden_size, 1)

@@ -85,7 +85,6 @@ class SetOptions:
         check_fields(self)
 
     def compute(self) -> Compute:
-        """Return the performance settings."""
         return Compute(
             batch_size=self.batch_size,
             precision=self.precision,

@@ -63,7 +63,6 @@ class TextScorer:
         self.draws = draw_units(len(examples), replicates=replicates, seed=seed)
 
     def score(self, predictions: Sequence) -> TextScores:
-        """Score one source of predictions."""
         statistics = np.asarray(self.task.statistics(self.examples, predictions), np.float64)
         values = self.task.summarise(statistics)
         drawn = [

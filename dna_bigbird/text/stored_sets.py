@@ -85,7 +85,6 @@ def make_parts(
 
 
 def _same(make: PartMaker, number: int) -> PartMaker:
-    """Return what each process calls on its chunks."""
     return make
 
 
@@ -181,7 +180,6 @@ def _recovered(stored: PartialResults) -> Iterator[Part]:
 
 
 def _checked(stored: PartialResults, source: SetSource, counts: dict[str, int]) -> Iterator[Part]:
-    """Yield the finished parts."""
     examples = rows = 0
     all_counts = [counts]
     for part in _recovered(stored):

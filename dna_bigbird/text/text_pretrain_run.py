@@ -69,7 +69,6 @@ def choose_start(
 
 
 def heads_of(encoder: EncoderConfig, cpc: CpcConfig) -> tuple[str, ...]:
-    """Return the heads of a model of text."""
     is_etc = encoder.attention == "etc"
     if not is_etc and cpc != CpcConfig():
         raise InputError("--cpc is read with --model.attention etc only: add that, or leave it out")
@@ -125,7 +124,6 @@ class HiddenTextTask(MaskedTextTask):
         self.weight = weight
 
     def loss_and_sums(self, batch: HiddenTextBatch) -> tuple[Tensor, Sums]:
-        """Return the weighted sum of both losses, and the figures."""
         logits_PV, vectors = self.model(
             batch.token_ids_BT, batch.is_padding_BT, None, batch.positions_P, **hidden_of(batch)
         )

@@ -171,7 +171,6 @@ def _changes(task: TaskDescription | None) -> dict[str, tuple[Any, Any] | None]:
 
 
 def _help(train: Callable, task: TaskDescription | None) -> str:
-    """Return the docstring of `train`, with what a task adds to it."""
     text = inspect.cleandoc(train.__doc__ or "")
     if task is None:
         width = max(map(len, tasks()))
@@ -190,7 +189,6 @@ def _help(train: Callable, task: TaskDescription | None) -> str:
 
 
 def _example(task: TaskDescription) -> str:
-    """Return the command line of a training, as the lines of a docstring."""
     named = getattr(task.options(), "set", None)
     chosen = f" --set {named}" if named else ""
     return (
@@ -200,7 +198,6 @@ def _example(task: TaskDescription) -> str:
 
 
 def _replaced(docstring: str, argument: str, text: str) -> str:
-    """Return a docstring with another text for an argument."""
     return re.sub(
         rf"^( +){argument}: .*(?:\n\1 +.*)*", rf"\1{argument}: {text}", docstring, flags=re.M
     )

@@ -98,7 +98,6 @@ def warm_start(
 def _warm_summarizer(
     folder: Path, output: Path, encoder: "EncoderConfig", vocabulary: Path | None
 ) -> ConvertedModel:
-    """Write a summarizer that starts from a short one."""
     from dna_bigbird.bundles.convert_run import task_settings
     from dna_bigbird.bundles.huggingface.converted_card import converted_card
     from dna_bigbird.bundles.huggingface.huggingface_reading import read_huggingface
@@ -128,7 +127,6 @@ def _warm_summarizer(
 
 
 def _origin(short: "ShortEncoder", counts: dict[str, int]) -> str:
-    """Return where the weights come from."""
     head = "its head for masked tokens" if short.has_mlm else "a fresh head for masked tokens"
     positions = short.model.encoder.config.max_tokens
     rows = ", ".join(f"{count} {name}" for name, count in counts.items())

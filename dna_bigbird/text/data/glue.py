@@ -89,7 +89,6 @@ class GlueExample:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The one or two texts."""
         return (self.first,) if self.second is None else (self.first, self.second)
 
 
@@ -133,7 +132,6 @@ class _Finder:
         return min(matches, key=lambda name: name.count("/"), default=None)
 
     def lines(self, names: tuple[str, ...]) -> tuple[str, list[list[str]]]:
-        """Return the location of a file and the cells of its lines."""
         name = self.find(names)
         if name is None:
             raise InputError(

@@ -57,7 +57,6 @@ class HotpotQaExample:
     """The supporting sentences, as the file has them."""
 
     def sentences(self) -> set[Fact]:
-        """Return the names of all sentences."""
         return {
             (paragraph.title, i)
             for paragraph in self.paragraphs
@@ -189,7 +188,6 @@ class HotpotQaFeatures:
         self.offsets += zip(starts, ends, strict=True)
 
     def row(self, number: int, arrays: dict[str, NDArray]) -> TextFeatures:
-        """Return the row of an example, with more arrays."""
         if self.streams is None:
             return TextFeatures(np.array(self.ids, np.int32), number, arrays=arrays)
         return self.streams.row(number, arrays)
@@ -356,7 +354,6 @@ def unit_text(example: HotpotQaExample, unit: Sequence[int]) -> str:
 def _gold(
     example: HotpotQaExample, features: HotpotQaFeatures
 ) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
-    """Return `labels` and `targets`."""
     unknown = np.full(3, UNKNOWN, np.int64)
     if example.facts is None:
         return np.full(len(features.units), UNKNOWN, np.int8), unknown

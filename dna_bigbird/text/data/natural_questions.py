@@ -85,7 +85,6 @@ class NqExample:
 
     @property
     def tokens(self) -> list[str]:
-        """The page's tokens."""
         return self.text.split(" ")
 
 

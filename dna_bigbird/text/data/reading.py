@@ -88,7 +88,6 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Close the archive."""
         for each in (self._archive, self._stream):
             if each is not None:
                 each.close()
@@ -191,13 +190,11 @@ _WORDS = {
 
 
 def read_json_value(path: Path | str) -> Any:
-    """Read a whole JSON file, plain or gzip."""
     with open_text(path) as stream:
         return parse_json(stream.read(), path)
 
 
 def read_json_list(path: Path | str) -> list[dict]:
-    """Read a JSON list of objects, plain or gzip."""
     return check_items(read_json_value(path), path)
 
 

@@ -134,7 +134,6 @@ class _Writer:
         self._index.append(part._replace(rows=empty, examples=empty, counts=empty))
 
     def finish(self) -> None:
-        """Write the index."""
         none = [np.zeros(0, np.int64)]
         columns = {
             name: np.concatenate(none + [getattr(part, name) for part in self._index])

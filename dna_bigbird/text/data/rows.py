@@ -67,7 +67,6 @@ class TwoStreams:
         self._links |= {(position, owner) for owner in owners}
 
     def row(self, number: int, arrays: dict[str, NDArray]) -> "TextFeatures":
-        """Return the row of an example, with more arrays."""
         ids, segments = np.array(self.ids, np.int32), np.array(self._segments, np.int8)
         return TextFeatures(ids, number, segments, arrays | self.arrays())
 
@@ -144,7 +143,6 @@ def recorded(name: str, *old_names: str) -> Callable[[T], T]:
 
 
 def pack(value: Any) -> bytes:
-    """Return the bytes of a value."""
     classes: dict[str, int] = {}
     arrays: list[bytes] = []
     tree = _tree(value, classes, arrays)
@@ -198,7 +196,6 @@ class _Reader:
         }
 
     def value(self, tree: Any) -> Any:
-        """Return the value of a part of the tree."""
         if isinstance(tree, list):
             return tuple(map(self.value, tree))
         if not isinstance(tree, dict):
@@ -219,7 +216,6 @@ class _Reader:
 
 
 def _class(name: str) -> type:
-    """Return the class of a name in a record."""
     if name not in _classes:
         from dna_bigbird.bundles.text_tasks import tasks
 
@@ -231,7 +227,6 @@ def _class(name: str) -> type:
 
 @functools.cache
 def _fields(type_: type) -> tuple[str, ...]:
-    """Return the names of the fields of a dataclass or named tuple."""
     if dataclasses.is_dataclass(type_):
         return tuple(field.name for field in dataclasses.fields(type_))
     return type_._fields  # type: ignore[attr-defined]

@@ -72,7 +72,6 @@ class _TokenWriter:
         self._waiting: list[np.ndarray] = []
 
     def add(self, ids: np.ndarray) -> None:
-        """Add a document."""
         self._waiting.append(ids)
         self.offsets.append(self.offsets[-1] + len(ids))
         if self.offsets[-1] - len(self.tokens) >= _BUFFER_TOKENS:
@@ -113,12 +112,10 @@ class TextStore:
 
     @property
     def num_tokens(self) -> int:
-        """Tokens of all documents."""
         return int(self.document_offsets[-1])
 
     @property
     def num_documents(self) -> int:
-        """Documents with at least one token."""
         return len(self.document_offsets) - 1
 
     def tokens(self, start: int, end: int) -> np.ndarray:

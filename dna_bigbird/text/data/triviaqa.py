@@ -362,13 +362,11 @@ def _row(
 
 
 def _word_numbers(text: str, starts_T: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of the word, between white space, that contains each token."""
     begins = np.array([match.start() for match in re.finditer(r"\S+", text)], dtype=np.int64)
     return np.searchsorted(begins, starts_T, side="right") - 1
 
 
 def _sentence_numbers(text: str, starts_T: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the number of the sentence that contains each token."""
     begins, end = [], 0
     for sentence in sentences(text):
         begins.append(text.index(sentence, end))

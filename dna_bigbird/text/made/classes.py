@@ -154,7 +154,6 @@ def with_word(rng: Random, word: str) -> str:
 
 
 def table(rows: list[list[object]]) -> bytes:
-    """Return rows as tab-separated lines, nothing quoted."""
     return "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
 
 

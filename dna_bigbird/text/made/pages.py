@@ -71,7 +71,6 @@ ANNOTATORS = {"train": 1, "dev": 5}
 
 
 def html_token(word: str) -> bool:
-    """Return True if a token is a tag."""
     return word.startswith("<")
 
 

@@ -49,7 +49,6 @@ MASKED_TOKENS = PublishedTable(
 
 
 def published_tables() -> list[PublishedTable]:
-    """Return the tables in the order of the paper."""
     return joined([MASKED_TOKENS, MASKED_LANGUAGE_MODEL, *text_tasks.published_tables()])
 
 
@@ -94,7 +93,6 @@ class TextRun:
 
     @property
     def num_examples(self) -> int:
-        """How many examples were scored."""
         return self.metrics.values["n"]
 
     @property
@@ -169,7 +167,6 @@ class PatternTraining:
 
     @property
     def seed(self) -> int:
-        """The seed of the training."""
         return int(self.folder.name.removeprefix("seed"))
 
     def score(self, column: Column) -> Score:

@@ -43,12 +43,10 @@ class ClassifyingTask(TextTask):
     is_regression = False
 
     def texts(self, examples: Sequence[Any]) -> Iterator[str]:
-        """Yield every text, both of a pair."""
         for example in examples:
             yield from example.texts
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> ClassBatch:
-        """Join rows."""
         targets = np.array([row.arrays["target"] for _, row in rows], dtype=np.float32)
         return ClassBatch(**common_fields(rows), targets_B=torch.from_numpy(targets))
 
@@ -95,7 +93,6 @@ class ClassificationTask(ClassifyingTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[StreamedExamples, dict[str, int]]:
-        """Read the set that the options name."""
         examples = StreamedExamples(
             lambda counts: iter_classification(self.options, path, split, counts, gold=gold)
         )

@@ -38,7 +38,6 @@ class GlueTask(ClassifyingTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[list[GlueExample], dict[str, int]]:
-        """Read the official files of the task."""
         return read_glue(self.options.set, path, split, gold=gold)
 
     def label_names(self, examples: Sequence[GlueExample]) -> list[str]:
@@ -46,7 +45,6 @@ class GlueTask(ClassifyingTask):
         return list(self.spec.labels) or ["score"]
 
     def rows(self, examples: Sequence[GlueExample], tokenizer, *, training: bool) -> TextSet:
-        """Return one row per example."""
         return classification_rows(
             examples,
             [each.texts for each in examples],
@@ -72,7 +70,6 @@ class GlueTask(ClassifyingTask):
         return glue_statistics(gold, values, [each.part for each in examples])
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
-        """Return the official metrics of the task."""
         return glue_scores(self.options.set, statistics)
 
     def submission(

@@ -144,7 +144,6 @@ class HotpotQaTask(TextTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[list[HotpotQaExample], dict[str, int]]:
-        """Read a JSON list; the file is the split."""
         return read_hotpotqa(path, gold=gold)
 
     def texts(self, examples: Sequence[HotpotQaExample]) -> Iterator[str]:
@@ -154,7 +153,6 @@ class HotpotQaTask(TextTask):
                 yield f"{paragraph.title}. {''.join(paragraph.sentences)}"
 
     def rows(self, examples: Sequence[HotpotQaExample], tokenizer, *, training: bool) -> TextSet:
-        """Return one row per example."""
         form = {"training": training, "two_streams": self.two_streams}
         return hotpotqa_rows(examples, tokenizer, self.options, **form)
 
@@ -165,7 +163,6 @@ class HotpotQaTask(TextTask):
         return np.isin(every, marks) | (every < marks.min(initial=len(every)))
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> HotpotQaBatch:
-        """Join rows; units are padded on the right."""
         units = [row.arrays["units"] for _, row in rows]
         return HotpotQaBatch(
             **common_fields(rows),
@@ -286,7 +283,6 @@ def predicted(
     options: HotpotQaOptions,
     threshold: float,
 ) -> HotpotQaPrediction:
-    """Return what the logits say; token dimensions may have padding."""
     units = row.arrays["units"]
     is_supporting_U = expit(output["facts"][: len(units)]) >= threshold
     facts = tuple(

@@ -56,7 +56,6 @@ class Packs:
         return len(self.offsets) - 1
 
     def parts(self, number: int) -> list[tuple[int, int]]:
-        """Return the token offsets of the parts of one example."""
         first, last = self.offsets[number : number + 2].tolist()
         return [(int(start), int(end)) for start, end in self.bounds[first:last]]
 
@@ -111,7 +110,6 @@ class MaskedTextExamples:
 
     @property
     def examples_per_epoch(self) -> int:
-        """Packs of the store."""
         return len(self.packs)
 
     def __getitem__(self, index: int) -> dict[str, np.ndarray]:
@@ -177,7 +175,6 @@ class HiddenTextExamples:
 
     @property
     def examples_per_epoch(self) -> int:
-        """Examples of an epoch."""
         return self.examples.examples_per_epoch
 
     def __getitem__(self, index: int) -> dict:
@@ -229,7 +226,6 @@ class MaskedTextTask(Objective):
         return nll_P.mean(), {"loss": loss, **self.figures_of_masks(batch, nll_P, right_P)}
 
     def figures_of_masks(self, batch: MaskedBatch, nll_P: Tensor, right_P: Tensor) -> Sums:
-        """Return the figures of masked words."""
         count = len(nll_P)
         bits = nll_P.double().sum() / math.log(2)
         return {

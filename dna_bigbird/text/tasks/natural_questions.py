@@ -58,7 +58,6 @@ class NaturalQuestionsTask(SpanTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[StreamedExamples, dict[str, int]]:
-        """Read pages in the native or the simplified form."""
         examples = StreamedExamples(lambda counts: self._read(path, split, gold))
         return examples, examples.counts
 
@@ -81,19 +80,16 @@ class NaturalQuestionsTask(SpanTask):
             )
 
     def texts(self, examples: Sequence[NqExample]) -> Iterator[str]:
-        """Yield the pages without their tags."""
         for example in examples:
             tokens = zip(example.tokens, example.is_html, strict=True)
             yield " ".join(token for token, is_html in tokens if not is_html)
 
     def rows(self, examples: Sequence[NqExample], tokenizer, *, training: bool) -> TextSet:
-        """Return the windows of the pages."""
         form = {"training": training, "two_streams": self.two_streams}
         form |= {"first_example": self.first_example}
         return natural_questions_rows(examples, tokenizer, self.options, **form)
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> NqBatch:
-        """Join rows."""
         return NqBatch(
             **common_fields(rows),
             global_tokens=self.global_tokens_of(rows),

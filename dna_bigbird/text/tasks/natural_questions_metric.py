@@ -167,7 +167,6 @@ class PagePrediction(NamedTuple):
 
 
 def pool(parts: Sequence[Places]) -> Places:
-    """Return the places of all windows together."""
     return Places(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -211,7 +210,6 @@ def decode_page(
     unit: str = "token",
     yes_no: str = "window",
 ) -> PagePrediction:
-    """Return the answers of a page."""
     long, short = (
         joint_span(
             pool([getattr(window, f"{side}_start") for window in windows]),

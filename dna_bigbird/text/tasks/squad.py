@@ -110,20 +110,16 @@ class SquadTask(SpanTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[list[SquadExample], dict[str, int]]:
-        """Read a native file or its folder."""
         version = VERSIONS[self.options.set]
         return read_squad(path, split, version=version, gold=gold), {}
 
     def texts(self, examples: Sequence[SquadExample]) -> Iterator[str]:
-        """Yield the paragraphs, each once."""
         yield from dict.fromkeys(example.paragraph for example in examples)
 
     def rows(self, examples: Sequence[SquadExample], tokenizer, *, training: bool) -> TextSet:
-        """Return the windows of the paragraphs."""
         return squad_rows(examples, tokenizer, self.options, training=training)
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> SquadBatch:
-        """Join rows."""
         return SquadBatch(
             **common_fields(rows),
             global_tokens=self.global_tokens_of(rows),

@@ -113,7 +113,6 @@ class SummarizationTask(TextTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[StreamedExamples, dict[str, int]]:
-        """Read the files of `options.set`."""
         examples = StreamedExamples(
             lambda counts: iter_summaries(self.options, path, split, counts, gold=gold)
         )
@@ -125,12 +124,10 @@ class SummarizationTask(TextTask):
         return [path, summaries] if summaries and summaries.is_file() else [path]
 
     def texts(self, examples: Sequence[SummaryExample]) -> Iterator[str]:
-        """Yield the documents, without their summaries."""
         for example in examples:
             yield example.document
 
     def rows(self, examples: Sequence[SummaryExample], tokenizer, *, training: bool) -> TextSet:
-        """Return one row per example."""
         self.prepare(tokenizer)
         return summary_rows(examples, self.text)
 
@@ -160,7 +157,6 @@ class SummarizationTask(TextTask):
             start_from(model, pretrained, seed)
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> SummaryBatch:
-        """Join rows."""
         none = np.zeros(0, dtype=np.int32)
         targets = [row.arrays.get("target_ids", none) for _, row in rows]
         return SummaryBatch(
@@ -184,7 +180,6 @@ class SummarizationTask(TextTask):
         )
 
     def loss_sums(self, outputs: dict[str, Tensor], batch: SummaryBatch) -> Sums:
-        """Return the figures of the class's description."""
         is_real_BU = ~batch.is_target_padding_BU
         logits_NV, labels_N = outputs["logits"][is_real_BU], batch.target_ids_BU[is_real_BU]
         nll = nn.functional.cross_entropy(logits_NV.float(), labels_N, reduction="sum")

@@ -52,7 +52,6 @@ def known_cross_entropy(logits_BN: Tensor, targets_B: Tensor, known_B: Tensor) -
 
 
 def json_file(values: Any) -> bytes:
-    """Return the content of a JSON file of predictions."""
     return (json.dumps(values, ensure_ascii=False) + "\n").encode()
 
 
@@ -302,7 +301,6 @@ class SpanTask(TextTask):
 
 
 def task_class(name: str) -> type[TextTask]:
-    """Return the class of a task."""
     description = text_tasks.describe(name)
     module = importlib.import_module(f"dna_bigbird.text.tasks.{text_tasks.module_of(name)}")
     return next(

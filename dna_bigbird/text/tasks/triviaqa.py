@@ -46,7 +46,6 @@ class TriviaQaTask(SpanTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[StreamedExamples, dict[str, int]]:
-        """Read a file of questions, or the split of the official folder, with its evidence."""
         examples = StreamedExamples(
             lambda counts: iter_triviaqa(path, split, counts, self.options, gold=gold)
         )
@@ -58,7 +57,6 @@ class TriviaQaTask(SpanTask):
         return [path] if evidence == path else [path, evidence]
 
     def texts(self, examples: Sequence[TriviaQaExample]) -> Iterator[str]:
-        """Yield the documents, each once."""
         seen = set()
         for example in examples:
             for document in example.documents:
@@ -67,7 +65,6 @@ class TriviaQaTask(SpanTask):
                     yield document.text
 
     def rows(self, examples: Sequence[TriviaQaExample], tokenizer, *, training: bool) -> TextSet:
-        """Return a row for every document."""
         form = {"training": training, "two_streams": self.two_streams}
         return triviaqa_rows(examples, tokenizer, self.options, normalise_trivia, **form)
 
@@ -81,7 +78,6 @@ class TriviaQaTask(SpanTask):
         return list(units.values())
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> TriviaQaBatch:
-        """Join rows; places of answers are padded with `NO_SPAN`."""
         most = max(1, max(len(row.arrays["spans"]) for _, row in rows))
         spans = np.full((len(rows), most, 2), NO_SPAN, dtype=np.int64)
         for i, (_, row) in enumerate(rows):

@@ -40,16 +40,13 @@ class WikiHopTask(TextTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[list[WikiHopExample], dict[str, int]]:
-        """Read a JSON list or a split of the official archive."""
         return read_wikihop(path, split, masked=self.options.masked, gold=gold)
 
     def texts(self, examples: Sequence[WikiHopExample]) -> Iterator[str]:
-        """Yield the supporting documents."""
         for example in examples:
             yield from example.documents
 
     def rows(self, examples: Sequence[WikiHopExample], tokenizer, *, training: bool) -> TextSet:
-        """Return at most one row per example."""
         form = {"training": training, "two_streams": self.two_streams}
         return wikihop_rows(examples, tokenizer, self.options, **form)
 
@@ -58,7 +55,6 @@ class WikiHopTask(TextTask):
         return np.arange(len(row.token_ids)) < row.arrays["front"]
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> WikiHopBatch:
-        """Join rows; candidates are padded on the right."""
         return WikiHopBatch(
             **common_fields(rows),
             global_tokens=self.global_tokens_of(rows),
@@ -106,7 +102,6 @@ class WikiHopTask(TextTask):
         ).reshape(-1, 1)
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
-        """Return the accuracy."""
         return {"accuracy": float(statistics.mean())}
 
     def submission(
