@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDe
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.settings import Positive, Range, Share
-from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.models.attention_config import FIRST, QUESTION, SENTENCE
 from dna_bigbird.models.attention_config import PARAGRAPH as PARAGRAPH_TYPE
+from dna_bigbird.text.data.questions import table_2
 from dna_bigbird.text.data.reading import check_ids, need, read_json_list, type_in_words
 from dna_bigbird.text.data.rows import (
     QUESTION_SEGMENT,
@@ -123,9 +123,6 @@ def _shown(value: object) -> str:
     return shortened(repr(value)) if isinstance(value, list) else type_in_words(value)
 
 
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-
 TITLE, PARAGRAPH, OTHER = -1, -2, -3
 """Number, among the sentences of its paragraph, of a title, of a paragraph, and of what is in none."""
 NOWHERE = -1
@@ -193,14 +190,14 @@ class HotpotQaFeatures:
         return self.streams.row(number, arrays)
 
 
-def encoded(tokenizer: "TextTokenizer", text: str) -> tuple:
+def encoded(tokenizer: Any, text: str) -> tuple:
     """Return ids, starts and ends; some vocabularies know no white space but the space."""
     return tokenizer.encode_with_offsets(re.sub(r"\s", " ", text))
 
 
 def block_features(
     example: HotpotQaExample,
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: HotpotQaOptions,
     counts: Counter[str],
 ) -> HotpotQaFeatures:
@@ -235,7 +232,7 @@ def block_features(
 
 def stream_features(
     example: HotpotQaExample,
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: HotpotQaOptions,
     counts: Counter[str],
 ) -> HotpotQaFeatures:
@@ -279,7 +276,7 @@ def stream_features(
 
 def _question(
     example: HotpotQaExample,
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: HotpotQaOptions,
     room: int,
     counts: Counter[str],
@@ -311,7 +308,7 @@ UNKNOWN = -1
 
 def hotpotqa_rows(
     examples: Sequence[HotpotQaExample],
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: HotpotQaOptions,
     *,
     training: bool,
@@ -415,21 +412,11 @@ TASK = TaskDescription(
         ),
     ),
     published=(
-        PublishedTable(
-            2,
-            "Question answering, development sets, base size, in per cent",
+        table_2(
             "HotpotQA: F1 of answer, supporting facts and both.",
-            (
-                Column("HotpotQA Ans", "hotpotqa", ("f1",)),
-                Column("Sup", "hotpotqa", ("sp_f1",)),
-                Column("Joint", "hotpotqa", ("joint_f1",)),
-            ),
-            cells_by_system("""
-                RoBERTa | 73.5 | 83.4 | 63.5
-                Longformer | 74.3 | 84.4 | 64.4
-                BigBird-ITC | 75.7 | 86.8 | 67.7
-                BigBird-ETC | 75.5 | 87.1 | 67.8
-            """),
+            "hotpotqa",
+            {"HotpotQA Ans": "f1", "Sup": "sp_f1", "Joint": "joint_f1"},
+            "73.5 83.4 63.5, 74.3 84.4 64.4, 75.7 86.8 67.7, 75.5 87.1 67.8",
         ),
     ),
 )

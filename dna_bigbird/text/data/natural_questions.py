@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,17 @@ from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDe
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Count, Positive, Share
-from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data.reading import (
-    check_ids,
+from dna_bigbird.text.data.questions import (
+    FILE_SPLITS,
     check_room,
     check_stride,
+    front_segments,
+    question_and_parts,
+    question_front,
+    table_2,
+)
+from dna_bigbird.text.data.reading import (
+    check_ids,
     need,
     read_json_lines,
     type_in_words,
@@ -26,9 +32,6 @@ from dna_bigbird.text.data.reading import (
 from dna_bigbird.text.data.rows import (
     TextFeatures,
     TextSet,
-    front_segments,
-    question_and_parts,
-    question_front,
     recorded,
 )
 
@@ -37,7 +40,6 @@ from dna_bigbird.text.data.rows import (
 # Both published forms give the same examples, bytes apart: the native one (`document_tokens`) and the
 # simplified one (`document_text`, tokens between single spaces, no bytes).
 
-SPLITS = {"train": "train", "validation": "dev", "test": "test"}
 YES_NO = ("YES", "NO", "NONE")
 _MAX_OFFSET = 2**31 - 1
 _TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(_[^ ]*)?>")
@@ -103,10 +105,10 @@ def _files(path: Path, split: str) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    pattern = re.compile(rf"(.*-)?nq-{SPLITS[split]}\b.*\.jsonl(\.gz)?")
+    pattern = re.compile(rf"(.*-)?nq-{FILE_SPLITS[split]}\b.*\.jsonl(\.gz)?")
     files = sorted(file for file in path.rglob("*") if pattern.fullmatch(file.name))
     if not files:
-        raise InputError(f"{path}: no file named nq-{SPLITS[split]}-*.jsonl.gz in it")
+        raise InputError(f"{path}: no file named nq-{FILE_SPLITS[split]}-*.jsonl.gz in it")
     native = [file for file in files if "simplified" not in file.name]
     yield from native or files
 
@@ -205,10 +207,6 @@ def _annotation(item: dict, where: str, length: int) -> Annotation:
     )
 
 
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-
-
 @dataclass(frozen=True)
 class NaturalQuestionsOptions:
     """How Natural Questions is read, trained on, decoded and scored."""
@@ -268,7 +266,7 @@ class PagePieces(NamedTuple):
     """Token of the page each piece belongs to."""
 
 
-def page_pieces(example: NqExample, tokenizer: "TextTokenizer") -> PagePieces:
+def page_pieces(example: NqExample, tokenizer: Any) -> PagePieces:
     """Tokenize the top-level candidates; a tag becomes the mark <open> or <close>."""
     # Words between two tags are tokenized together, as text with single spaces.
     words, is_html = example.tokens, np.frombuffer(example.is_html, np.uint8)
@@ -294,7 +292,7 @@ def page_pieces(example: NqExample, tokenizer: "TextTokenizer") -> PagePieces:
 
 
 def _run(
-    words: list[str], first: int, tokenizer: "TextTokenizer"
+    words: list[str], first: int, tokenizer: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the pieces of words, and the token of the page each belongs to."""
     ids, starts, _ = tokenizer.encode_with_offsets(" ".join(words))
@@ -308,7 +306,7 @@ def _joined(parts: list[NDArray]) -> NDArray[np.int32]:
 
 def natural_questions_rows(
     examples: Sequence[NqExample],
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: NaturalQuestionsOptions,
     *,
     training: bool,
@@ -330,12 +328,10 @@ def natural_questions_rows(
         windows = _windows(example, number, pieces, before, tokenizer.sep_id, options)
         if two_streams:
             for row in windows:
-                part = np.full(len(row.token_ids), -1)
-                inside = part[len(before) : -1]
                 first = int(row.arrays["first"][0])
-                inside[:] = pieces.candidate[first : first + len(inside)]
-                most = options.max_global_tokens
-                row.arrays.update(question_and_parts(len(before), part, most))
+                inside = slice(first, first + len(row.token_ids) - len(before) - 1)
+                parts = [*pieces.candidate[inside].tolist(), -1]
+                row.arrays.update(question_and_parts(len(before), parts, options.max_global_tokens))
         if example.annotations:
             expected = answer_type(example.annotations[0])
             shown = any(row.arrays["targets"][4] == expected for row in windows)
@@ -440,20 +436,11 @@ TASK = TaskDescription(
         ),
     ),
     published=(
-        PublishedTable(
-            2,
-            "Question answering, development sets, base size, in per cent",
+        table_2(
             "Natural Questions: F1 of long and short answers.",
-            (
-                Column("NQ LA", "natural-questions", ("long_f1",)),
-                Column("NQ SA", "natural-questions", ("short_f1",)),
-            ),
-            cells_by_system("""
-                RoBERTa | – | –
-                Longformer | – | –
-                BigBird-ITC | 70.8 | 53.3
-                BigBird-ETC | 73.9 | 54.9
-            """),
+            "natural-questions",
+            {"NQ LA": "long_f1", "NQ SA": "short_f1"},
+            "– –, – –, 70.8 53.3, 73.9 54.9",
         ),
     ),
 )

@@ -158,27 +158,6 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def check_room(options: Any, **others: int) -> None:
-    """Raise ValueError if a longest question, with so many other tokens, is longer than an input."""
-    for name, tokens in others.items():
-        least = options.max_question_tokens + tokens
-        if getattr(options, name) < least:
-            raise ValueError(
-                f"--options.{name} {getattr(options, name)} must be at least {least} with "
-                f"--options.max_question_tokens {options.max_question_tokens}"
-            )
-
-
-def check_stride(options: Any, text: str) -> None:
-    """Raise ValueError if windows pass over tokens of the text, named in words."""
-    room = options.max_tokens - options.max_question_tokens - 3
-    if options.stride > room:
-        raise ValueError(
-            f"--options.stride {options.stride} passes over tokens: a window holds {room} of the "
-            f"{text}"
-        )
-
-
 _WORDS = {
     dict: "an object",
     list: "a list",

@@ -8,7 +8,6 @@ import math
 import re
 import struct
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.models.attention_config import FIRST, QUESTION, SENTENCE
+from dna_bigbird.models.attention_config import SENTENCE
 
 SENTENCE_SEGMENT, TITLE_SEGMENT, QUESTION_SEGMENT, CANDIDATE_SEGMENT = 1, 2, 3, 4
 """Segments of long tokens where the public ETC code has them: HotpotQA and WikiHop."""
@@ -83,38 +82,6 @@ class TwoStreams:
         }
 
 
-def question_front(
-    question: str, tokenizer: Any, max_question_tokens: int, counts: Counter[str]
-) -> list[int]:
-    """Return `[CLS] question [SEP]`; a question that is cut is counted."""
-    ids = tokenizer.encode(" ".join(question.split()))
-    counts["questions cut"] += len(ids) > max_question_tokens
-    return [tokenizer.cls_id, *ids[:max_question_tokens], tokenizer.sep_id]
-
-
-def front_segments(num_front: int, length: int) -> NDArray[np.int8]:
-    """Return the segments of a row (T,): 0 for so many first tokens, then 1."""
-    return (np.arange(length) >= num_front).astype(np.int8)
-
-
-def question_and_parts(
-    num_front: int, part_T: NDArray[np.integer], max_global: int
-) -> dict[str, NDArray]:
-    """Return `TwoStreams.arrays` of `[CLS] question [SEP]` and the parts of a text, uncut."""
-    # Global tokens: one for each of the first tokens, then one for each part, -1 for none (ETC,
-    # models/nq/preproc_nq_lib.py). Parts beyond the room belong to the last global token.
-    streams = TwoStreams()
-    for position in range(num_front):
-        streams.add_tokens([0], 0, [streams.add_global(FIRST if position == 0 else QUESTION)])
-    before = -1
-    for part in part_T[num_front:].tolist():
-        if part not in (before, -1) and len(streams.types) < max_global:
-            streams.add_global(SENTENCE)
-        before = part
-        streams.add_tokens([0], 0, [] if part == -1 else [len(streams.types) - 1])
-    return streams.arrays()
-
-
 # Frozen dataclasses of plain values and arrays as bytes, and back; no code of a file is run.
 #
 # A record is compressed with zlib, which has a checksum. It is the length of a JSON text (8 bytes,
@@ -154,9 +121,33 @@ def unpack(record: bytes) -> Any:
     """Return the value that `pack` was given; its arrays are copies of their own."""
     content = zlib.decompress(record)
     (length,) = _LENGTH.unpack_from(content)
-    start = _LENGTH.size + length
-    names, tree = json.loads(content[_LENGTH.size : start])
-    return _Reader(content, start, list(map(_class, names))).value(tree)
+    end = _LENGTH.size + length
+    names, tree = json.loads(content[_LENGTH.size : end])
+    classes = list(map(_class, names))
+
+    def value(tree: Any) -> Any:
+        if isinstance(tree, list):
+            return tuple(map(value, tree))
+        if not isinstance(tree, dict):
+            return tree
+        ((name, content),) = tree.items()
+        return read[name](content)
+
+    def array(described: list) -> np.ndarray:
+        nonlocal end
+        dtype, shape = np.dtype(described[0]), described[1]
+        values = np.frombuffer(content, dtype, math.prod(shape), end)
+        end += values.nbytes
+        return values.reshape(shape).copy()
+
+    read = {
+        "list": lambda values: [value(each) for each in values],
+        "dict": lambda pairs: dict(map(value, pairs)),
+        "bytes": base64.b64decode,
+        "array": array,
+        "class": lambda described: classes[described[0]](*map(value, described[1:])),
+    }
+    return value(tree)
 
 
 def _tree(value: Any, classes: dict[str, int], arrays: list[bytes]) -> Any:
@@ -180,39 +171,6 @@ def _tree(value: Any, classes: dict[str, int], arrays: list[bytes]) -> Any:
     number = classes.setdefault(name, len(classes))
     values = (_tree(getattr(value, field), classes, arrays) for field in _fields(type_))
     return {"class": [number, *values]}
-
-
-class _Reader:
-    """The values of a record's tree; arrays are read one after the other."""
-
-    def __init__(self, content: bytes, start: int, classes: list[type]) -> None:
-        self.content, self.end, self.classes = content, start, classes
-        self.read = {
-            "list": lambda values: [self.value(each) for each in values],
-            "dict": lambda pairs: dict(map(self.value, pairs)),
-            "bytes": base64.b64decode,
-            "array": self._array,
-            "class": self._instance,
-        }
-
-    def value(self, tree: Any) -> Any:
-        if isinstance(tree, list):
-            return tuple(map(self.value, tree))
-        if not isinstance(tree, dict):
-            return tree
-        ((name, content),) = tree.items()
-        return self.read[name](content)
-
-    def _array(self, content: list) -> np.ndarray:
-        dtype, shape = np.dtype(content[0]), content[1]
-        count = math.prod(shape)
-        values = np.frombuffer(self.content, dtype, count, self.end)
-        self.end += count * dtype.itemsize
-        return values.reshape(shape).copy()
-
-    def _instance(self, content: list) -> Any:
-        number, *values = content
-        return self.classes[number](*map(self.value, values))
 
 
 def _class(name: str) -> type:

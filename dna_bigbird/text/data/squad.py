@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +14,25 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.settings import Positive, Share
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
+from dna_bigbird.text.data.questions import (
+    FILE_SPLITS,
+    check_room,
+    check_stride,
+    front_segments,
+    question_front,
+)
 from dna_bigbird.text.data.reading import (
     check_ids,
     check_items,
-    check_room,
-    check_stride,
     need,
     read_json_value,
 )
 from dna_bigbird.text.data.rows import (
     TextFeatures,
     TextSet,
-    front_segments,
-    question_front,
     recorded,
     tokens_of,
 )
-
-FILES = {"train": "train", "validation": "dev", "test": "test"}
 
 
 @recorded("squad-answer", "dna_bigbird.datasets.text.squad_questions:SquadAnswer")
@@ -58,7 +59,7 @@ class SquadExample:
 def read_squad(path: Path, split: str, *, version: str, gold: bool = True) -> list[SquadExample]:
     """Read a file, plain or gzip, or a folder with train-v1.1.json, dev-v1.1.json or those of v2.0."""
     if path.is_dir():
-        path = _file_in(path, f"{FILES[split]}-v{version}.json")
+        path = _file_in(path, f"{FILE_SPLITS[split]}-v{version}.json")
     content = read_json_value(path)
     if not isinstance(content, dict):
         raise InputError(f"{path}: expected an object with 'data', the layout of SQuAD's files")
@@ -114,9 +115,6 @@ def _check_answers(item: dict, answers: tuple[SquadAnswer, ...], where: str, ver
         )
 
 
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-
 SquadSet = Literal["squad", "squad2"]
 VERSIONS = {"squad": "1.1", "squad2": "2.0"}
 
@@ -163,7 +161,7 @@ class Pieces(NamedTuple):
 
 def squad_rows(
     examples: Sequence[SquadExample],
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: SquadOptions,
     *,
     training: bool,
@@ -194,7 +192,7 @@ def squad_rows(
     return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
 
 
-def _pieces(paragraph: str, tokenizer: "TextTokenizer") -> Pieces:
+def _pieces(paragraph: str, tokenizer: Any) -> Pieces:
     # To the published vocabulary a line end is an unknown letter. One for one: offsets stay.
     spaced = "".join(" " if letter.isspace() else letter for letter in paragraph)
     return Pieces(*tokenizer.encode_with_offsets(spaced))

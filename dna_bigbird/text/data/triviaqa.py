@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,17 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import parse_json
 from dna_bigbird.core.settings import Positive
 from dna_bigbird.corpus.sentences import sentences
-from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
+from dna_bigbird.text.data.questions import (
+    check_room,
+    front_segments,
+    question_and_parts,
+    question_front,
+    table_2,
+)
 from dna_bigbird.text.data.reading import (
     Folder,
     check_ids,
     check_items,
-    check_room,
     need,
     read_json_value,
     type_in_words,
@@ -30,15 +35,9 @@ from dna_bigbird.text.data.reading import (
 from dna_bigbird.text.data.rows import (
     TextFeatures,
     TextSet,
-    front_segments,
-    question_and_parts,
-    question_front,
     recorded,
     tokens_of,
 )
-
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 
 SPLITS = {"train": "train", "validation": "dev", "test": "test-without-answers"}
 PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}
@@ -280,7 +279,7 @@ def alias_spans(
 
 def triviaqa_rows(
     examples: Sequence[TriviaQaExample],
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: TriviaQaOptions,
     normalise: Callable[[str], str],
     *,
@@ -303,10 +302,8 @@ def triviaqa_rows(
         if two_streams:
             for row in document_rows:
                 text = example.documents[int(row.arrays["document"][0])].text
-                part = np.full(len(row.token_ids), -1)
-                part[len(front) :] = _sentence_numbers(text, row.arrays["offsets"][len(front) :, 0])
-                most = options.max_global_tokens
-                row.arrays.update(question_and_parts(len(front), part, most))
+                parts = _sentence_numbers(text, row.arrays["offsets"][len(front) :, 0]).tolist()
+                row.arrays.update(question_and_parts(len(front), parts, options.max_global_tokens))
         if training:
             has_answer = [len(row.arrays["spans"]) > 0 for row in document_rows]
             if options.norm == "per_document":
@@ -327,7 +324,7 @@ def _row(
     number: int,
     document: int,
     front: list[int],
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: TriviaQaOptions,
     normalise: Callable[[str], str],
     counts: Counter[str],
@@ -394,17 +391,11 @@ TASK = TaskDescription(
         ),
     ),
     published=(
-        PublishedTable(
-            2,
-            "Question answering, development sets, base size, in per cent",
+        table_2(
             "TriviaQA (Wikipedia, full): F1.",
-            (Column("TriviaQA Full", "triviaqa", ("f1",)),),
-            cells_by_system("""
-                RoBERTa | 74.3
-                Longformer | 75.2
-                BigBird-ITC | 79.5
-                BigBird-ETC | 78.7
-            """),
+            "triviaqa",
+            {"TriviaQA Full": "f1"},
+            "74.3, 75.2, 79.5, 78.7",
         ),
     ),
 )

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import parse_json
 from dna_bigbird.core.settings import Positive, ShareBelowOne
 from dna_bigbird.corpus.sentences import sentences
-from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.models.attention_config import CANDIDATE, PARAGRAPH, QUESTION, SENTENCE
+from dna_bigbird.text.data.questions import FILE_SPLITS, table_2
 from dna_bigbird.text.data.reading import (
     Folder,
     check_ids,
@@ -52,9 +52,6 @@ def shorten(
     return total - kept
 
 
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-
 # T tokens
 
 NO_CANDIDATE = -1
@@ -84,7 +81,7 @@ def mentions(
     return found_T
 
 
-def encode_words(tokenizer: "TextTokenizer", text: str) -> NDArray[np.int64]:
+def encode_words(tokenizer: Any, text: str) -> NDArray[np.int64]:
     """Return the tokens of a text with single spaces; some vocabularies know no other white space."""
     return tokenizer.encode(" ".join(text.split()))
 
@@ -107,10 +104,6 @@ class WikiHopOptions:
 
     def __post_init__(self) -> None:
         check_fields(self, "options")
-
-
-FILES = {"train": "train", "validation": "dev", "test": "test"}
-"""Name of a split in the official archive."""
 
 
 @recorded("wikihop", "dna_bigbird.datasets.text.wikihop:WikiHopExample")
@@ -148,7 +141,7 @@ def read_wikihop(
 def _items(path: Path, split: str, masked: bool) -> tuple[list[dict], str]:
     if path.name.endswith((".json", ".json.gz")):
         return read_json_list(path), str(path)
-    file = f"{FILES[split]}{'.masked' if masked else ''}.json"
+    file = f"{FILE_SPLITS[split]}{'.masked' if masked else ''}.json"
     with Folder(path) as folder:
         names = [name for name in folder.names() if f"/{name}".endswith(f"/wikihop/{file}")]
         # The same archive contains MedHop under the same file names.
@@ -189,7 +182,7 @@ NO_TARGET = -1
 
 def wikihop_rows(
     examples: Sequence[WikiHopExample],
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: WikiHopOptions,
     *,
     training: bool,
@@ -220,7 +213,7 @@ def wikihop_rows(
 def _row(
     example: WikiHopExample,
     number: int,
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: WikiHopOptions,
     counts: Counter[str],
 ) -> TextFeatures | None:
@@ -244,7 +237,7 @@ def _row(
 def _streams_row(
     example: WikiHopExample,
     number: int,
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: WikiHopOptions,
     counts: Counter[str],
 ) -> TextFeatures | None:
@@ -292,9 +285,7 @@ def _count_dropped(counts: Counter[str], dropped: int) -> None:
     counts["questions with sentences left out"] += dropped > 0
 
 
-def _front(
-    example: WikiHopExample, tokenizer: "TextTokenizer"
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _front(example: WikiHopExample, tokenizer: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the tokens before the documents and the places of `[ans]` among them."""
     query = encode_words(tokenizer, example.query).tolist()
     ids = [tokenizer.cls_id, tokenizer.marker_id("[q]"), *query, tokenizer.marker_id("[/q]")]
@@ -325,17 +316,6 @@ TASK = TaskDescription(
         ),
     ),
     published=(
-        PublishedTable(
-            2,
-            "Question answering, development sets, base size, in per cent",
-            "WikiHop: accuracy.",
-            (Column("WikiHop", "wikihop", ("accuracy",)),),
-            cells_by_system("""
-                RoBERTa | 72.4
-                Longformer | 75.0
-                BigBird-ITC | 75.9
-                BigBird-ETC | 75.9
-            """),
-        ),
+        table_2("WikiHop: accuracy.", "wikihop", {"WikiHop": "accuracy"}, "72.4, 75.0, 75.9, 75.9"),
     ),
 )
