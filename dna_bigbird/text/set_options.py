@@ -85,10 +85,5 @@ class SetOptions:
         check_fields(self)
 
     def compute(self) -> Compute:
-        return Compute(
-            batch_size=self.batch_size,
-            precision=self.precision,
-            backend=self.backend,
-            threads=self.threads,
-            device=self.device,
-        )
+        names = ("batch_size", "precision", "backend", "threads", "device")
+        return Compute(**{name: getattr(self, name) for name in names})

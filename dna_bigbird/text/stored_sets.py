@@ -101,9 +101,8 @@ def stored_set(path: Path, source: SetSource, threads: int = 0) -> StoredSet:
                 parts_path(path).unlink()
             with kernel_lock(parts_path(path) / ".lock", busy=None):
                 if (rows := read_matching(path, identity, quiet=True)) is None:
-                    rows = _written(
-                        PartialResults(path, parts_path(path)), source, identity, threads
-                    )
+                    stored = PartialResults(path, parts_path(path))
+                    rows = _written(stored, source, identity, threads)
                 shutil.rmtree(parts_path(path), ignore_errors=True)
         except OSError as error:
             raise readable_write_error(path, error) from error
@@ -156,12 +155,8 @@ def _write(stored: PartialResults, source: SetSource, identity: dict, threads: i
         examples, counts = source.read()
         if source.training and not source.task.labels:
             source.task.labels = source.task.label_names(examples)
-        make = PartMaker(
-            source.task,
-            source.tokenizer,
-            training=source.training,
-            keep_examples=not source.training,
-        )
+        form = {"training": source.training, "keep_examples": not source.training}
+        make = PartMaker(source.task, source.tokenizer, **form)
         chunks = numbered_chunks(examples)
         with progress_bar(True, None, unit="examples") as update:
             for part in _recovered(stored):

@@ -90,8 +90,6 @@ def words(text: str) -> list[str]:
 
 def lead(document: str, *, num_sentences: int = 0, num_words: float = 0) -> str:
     """Return the first `num_sentences` sentences, or sentences until `num_words` are reached."""
-    if (num_sentences > 0) == (num_words > 0):
-        raise ValueError("give num_sentences or num_words, one of the two and above 0")
     return _joined(sentences(document), range(10**9), num_sentences, num_words)
 
 
@@ -101,8 +99,6 @@ def sum_basic(document: str, *, num_sentences: int = 0, num_words: float = 0) ->
     # sentence with the largest mean weight among those that hold the heaviest word; square the
     # weights of its words; repeat. Words of fewer than four letters weigh nothing, in place of
     # function words.
-    if (num_sentences > 0) == (num_words > 0):
-        raise ValueError("give num_sentences or num_words, one of the two and above 0")
     all_sentences = sentences(document)
     contents = [[word for word in words(sentence) if len(word) > 3] for sentence in all_sentences]
     return _joined(all_sentences, _by_weight(contents), num_sentences, num_words)
@@ -131,6 +127,8 @@ def _mean_weight(content: list[str], weights: dict[str, float]) -> float:
 
 def _joined(all_sentences: list[str], order, num_sentences: int, num_words: float) -> str:
     """Take sentences in `order` up to the length; write them in the document's order."""
+    if (num_sentences > 0) == (num_words > 0):
+        raise ValueError("give num_sentences or num_words, one of the two and above 0")
     chosen, length = [], 0
     for index in order:
         if index >= len(all_sentences):
@@ -155,12 +153,8 @@ def commonest(labels: Sequence[str]) -> str:
 
 def _counter() -> TfidfVectorizer:
     # Single letters and signs count too: a set of made words may have nothing else.
-    return TfidfVectorizer(
-        ngram_range=(1, 2),
-        sublinear_tf=True,
-        max_features=MAX_FEATURES,
-        token_pattern=r"(?u)\w+|[^\w\s]",
-    )
+    form = {"max_features": MAX_FEATURES, "token_pattern": r"(?u)\w+|[^\w\s]"}
+    return TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, **form)
 
 
 def tfidf_logistic(
@@ -179,9 +173,8 @@ def tfidf_logistic(
         features.append(counter.transform([each[part] for each in texts]))
     model = LogisticRegression(max_iter=MAX_ITERATIONS).fit(hstack(train).tocsr(), train_labels)
     probabilities = model.predict_proba(hstack(features).tocsr())
-    return [
-        str(label) for label in model.classes_[probabilities.argmax(axis=1)]
-    ], probabilities.max(axis=1)
+    labels = model.classes_[probabilities.argmax(axis=1)]
+    return list(map(str, labels)), probabilities.max(axis=1)
 
 
 def tfidf_cosine(

@@ -97,12 +97,8 @@ def characters_of(tokenizer: TextTokenizer) -> np.ndarray:
     """Return the characters of every entry of a vocabulary, shape (V,), int64."""
     pieces = tokenizer.pieces
     byte_level = tokenizer.file.endswith(".json") and any(p.startswith("Ġ") for p in pieces)
-    return piece_characters(
-        pieces,
-        tokenizer.unk_id,
-        is_byte_level=byte_level,
-        is_word_piece=tokenizer.is_word_piece,
-    )
+    form = {"is_byte_level": byte_level, "is_word_piece": tokenizer.is_word_piece}
+    return piece_characters(pieces, tokenizer.unk_id, **form)
 
 
 def _bytes_by_letter() -> dict[str, int]:
@@ -110,7 +106,7 @@ def _bytes_by_letter() -> dict[str, int]:
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in plain]
     return {chr(byte): byte for byte in plain} | {
-        chr(256 + number): byte for number, byte in enumerate(others)
+        chr(256 + i): byte for i, byte in enumerate(others)
     }
 
 

@@ -128,9 +128,6 @@ def train(
     )
 
 
-REQUIRED = inspect.Parameter.empty
-
-
 def typed_train(name: str | None) -> Callable:
     """Return `text.train` with the signature and help of one task, for the command line."""
     task = None if name is None else describe(name)
@@ -159,11 +156,16 @@ def _changes(task: TaskDescription | None) -> dict[str, tuple[Any, Any] | None]:
     """Return type and default of the parameters that depend on the task; None leaves one out."""
     if task is None:
         names: Any = Literal[tuple(tasks())]
-        return {"task": (names, REQUIRED), "options": None, "head": None, "set": None}
+        return {
+            "task": (names, inspect.Parameter.empty),
+            "options": None,
+            "head": None,
+            "set": None,
+        }
     head = task.head_type()
     types: dict[str, Any] = {field.name: field.type for field in fields(task.options)}
     return {
-        "task": (Literal[task.name], REQUIRED),
+        "task": (Literal[task.name], inspect.Parameter.empty),
         "options": (task.options, task.options()),
         "head": (head, head()),
         "set": (types["set"] | None, None) if "set" in types else None,
@@ -180,7 +182,8 @@ def _help(train: Callable, task: TaskDescription | None) -> str:
             f"The tasks:\n\n{listed}"
         )
     else:
-        text = _replaced(text, "train", f"Training data: {task.train_data}.")
+        about = rf"\1train: Training data: {task.train_data}."
+        text = re.sub(r"^( +)train: .*(?:\n\1 +.*)*", about, text, flags=re.M)
         text = re.sub(r" In Python: .*(?:\n +.*)*?(?=\n +\w+:)", "", text)
         text = re.sub(r"(?<=\nExamples:\n)(?: +.*\n)+", lambda _: _example(task), text)
         more = f"Task: {task.about}. The step is chosen by: {task.monitor}.\n\n"
@@ -194,10 +197,4 @@ def _example(task: TaskDescription) -> str:
     return (
         f"    dna-bigbird text train --task {task.name}{chosen} --train DATA --validation DATA \\\n"
         f"        --pretrained models/base --output models/{task.name} --checkpoints states\n"
-    )
-
-
-def _replaced(docstring: str, argument: str, text: str) -> str:
-    return re.sub(
-        rf"^( +){argument}: .*(?:\n\1 +.*)*", rf"\1{argument}: {text}", docstring, flags=re.M
     )

@@ -65,15 +65,14 @@ def warm_start(
     from dna_bigbird.text.text_warm_start_weights import warm_start as start
 
     with checked_settings():
+        of_longformer = attention == "longformer"
         encoder = EncoderConfig(
             max_tokens=max_tokens,
             block_size=block_size,
             num_random=num_random,
             random_plan=random_plan,
             attention=attention,
-            longformer=LongformerConfig(window_tokens)
-            if attention == "longformer"
-            else PAPER_LONGFORMER,
+            longformer=LongformerConfig(window_tokens) if of_longformer else PAPER_LONGFORMER,
         )
     folder, output, vocabulary = Path(from_huggingface), Path(output), optional_path(vocabulary)
     if is_summarizer(folder):
@@ -84,14 +83,8 @@ def warm_start(
     origin = _origin(short, warm.counts)
     config = text_encoder_config(warm.model.encoder.config)
     config |= {"seed": seed, "initial_weights": origin}
-    save_bundle(
-        output,
-        model=warm.model,
-        config=config,
-        tokenizer=warm.tokenizer,
-        metrics={},
-        card=model_card(config, {}),
-    )
+    parts = {"model": warm.model, "tokenizer": warm.tokenizer, "card": model_card(config, {})}
+    save_bundle(output, config=config, metrics={}, **parts)
     return ConvertedModel(output, origin)
 
 

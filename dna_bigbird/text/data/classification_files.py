@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,13 +16,7 @@ from dna_bigbird.text.data.rows import recorded
 from dna_bigbird.text.data.summarization_files import patent_items
 
 SPLITS = ("train", "validation", "test")
-FILE_NAMES = {
-    "train": "train",
-    "validation": "validation",
-    "val": "validation",
-    "dev": "validation",
-    "test": "test",
-}
+FILE_NAMES = {name: name for name in SPLITS} | {"val": "validation", "dev": "validation"}
 """Names (before the first dot) of files with one split."""
 
 
@@ -241,16 +236,9 @@ def _xml_files(path: Path) -> dict[str, tuple[str, str]]:
     for archive in (*sorted(path.glob("*.zip")), path):
         with Folder(archive) as folder:
             for name in folder.names():
-                if prefix := _prefix(name):
-                    files[prefix] = (f"{archive}: {name}", folder.text(name))
+                if match := re.fullmatch(rf"(.*/)?({ARTICLES}|{TRUTH})[^/]*\.xml", name):
+                    files[match[2]] = (f"{archive}: {name}", folder.text(name))
     return files
-
-
-def _prefix(name: str) -> str | None:
-    base = name.rpartition("/")[2]
-    return next(
-        (k for k in (ARTICLES, TRUTH) if base.startswith(k) and base.endswith(".xml")), None
-    )
 
 
 def _articles(where: str, text: str) -> list[ElementTree.Element]:
@@ -333,11 +321,6 @@ def read_class_patents(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterator[LabelledText]:
     """Return BigPatent's descriptions of one split (its own), labelled with their class letter."""
-    return (
-        LabelledText(
-            need(item, "publication_number", str, where),
-            need(item, "description", str, where),
-            letter,
-        )
-        for letter, item, where in patent_items(path, split)
-    )
+    for letter, item, where in patent_items(path, split):
+        name = need(item, "publication_number", str, where)
+        yield LabelledText(name, need(item, "description", str, where), letter)

@@ -57,26 +57,20 @@ class HotpotQaExample:
     """The supporting sentences, as the file has them."""
 
     def sentences(self) -> set[Fact]:
-        return {
-            (paragraph.title, i)
-            for paragraph in self.paragraphs
-            for i in range(len(paragraph.sentences))
-        }
+        return {(each.title, i) for each in self.paragraphs for i in range(len(each.sentences))}
 
 
 def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExample], dict[str, int]]:
     """Read a JSON list, plain or gzip; also return counts of irregular items."""
     # Facts that name no sentence stay: the official metric counts them, no model can find them.
-    examples = [
-        _example(item, f"{path}: item {i}", gold) for i, item in enumerate(read_json_list(path))
-    ]
+    items = enumerate(read_json_list(path))
+    examples = [_example(item, f"{path}: item {i}", gold) for i, item in items]
     check_ids((example.id for example in examples), path)
     counts: Counter[str] = Counter()
     for example in examples:
         known = example.sentences()
-        counts["supporting facts that name no sentence"] += sum(
-            fact not in known for fact in example.facts or ()
-        )
+        odd = sum(fact not in known for fact in example.facts or ())
+        counts["supporting facts that name no sentence"] += odd
         counts["paragraphs without sentences"] += sum(not x.sentences for x in example.paragraphs)
     return examples, {reason: n for reason, n in counts.items() if n}
 
@@ -92,20 +86,13 @@ def _example(item: dict, where: str, gold: bool) -> HotpotQaExample:
         answer = need(item, "answer", str, where)
     if gold or "supporting_facts" in item:
         facts = tuple(_fact(fact, where) for fact in need(item, "supporting_facts", list, where))
-    return HotpotQaExample(
-        id=name,
-        question=need(item, "question", str, where),
-        paragraphs=tuple(_paragraph(paragraph, where) for paragraph in context),
-        answer=answer,
-        facts=facts,
-    )
+    paragraphs = tuple(_paragraph(paragraph, where) for paragraph in context)
+    return HotpotQaExample(name, need(item, "question", str, where), paragraphs, answer, facts)
 
 
 def _paragraph(value: object, where: str) -> Paragraph:
     match value:
-        case [str() as title, [*sentences]] if all(
-            isinstance(sentence, str) for sentence in sentences
-        ):
+        case [str() as title, [*sentences]] if all(isinstance(each, str) for each in sentences):
             return Paragraph(title, tuple(sentences))
     raise InputError(f"{where}: 'context' holds {_shown(value)}, expected [title, [sentence, …]]")
 
@@ -359,13 +346,9 @@ def _gold(
         (p, s) for p, s, _ in features.units if s >= 0 and (example.paragraphs[p].title, s) in facts
     }
     above = {p for p, _ in supporting}
-    labels = np.array(
-        [
-            (p, s) in supporting or (s in (TITLE, PARAGRAPH) and p in above)
-            for p, s, _ in features.units
-        ],
-        np.int8,
-    )
+    labels = np.zeros(len(features.units), np.int8)
+    for unit, (p, s, _) in enumerate(features.units):
+        labels[unit] = (p, s) in supporting or (s in (TITLE, PARAGRAPH) and p in above)
     if example.answer in ("yes", "no"):
         return labels, np.array([YES if example.answer == "yes" else NO, 0, 0])
     span = _find_answer(example, features, labels) if example.answer else None

@@ -180,9 +180,8 @@ def _objects(item: dict, key: str, where: str) -> list[dict]:
 
 def _span(item: dict, where: str, length: int) -> PageSpan:
     start, end = need(item, "start_token", int, where), need(item, "end_token", int, where)
-    first, last = (
-        need(item, key, int, where) if key in item else -1 for key in ("start_byte", "end_byte")
-    )
+    names = ("start_byte", "end_byte")
+    first, last = (need(item, key, int, where) if key in item else -1 for key in names)
     if (start, end) == (-1, -1):
         return PageSpan()
     if not 0 <= start < end <= length:
@@ -196,15 +195,10 @@ def _annotation(item: dict, where: str, length: int) -> Annotation:
     yes_no = need(item, "yes_no_answer", str, where)
     if yes_no.upper() not in YES_NO:
         raise InputError(f"{where}: 'yes_no_answer' is {yes_no!r}, expected YES, NO or NONE")
-    shorts = [
-        _span(span, f"{where}: short answer", length)
-        for span in _objects(item, "short_answers", where)
-    ]
-    return Annotation(
-        _span(need(item, "long_answer", dict, where), f"{where}: long answer", length),
-        tuple(span for span in shorts if span.start >= 0),
-        yes_no.lower(),
-    )
+    spans = _objects(item, "short_answers", where)
+    shorts = [_span(span, f"{where}: short answer", length) for span in spans]
+    long = _span(need(item, "long_answer", dict, where), f"{where}: long answer", length)
+    return Annotation(long, tuple(span for span in shorts if span.start >= 0), yes_no.lower())
 
 
 @dataclass(frozen=True)
@@ -381,11 +375,9 @@ def window_targets(annotation: Annotation, token_T: NDArray[np.int32]) -> NDArra
     # of [CLS]. An answer with neither end in the window is null there; yes and no keep their type.
     long = annotation.long
     shorts = annotation.short
-    short = (
-        (min(span.start for span in shorts), max(span.end for span in shorts))
-        if shorts
-        else (-1, -1)
-    )
+    short = (-1, -1)
+    if shorts:
+        short = (min(span.start for span in shorts), max(span.end for span in shorts))
     positions = []
     for start, end in (short, (long.start, long.end)):
         for token, which in ((start, 0), (end - 1, -1)):

@@ -158,14 +158,8 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-_WORDS = {
-    dict: "an object",
-    list: "a list",
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-}
+_WORDS = {dict: "an object", list: "a list", str: "a text"}
+_WORDS |= {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def read_json_value(path: Path | str) -> Any:

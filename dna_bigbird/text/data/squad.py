@@ -240,12 +240,8 @@ def _windows(
         offsets[len(front) : -1] = np.stack([pieces.starts[here], pieces.ends[here]], axis=1)
         is_best_context = np.zeros(len(ids), dtype=bool)
         is_best_context[len(front) : -1] = best_P[here] == window
-        arrays = {
-            "first": np.array([first]),
-            "offsets": offsets,
-            "is_best_context": is_best_context,
-            "targets": np.full(2, UNKNOWN),
-        }
+        arrays = {"first": np.array([first]), "offsets": offsets}
+        arrays |= {"is_best_context": is_best_context, "targets": np.full(2, UNKNOWN)}
         rows.append(TextFeatures(ids, number, front_segments(len(front), len(ids)), arrays))
     return rows
 

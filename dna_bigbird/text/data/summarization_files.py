@@ -138,12 +138,8 @@ def patent_items(path: Path, split: str) -> Iterator[tuple[str, dict, str]]:
 
 def _pair(item: dict, where: str, *, gold: bool) -> Pair:
     summary = need(item, "abstract", str, where) if gold or "abstract" in item else None
-    return Pair(
-        where,
-        need(item, "publication_number", str, where),
-        need(item, "description", str, where),
-        summary,
-    )
+    name, text = (need(item, key, str, where) for key in ("publication_number", "description"))
+    return Pair(where, name, text, summary)
 
 
 def read_papers(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
@@ -154,10 +150,8 @@ def read_papers(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
         where = f"{file}:{number}"
         summary = None
         if gold or "abstract_text" in item:
-            sentences = need_texts(item, "abstract_text", where)
-            summary = "\n".join(
-                sentence.replace("<S>", " ").replace("</S>", " ") for sentence in sentences
-            )
+            summary = "\n".join(need_texts(item, "abstract_text", where))
+            summary = summary.replace("<S>", " ").replace("</S>", " ")
         document = "\n".join(need_texts(item, "article_text", where))
         yield Pair(where, need(item, "article_id", str, where), document, summary)
 
@@ -227,21 +221,9 @@ def _story_parts(text: str) -> tuple[list[str], list[str]]:
 
 SPLIT_FILE = "XSum-TRAINING-DEV-TEST-SPLIT-90-5-5.json"
 PARTS = ("URL", "TITLE", "FIRST-SENTENCE", "RESTBODY")
-FURNITURE = frozenset(
-    (
-        "Share this with",
-        "Email",
-        "Facebook",
-        "Messenger",
-        "Twitter",
-        "Pinterest",
-        "WhatsApp",
-        "Linkedin",
-        "LinkedIn",
-        "Copy this link",
-        "These are external links and will open in a new window",
-    )
-)
+NETWORKS = "Email Facebook Messenger Twitter Pinterest WhatsApp Linkedin LinkedIn"
+OTHER_LINKS = "These are external links and will open in a new window"
+FURNITURE = {"Share this with", *NETWORKS.split(), "Copy this link", OTHER_LINKS}
 """Lines of the BBC's pages that are not part of an article; the published sets are without them."""
 
 

@@ -308,9 +308,7 @@ def triviaqa_rows(
             has_answer = [len(row.arrays["spans"]) > 0 for row in document_rows]
             if options.norm == "per_document":
                 counts["documents without the answer"] += len(document_rows) - sum(has_answer)
-                document_rows = [
-                    row for row, there in zip(document_rows, has_answer, strict=True) if there
-                ]
+                document_rows = [row for row in document_rows if len(row.arrays["spans"])]
             elif not any(has_answer):
                 counts["documents without the answer"] += len(document_rows)
                 document_rows = []

@@ -224,9 +224,8 @@ def _row(
         [encode_words(tokenizer, sentence) for sentence in sentences(document)]
         for document in example.documents
     ]
-    _count_dropped(
-        counts, shorten(documents, options.max_tokens - len(front), options.max_sentences)
-    )
+    room = options.max_tokens - len(front)
+    _count_dropped(counts, shorten(documents, room, options.max_sentences))
     separator = [np.array([tokenizer.sep_id])]
     context = [part for document in documents if document for part in document + separator]
     ids = np.concatenate([front, *context]).astype(np.int32)

@@ -240,21 +240,6 @@ def _check_scores(
 TABLE = 1
 
 
-@dataclass(frozen=True)
-class PatternRow:
-    """One attention pattern."""
-
-    name: str
-    blocks: str
-    """What the pattern consists of."""
-    key_share: float
-    """Share of the (query block, key block) pairs that a layer reads."""
-    means: Sequence[tuple[float, float | None]]
-    """Mean and standard deviation over the seeds, by column."""
-    scores: Sequence[tuple[int, Sequence[Score]]]
-    """Of every training its seed, and its scores by column."""
-
-
 def pattern_page(
     folders: Sequence[Path],
     synthetic: Collection[str],
@@ -265,35 +250,18 @@ def pattern_page(
     patterns, columns = read_patterns(folders, published, synthetic)
     runs = [patterns[0].trainings[0].runs[column.run] for column in columns]
     chosen = [published.columns.index(column) for column in columns]
-    rows = [_row(pattern, columns, key_share) for pattern in patterns]
     page = render(
         "text_patterns.html",
         published={name: [cells[i] for i in chosen] for name, cells in published.rows.items()},
         about=published.about,
         columns=columns,
-        rows=rows,
+        rows=patterns,
+        key_share=key_share,
         baselines=[_baseline(column, run) for column, run in zip(columns, runs, strict=True)],
         data=runs,
         encoder=patterns[0].config.encoder,
     )
-    return page, _table_rows(rows, columns)
-
-
-def _row(
-    pattern: PatternTrainings,
-    columns: Sequence[Column],
-    key_share: Callable[[EncoderConfig], float],
-) -> PatternRow:
-    return PatternRow(
-        pattern.name,
-        pattern.config.encoder.building_blocks,
-        key_share(pattern.config.encoder),
-        [pattern.mean(column) for column in columns],
-        [
-            (training.seed, [training.score(column) for column in columns])
-            for training in pattern.trainings
-        ],
-    )
+    return page, _table_rows(patterns, columns)
 
 
 def _baseline(column: Column, run: TextRun) -> tuple[str, Score]:
@@ -302,11 +270,13 @@ def _baseline(column: Column, run: TextRun) -> tuple[str, Score]:
     return name, run.cell(column, name)[0]
 
 
-def _table_rows(rows: Sequence[PatternRow], columns: Sequence[Column]) -> list[dict]:
+def _table_rows(patterns: Sequence[PatternTrainings], columns: Sequence[Column]) -> list[dict]:
     return [
-        {"pattern": row.name, "seed": seed, "column": column.title, "score": column.keys[0]}
+        {"pattern": pattern.name, "seed": training.seed}
+        | {"column": column.title, "score": column.keys[0]}
         | {"value": score.value, "low": score.low, "high": score.high}
-        for row in rows
-        for seed, scores in row.scores
-        for column, score in zip(columns, scores, strict=True)
+        for pattern in patterns
+        for training in pattern.trainings
+        for column in columns
+        for score in [training.score(column)]
     ]

@@ -107,13 +107,7 @@ class GlueTask(ClassifyingTask):
         }
 
 
-SCORES = {
-    "accuracy": accuracy,
-    "f1": f1,
-    "matthews": matthews,
-    "spearman": spearman,
-    "pearson": pearson,
-}
+SCORES = {score.__name__: score for score in (accuracy, f1, matthews, spearman, pearson)}
 METRICS: dict[str, tuple[str, ...]] = {
     "cola": ("matthews",),
     "mnli": ("accuracy_matched", "accuracy_mismatched"),

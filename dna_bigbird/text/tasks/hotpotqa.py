@@ -78,15 +78,8 @@ def answer_span(
     supporting_T = np.zeros(len(inside_T), bool)
     supporting_T[inside_T] = is_supporting_U[unit_of_token_T[inside_T]]
     for allowed_T in (supporting_T, inside_T):
-        span = best_span(
-            start_T,
-            end_T,
-            is_allowed_T=allowed_T,
-            groups_T=unit_of_token_T,
-            places_T=places_T,
-            max_length=max_length,
-            top=top,
-        )
+        rules = {"is_allowed_T": allowed_T, "groups_T": unit_of_token_T, "places_T": places_T}
+        span = best_span(start_T, end_T, **rules, max_length=max_length, top=top)
         if span is not None:
             return span
     return None
@@ -202,11 +195,10 @@ class HotpotQaTask(TextTask):
                 "search_threshold needs the gold answers of the examples, which these lack; give "
                 "the fact_threshold that `text evaluate` found, and search_threshold=false"
             )
-        predictions = [self._decode(text_set, outputs, threshold) for threshold in THRESHOLDS]
         joint = METRICS.index("joint_f1")
         return max(
-            predictions,
-            key=lambda example: self.statistics(text_set.examples, example)[:, joint].mean(),
+            (self._decode(text_set, outputs, threshold) for threshold in THRESHOLDS),
+            key=lambda each: self.statistics(text_set.examples, each)[:, joint].mean(),
         )
 
     def _decode(
@@ -224,19 +216,14 @@ class HotpotQaTask(TextTask):
     ) -> NDArray[np.float64]:
         """Return `METRICS` of every example, and the threshold that was found (or NaN)."""
         missing = [0.0] * len(METRICS) + [np.nan]
-        return np.array(
-            [
-                missing
-                if prediction is None
-                else [
-                    *question_scores(
-                        prediction.answer, prediction.facts, example.answer, example.facts
-                    ),
-                    np.nan if prediction.threshold is None else prediction.threshold,
-                ]
-                for example, prediction in zip(examples, predictions, strict=True)
-            ]
-        ).reshape(-1, len(METRICS) + 1)
+        rows = []
+        for example, each in zip(examples, predictions, strict=True):
+            if each is None:
+                rows.append(missing)
+                continue
+            scores = question_scores(each.answer, each.facts, example.answer, example.facts)
+            rows.append([*scores, np.nan if each.threshold is None else each.threshold])
+        return np.array(rows).reshape(-1, len(METRICS) + 1)
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
         """Return the official means, and `fact_threshold` where it was searched."""
@@ -248,15 +235,10 @@ class HotpotQaTask(TextTask):
         self, examples: Sequence[HotpotQaExample], predictions: Sequence[HotpotQaPrediction]
     ) -> dict[str, bytes]:
         """Return the file that the official script and the leaderboard read."""
-        both = list(zip(examples, predictions, strict=True))
-        content = {
-            "answer": {example.id: prediction.answer for example, prediction in both},
-            "sp": {
-                example.id: [list(fact) for fact in prediction.facts]
-                for example, prediction in both
-            },
-        }
-        return {"predictions.json": json_file(content)}
+        both = list(zip((example.id for example in examples), predictions, strict=True))
+        answers = {name: prediction.answer for name, prediction in both}
+        facts = {name: [list(fact) for fact in prediction.facts] for name, prediction in both}
+        return {"predictions.json": json_file({"answer": answers, "sp": facts})}
 
     def baselines(
         self,
@@ -311,15 +293,9 @@ def _span_text(
     if options.answer_unit == "words":
         texts = [unit_text(example, unit) for unit in units]
         places_T = word_numbers(texts, unit_T, offsets_T2[:, 0])
-    span = answer_span(
-        output["start"][: len(unit_T)],
-        output["end"][: len(unit_T)],
-        unit_T,
-        is_supporting_U,
-        places_T,
-        max_length=options.max_answer_length,
-        top=options.top_spans,
-    )
+    start_T, end_T = (output[name][: len(unit_T)] for name in ("start", "end"))
+    limits = {"max_length": options.max_answer_length, "top": options.top_spans}
+    span = answer_span(start_T, end_T, unit_T, is_supporting_U, places_T, **limits)
     if span is None:
         return ""
     text = unit_text(example, units[unit_T[span.start]])

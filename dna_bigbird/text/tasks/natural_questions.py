@@ -144,32 +144,20 @@ class NaturalQuestionsTask(SpanTask):
             output["best"].astype(np.float64), output["places"], output["first"], strict=True
         ):
             there = np.isfinite(best_K)
-            positions = places_K[there]
-            score = best_K[there]
+            positions, score = places_K[there], best_K[there]
             score = score - first if self.options.score == "difference" else score / first
-            piece = positions + int(row.arrays["first"][0])
-            heads.append(
-                Places(
-                    score, row.arrays["token"][positions], piece, np.full(len(positions), number)
-                )
-            )
+            token, piece = row.arrays["token"][positions], positions + int(row.arrays["first"][0])
+            heads.append(Places(score, token, piece, np.full(len(positions), number)))
         return PageWindow(*heads, output["type"])
 
     def _decode_page(self, example: NqExample, windows: list[PageWindow]) -> PagePrediction:
         candidates = np.array([span[:2] for span in example.candidates]).reshape(-1, 2)
+        is_top_C = np.array(example.is_top_level, dtype=bool)
         unit = "token" if self.options.short_unit == "words" else "piece"
-        prediction = decode_page(
-            windows,
-            candidates,
-            np.array(example.is_top_level, dtype=bool),
-            max_short=self.options.max_short,
-            unit=unit,
-            yes_no=self.options.yes_no,
-        )
-        long = _with_bytes(prediction.long, example)
-        return prediction._replace(
-            long=long, short=tuple(_with_bytes(span, example) for span in prediction.short)
-        )
+        form = {"max_short": self.options.max_short, "unit": unit, "yes_no": self.options.yes_no}
+        prediction = decode_page(windows, candidates, is_top_C, **form)
+        short = tuple(_with_bytes(span, example) for span in prediction.short)
+        return prediction._replace(long=_with_bytes(prediction.long, example), short=short)
 
     def statistics(
         self, examples: Sequence[NqExample], predictions: Sequence[PagePrediction]
@@ -179,10 +167,8 @@ class NaturalQuestionsTask(SpanTask):
         needed = self.options.min_annotators
         rows = []
         for example, prediction in zip(examples, predictions, strict=True):
-            gold, answer = (
-                example.annotations or (),
-                (prediction.long, prediction.short, prediction.yes_no),
-            )
+            gold = example.annotations or ()
+            answer = (prediction.long, prediction.short, prediction.yes_no)
             rows.append(
                 long_row(gold, answer, prediction.long_score, annotators=needed)
                 + short_row(gold, answer, prediction.short_score, annotators=needed)

@@ -60,14 +60,8 @@ def long_row(
     """Score a long answer, which must be that of any annotator who gave one."""
     has_gold = sum(map(has_long, gold)) >= annotators
     has_answer = has_long(predicted)
-    is_correct = (
-        has_gold
-        and has_answer
-        and any(
-            same_span(predicted[0], annotation[0]) for annotation in gold if has_long(annotation)
-        )
-    )
-    return float(has_gold), float(has_answer), float(is_correct), score
+    agrees = any(same_span(predicted[0], each[0]) for each in gold if has_long(each))
+    return float(has_gold), float(has_answer), float(has_gold and has_answer and agrees), score
 
 
 def short_row(
@@ -227,8 +221,7 @@ def decode_page(
     answer_type = int(judge.type_logits.argmax())
     if answer_type in (YES, NO):
         score = long.score if yes_no == "window" else short.score
-        return PagePrediction(
-            long_span, long.score, (), score, "yes" if answer_type == YES else "no"
-        )
+        said = "yes" if answer_type == YES else "no"
+        return PagePrediction(long_span, long.score, (), score, said)
     short_span = (short.start, short.end, -1, -1)
     return PagePrediction(long_span, long.score, (short_span,), short.score, "none")

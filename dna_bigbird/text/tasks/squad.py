@@ -129,11 +129,11 @@ class SquadTask(SpanTask):
     def loss(self, outputs: dict[str, Tensor], batch: SquadBatch) -> Tensor:
         """Return the mean of the cross-entropies of start and end, averaged over the rows with gold."""
         known_B = batch.targets_B2[:, 0] != UNKNOWN
-        start, end = (
-            known_cross_entropy(outputs[name], batch.targets_B2[:, column], known_B)
-            for column, name in enumerate(("start", "end"))
-        )
-        return (start + end) / 2
+        losses = [
+            known_cross_entropy(outputs[name], targets_B, known_B)
+            for name, targets_B in zip(("start", "end"), batch.targets_B2.T, strict=True)
+        ]
+        return sum(losses) / 2
 
     def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[SquadPrediction]:
         """Return the best answer of every question's windows, and the probability of none."""
@@ -168,9 +168,8 @@ class SquadTask(SpanTask):
         )
         if span is None or span.score == -np.inf:
             return -math.inf, ""
-        return span.score, " ".join(
-            paragraph[offsets[span.start, 0] : offsets[span.end, 1]].split()
-        )
+        text = paragraph[offsets[span.start, 0] : offsets[span.end, 1]]
+        return span.score, " ".join(text.split())
 
     def statistics(
         self, examples: Sequence[SquadExample], predictions: Sequence[SquadPrediction]
@@ -216,8 +215,7 @@ class SquadTask(SpanTask):
         predictions = {
             "shared_words": [SquadPrediction(x[most_alike(q, x, 1)[0]]) for q, x in parts],
             "most_named": [
-                SquadPrediction(most_named(example.question, [example.paragraph]))
-                for example in examples
+                SquadPrediction(most_named(x.question, [x.paragraph])) for x in examples
             ],
         }
         if self.has_impossible:

@@ -36,9 +36,8 @@ from dna_bigbird.training.objective import Sums, pair
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeLsum")
 """Shared words, shared pairs of words, and the union of longest common subsequences of sentences."""
 
-if (
-    importlib.util.find_spec("rouge_score") is None
-):  # now, not at the first score of a long training
+# Now, not at the first score of a long training.
+if importlib.util.find_spec("rouge_score") is None:
     raise ModuleNotFoundError("No module named 'rouge_score'", name="rouge_score")
 
 
@@ -46,13 +45,9 @@ def rouge_scores(references: Sequence[str], predictions: Sequence[str]) -> NDArr
     """Return the F-measures of `ROUGE_TYPES`, one row per summary, times 100: shape (n, 3)."""
     # rougeLsum (the tables' "R-L") takes each line as a sentence. The score of a set is the mean of
     # its rows (spec §5; google-research/bigbird, summarization/run_summarization.py).
-    rows = [
-        [score[name].fmeasure for name in ROUGE_TYPES]
-        for score in (
-            _scorer().score(reference, prediction)
-            for reference, prediction in zip(references, predictions, strict=True)
-        )
-    ]
+    pairs = zip(references, predictions, strict=True)
+    scores = (_scorer().score(*pair) for pair in pairs)
+    rows = [[score[name].fmeasure for name in ROUGE_TYPES] for score in scores]
     return 100.0 * np.array(rows, dtype=np.float64).reshape(-1, len(ROUGE_TYPES))
 
 

@@ -20,7 +20,7 @@ from dna_bigbird.text.data.triviaqa import (
     iter_triviaqa,
     triviaqa_rows,
 )
-from dna_bigbird.text.spans import Span, best_overlap, best_span
+from dna_bigbird.text.spans import best_overlap, best_span
 from dna_bigbird.text.tasks.task import COMMON_FIELDS, Outputs, SpanTask, common_fields, json_file
 from dna_bigbird.text.text_baselines import most_named
 
@@ -112,12 +112,8 @@ class TriviaQaTask(SpanTask):
             words = text_set.rows[i].arrays["word"]
             start, end = (outputs[i][name][: len(words)] for name in ("start", "end"))
             documents.append((start, end, words))
-        best = best_document_span(
-            documents,
-            max_words=self.options.max_answer_words,
-            top=self.options.top_spans,
-            norm=self.options.answer_score,
-        )
+        limits = {"max_words": self.options.max_answer_words, "top": self.options.top_spans}
+        best = best_document_span(documents, **limits, norm=self.options.answer_score)
         if best is None:
             return ""
         row = text_set.rows[numbers[best.document]]
@@ -132,11 +128,9 @@ class TriviaQaTask(SpanTask):
         rows = []
         for example, prediction in zip(examples, predictions, strict=True):
             answers = (*(example.aliases or ()), *example.human_answers)
-            scores = (
-                (0.0, 0.0)
-                if prediction is None
-                else best_overlap(prediction, answers, normalise_trivia)
-            )
+            scores = (0.0, 0.0)
+            if prediction is not None:
+                scores = best_overlap(prediction, answers, normalise_trivia)
             rows.append([*scores, float(example.is_verified)])
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
@@ -146,9 +140,8 @@ class TriviaQaTask(SpanTask):
         metrics = {"em": exact, "f1": f1}
         verified = statistics[statistics[:, 2] == 1, :2]
         if len(verified):
-            metrics |= dict(
-                zip(("verified_em", "verified_f1"), verified.mean(axis=0).tolist(), strict=True)
-            )
+            exact, f1 = verified.mean(axis=0).tolist()
+            metrics |= {"verified_em": exact, "verified_f1": f1}
         return metrics
 
     def submission(
@@ -162,15 +155,9 @@ class TriviaQaTask(SpanTask):
         self, train_examples: Sequence[TriviaQaExample] | None, examples: Sequence[TriviaQaExample]
     ) -> dict[str, list[str]]:
         """Return the title of the first document, and the name that occurs most often in all of them."""
-        return {
-            "title": [
-                example.documents[0].title if example.documents else "" for example in examples
-            ],
-            "most_named": [
-                most_named(example.question, [document.text for document in example.documents])
-                for example in examples
-            ],
-        }
+        named = [most_named(x.question, [page.text for page in x.documents]) for x in examples]
+        titles = [x.documents[0].title if x.documents else "" for x in examples]
+        return {"title": titles, "most_named": named}
 
 
 def noisy_span_loss(logits_BT: Tensor, places_BS: Tensor, groups_B: Tensor) -> Tensor:
@@ -229,21 +216,15 @@ def best_document_span(
         over_all = sum(_log_total([document[side] for document in documents]) for side in (0, 1))
         totals = [over_all] * len(documents)
     spans = []
-    for number, (start, end, word) in enumerate(documents):
-        span = _best(start, end, np.asarray(word), max_words, top)
+    for number, (start, end, word_T) in enumerate(documents):
+        words = {"is_allowed_T": np.asarray(word_T) >= 0, "places_T": word_T}
+        span = best_span(start, end, **words, max_length=max_words, top=top)
         if span is not None:
-            spans.append(
-                DocumentSpan(number, span.start, span.end, float(span.score - totals[number]))
-            )
+            log_probability = float(span.score - totals[number])
+            spans.append(DocumentSpan(number, span.start, span.end, log_probability))
     return max(spans, key=lambda span: span.log_probability, default=None)
 
 
 def _log_total(logits: Sequence[ArrayLike]) -> float:
     """Return log(sum(exp)) of several rows together."""
     return float(np.logaddexp.reduce(np.concatenate(logits))) if len(logits) else -np.inf
-
-
-def _best(start: ArrayLike, end: ArrayLike, word, max_words: int, top: int) -> Span | None:
-    return best_span(
-        start, end, is_allowed_T=word >= 0, places_T=word, max_length=max_words, top=top
-    )

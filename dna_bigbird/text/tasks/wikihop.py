@@ -90,16 +90,13 @@ class WikiHopTask(TextTask):
         self, examples: Sequence[WikiHopExample], predictions: Sequence[str | None]
     ) -> NDArray[np.float64]:
         """Return (n, 1), 1 where the prediction is the answer; a guess has its chance."""
-        return np.array(
-            [
-                [
-                    float(example.target is not None) / len(example.candidates)
-                    if prediction is None
-                    else float(prediction == example.answer)
-                ]
-                for example, prediction in zip(examples, predictions, strict=True)
-            ]
-        ).reshape(-1, 1)
+        scores = [
+            float(example.target is not None) / len(example.candidates)
+            if prediction is None
+            else float(prediction == example.answer)
+            for example, prediction in zip(examples, predictions, strict=True)
+        ]
+        return np.array(scores).reshape(-1, 1)
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
         return {"accuracy": float(statistics.mean())}
