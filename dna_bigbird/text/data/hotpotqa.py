@@ -183,10 +183,7 @@ def encoded(tokenizer: Any, text: str) -> tuple:
 
 
 def block_features(
-    example: HotpotQaExample,
-    tokenizer: Any,
-    options: HotpotQaOptions,
-    counts: Counter[str],
+    example: HotpotQaExample, tokenizer: Any, options: HotpotQaOptions, counts: Counter[str]
 ) -> HotpotQaFeatures:
     """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each."""
     mark = tokenizer.marker_id
@@ -218,10 +215,7 @@ def block_features(
 
 
 def stream_features(
-    example: HotpotQaExample,
-    tokenizer: Any,
-    options: HotpotQaOptions,
-    counts: Counter[str],
+    example: HotpotQaExample, tokenizer: Any, options: HotpotQaOptions, counts: Counter[str]
 ) -> HotpotQaFeatures:
     """Return `[CLS] question`, then title and sentences of each paragraph, without marks."""
     # Global tokens: [CLS], which reads everything, then one for each token of the question, each

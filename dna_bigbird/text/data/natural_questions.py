@@ -23,17 +23,8 @@ from dna_bigbird.text.data.questions import (
     question_front,
     table_2,
 )
-from dna_bigbird.text.data.reading import (
-    check_ids,
-    need,
-    read_json_lines,
-    type_in_words,
-)
-from dna_bigbird.text.data.rows import (
-    TextFeatures,
-    TextSet,
-    recorded,
-)
+from dna_bigbird.text.data.reading import check_ids, need, read_json_lines, type_in_words
+from dna_bigbird.text.data.rows import TextFeatures, TextSet, recorded
 
 # Natural Questions: whole Wikipedia pages with long, short and yes/no answers (Kwiatkowski et al. 2019).
 #

@@ -24,11 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.core.hdf5 import (
-    StoredArrays,
-    StoreFormat,
-    reading,
-)
+from dna_bigbird.core.hdf5 import StoredArrays, StoreFormat, reading
 from dna_bigbird.text.data.rows import TextSet, hashed_bytes, pack, unpack
 
 STORE = StoreFormat(

@@ -21,18 +21,8 @@ from dna_bigbird.text.data.questions import (
     front_segments,
     question_front,
 )
-from dna_bigbird.text.data.reading import (
-    check_ids,
-    check_items,
-    need,
-    read_json_value,
-)
-from dna_bigbird.text.data.rows import (
-    TextFeatures,
-    TextSet,
-    recorded,
-    tokens_of,
-)
+from dna_bigbird.text.data.reading import check_ids, check_items, need, read_json_value
+from dna_bigbird.text.data.rows import TextFeatures, TextSet, recorded, tokens_of
 
 
 @recorded("squad-answer", "dna_bigbird.datasets.text.squad_questions:SquadAnswer")
@@ -160,11 +150,7 @@ class Pieces(NamedTuple):
 
 
 def squad_rows(
-    examples: Sequence[SquadExample],
-    tokenizer: Any,
-    options: SquadOptions,
-    *,
-    training: bool,
+    examples: Sequence[SquadExample], tokenizer: Any, options: SquadOptions, *, training: bool
 ) -> TextSet:
     """Make the windows `[CLS] question [SEP] part of the paragraph [SEP]` of every question."""
     # offsets (T, 2): half-open characters of the paragraph, both 0 outside it. is_best_context
@@ -285,10 +271,7 @@ TASK = TaskDescription(
             1,
             "Building blocks, 512 tokens, in per cent",
             "SQuAD: F1 of SQuAD 1.1 (the paper names neither version nor metric); SQuAD 2.0 is not in the paper.",
-            (
-                Column("SQuAD", "squad", ("f1",)),
-                Column("SQuAD 2.0", "squad2", ("f1",)),
-            ),
+            (Column("SQuAD", "squad", ("f1",)), Column("SQuAD 2.0", "squad2", ("f1",))),
             cells_by_system("""
                 BERT-base | 88.5 | –
                 Random | 83.0 | –

@@ -32,12 +32,7 @@ from dna_bigbird.text.data.reading import (
     read_json_value,
     type_in_words,
 )
-from dna_bigbird.text.data.rows import (
-    TextFeatures,
-    TextSet,
-    recorded,
-    tokens_of,
-)
+from dna_bigbird.text.data.rows import TextFeatures, TextSet, recorded, tokens_of
 
 SPLITS = {"train": "train", "validation": "dev", "test": "test-without-answers"}
 PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}

@@ -17,13 +17,7 @@ from dna_bigbird.core.settings import Positive, ShareBelowOne
 from dna_bigbird.corpus.sentences import sentences
 from dna_bigbird.models.attention_config import CANDIDATE, PARAGRAPH, QUESTION, SENTENCE
 from dna_bigbird.text.data.questions import FILE_SPLITS, table_2
-from dna_bigbird.text.data.reading import (
-    Folder,
-    check_ids,
-    check_items,
-    need,
-    read_json_list,
-)
+from dna_bigbird.text.data.reading import Folder, check_ids, check_items, need, read_json_list
 from dna_bigbird.text.data.rows import (
     CANDIDATE_SEGMENT,
     QUESTION_SEGMENT,
@@ -58,10 +52,7 @@ NO_CANDIDATE = -1
 
 
 def mentions(
-    text: str,
-    starts_T: NDArray[np.int64],
-    ends_T: NDArray[np.int64],
-    candidates: tuple[str, ...],
+    text: str, starts_T: NDArray[np.int64], ends_T: NDArray[np.int64], candidates: tuple[str, ...]
 ) -> NDArray[np.int64]:
     """Return the number of the candidate that each token is part of (T,), or `NO_CANDIDATE`.
 

@@ -113,9 +113,7 @@ def run_names() -> list[str]:
 
 
 def read_runs(
-    folder: Path,
-    synthetic: Collection[str] = (),
-    pretrained: Path | None = None,
+    folder: Path, synthetic: Collection[str] = (), pretrained: Path | None = None
 ) -> dict[str, TextRun]:
     """Read `<name>/metrics.json` for every name in a table; missing ones were not run."""
     names = run_names()
@@ -241,9 +239,7 @@ TABLE = 1
 
 
 def pattern_page(
-    folders: Sequence[Path],
-    synthetic: Collection[str],
-    key_share: Callable[[EncoderConfig], float],
+    folders: Sequence[Path], synthetic: Collection[str], key_share: Callable[[EncoderConfig], float]
 ) -> tuple[str, list[dict]]:
     """Return the page, and a row per pattern, seed and score."""
     published = next(table for table in published_tables() if table.number == TABLE)

@@ -86,10 +86,7 @@ def answer_span(
 
 
 def question_scores(
-    predicted_answer: str,
-    predicted_facts: Sequence[Fact],
-    answer: str,
-    facts: Sequence[Fact],
+    predicted_answer: str, predicted_facts: Sequence[Fact], answer: str, facts: Sequence[Fact]
 ) -> list[float]:
     """Return `METRICS` of one question, each from 0 to 1; their means are the official figures."""
     of_answer = list(overlap(predicted_answer, answer))
@@ -210,9 +207,7 @@ class HotpotQaTask(TextTask):
         ]
 
     def statistics(
-        self,
-        examples: Sequence[HotpotQaExample],
-        predictions: Sequence[HotpotQaPrediction | None],
+        self, examples: Sequence[HotpotQaExample], predictions: Sequence[HotpotQaPrediction | None]
     ) -> NDArray[np.float64]:
         """Return `METRICS` of every example, and the threshold that was found (or NaN)."""
         missing = [0.0] * len(METRICS) + [np.nan]
@@ -241,9 +236,7 @@ class HotpotQaTask(TextTask):
         return {"predictions.json": json_file({"answer": answers, "sp": facts})}
 
     def baselines(
-        self,
-        train_examples: Sequence[HotpotQaExample] | None,
-        examples: Sequence[HotpotQaExample],
+        self, train_examples: Sequence[HotpotQaExample] | None, examples: Sequence[HotpotQaExample]
     ) -> dict[str, list[HotpotQaPrediction]]:
         """Return first sentences of the two paragraphs most like the question; title or 'yes'."""
         titles = [_by_shared_words(example) for example in examples]

@@ -247,13 +247,7 @@ def metrics_of(
 
 @torch.inference_mode()
 def evaluate_masked(
-    task: MaskedTextTask,
-    examples,
-    count: int,
-    *,
-    counts: np.ndarray,
-    batch_size: int,
-    seed: int,
+    task: MaskedTextTask, examples, count: int, *, counts: np.ndarray, batch_size: int, seed: int
 ) -> dict:
     """Score the examples 0 … count - 1 with dropout off, next to piece frequencies."""
     # `unigram` reads no context; `unigram_informed` also uses the piece that a predicted position
