@@ -1,4 +1,4 @@
-"""What the sets of question answering share: checks of options, rows that begin with the question, Table 2."""
+"""What question answering sets share: checks of options, the question in a row, Table 2."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ SYSTEMS = ("RoBERTa", "Longformer", "BigBird-ITC", "BigBird-ETC")
 
 
 def table_2(about: str, set_name: str, columns: dict[str, str], cells: str) -> PublishedTable:
-    """Return columns (title: score) of Table 2 of the paper, with the cells of each of `SYSTEMS`."""
+    """Return columns (title: score) of the paper's Table 2, with the cells of each of `SYSTEMS`."""
     title = "Question answering, development sets, base size, in per cent"
     described = tuple(Column(name, set_name, (score,)) for name, score in columns.items())
     lines = zip(SYSTEMS, cells.split(", "), strict=True)
@@ -26,7 +26,7 @@ def table_2(about: str, set_name: str, columns: dict[str, str], cells: str) -> P
 
 
 def check_room(options: Any, **others: int) -> None:
-    """Raise ValueError if a longest question, with so many other tokens, is longer than an input."""
+    """Raise ValueError if a longest question with so many other tokens is longer than an input."""
     for name, tokens in others.items():
         least = options.max_question_tokens + tokens
         if getattr(options, name) < least:

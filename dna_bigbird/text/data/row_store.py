@@ -146,6 +146,10 @@ def added_up(parts: Sequence[dict[str, int]]) -> dict[str, int]:
 class StoredRecords(Sequence):
     """Records of a store by number; after pickling or a fork each process opens the file."""
 
+    lengths: NDArray[np.int64]
+    example_numbers: NDArray[np.int64]
+    """Of rows only: the tokens and the example of each."""
+
     def __init__(self, path: Path, name: str, index: dict[str, NDArray[np.int64]]) -> None:
         self.name, self.offsets = name, index[f"{name[:-1]}_offsets"]
         self._path, self._arrays = path, StoredArrays(path, STORE)

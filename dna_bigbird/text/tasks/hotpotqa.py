@@ -119,8 +119,8 @@ THRESHOLDS = tuple(i / 10 for i in range(11))
 
 UNIT_FIELDS = ("places_BU", "is_title_BU", "labels_BU", "targets_B3")
 HotpotQaBatch = namedtuple("HotpotQaBatch", (*COMMON_FIELDS, "global_tokens", *UNIT_FIELDS))
-"""`places_BU`: position of a unit's mark, or its global token; 0 for no unit. `labels_BU`: 1 supporting, 0 not,
-`UNKNOWN` for no unit or no gold. `targets_B3`: type of answer, first and last token, or `UNKNOWN`."""
+"""`places_BU`: position of a unit's mark, or its global token; 0 for no unit. `labels_BU`: 1 supporting,
+0 not, `UNKNOWN`. `targets_B3`: type of answer, first and last token, or `UNKNOWN`."""
 
 
 class HotpotQaTask(TextTask):

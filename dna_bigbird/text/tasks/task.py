@@ -296,7 +296,8 @@ class SpanTask(TextTask):
 
     def outputs(self, model: nn.Module, batch: Any) -> dict[str, Tensor]:
         """Return the logits `start` and `end` (B, T)."""
-        logits = model(*batch[:3], batch.global_tokens)
+        inputs = (batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT)
+        logits = model(*inputs, batch.global_tokens)
         return {"start": logits.start_BT, "end": logits.end_BT}
 
 

@@ -33,8 +33,8 @@ NEVER = -1e30
 
 TRIVIA_FIELDS = (*COMMON_FIELDS, "global_tokens", "spans_BS2", "groups_B")
 TriviaQaBatch = namedtuple("TriviaQaBatch", TRIVIA_FIELDS)
-"""`spans_BS2`: first and last token of every occurrence of the answer, or `NO_SPAN`. Rows of equal number
-in `groups_B` are documents of one question."""
+"""`spans_BS2`: first and last token of every occurrence of the answer, or `NO_SPAN`. Rows of equal
+number in `groups_B` are documents of one question."""
 
 
 class TriviaQaTask(SpanTask):

@@ -26,8 +26,8 @@ from dna_bigbird.text.text_baselines import most_mentioned
 
 WIKIHOP_FIELDS = (*COMMON_FIELDS, "global_tokens", "candidates_BN", "target_B")
 WikiHopBatch = namedtuple("WikiHopBatch", WIKIHOP_FIELDS)
-"""`candidates_BN`: position of each candidate's `[ans]`, or its global token, or `ABSENT`. `target_B`: number
-of the answer, or `NO_TARGET`."""
+"""`candidates_BN`: position of each candidate's `[ans]`, or its global token, or `ABSENT`. `target_B`:
+number of the answer, or `NO_TARGET`."""
 
 
 class WikiHopTask(TextTask):
