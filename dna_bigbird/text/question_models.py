@@ -13,11 +13,7 @@ from dna_bigbird.models.text_config import CandidateHead, FactsHead, LongAnswerH
 
 
 class ResidualBlock(nn.Module):
-    """x → LN(x + drop(FFN(drop(x)))), the FFN as wide as the encoder's.
-
-    The question answering head of the Hugging Face library has it before its last layer; the ETC
-    code has one, as an option, before the scores of WikiHop's candidates.
-    """
+    """x → LN(x + drop(FFN(drop(x)))), as the Hugging Face library has it before its last layer."""
 
     def __init__(self, config: EncoderConfig, dropout: float) -> None:
         super().__init__()
@@ -28,7 +24,6 @@ class ResidualBlock(nn.Module):
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return hidden states of the same shape (…, hidden)."""
         inner = self.activation(self.ffn_in(self.dropout(x)))
         return self.norm(x + self.dropout(self.ffn_out(inner)))
 
@@ -46,11 +41,7 @@ TYPES = ("null", "yes", "no", "long", "short")
 
 
 class QuestionModel(nn.Module):
-    """An encoder, and the layers that a subclass adds.
-
-    Args:
-        seed: Of the weights. The encoder's depend on nothing else but `config`.
-    """
+    """An encoder, and the layers that a subclass adds."""
 
     head_type: ClassVar[type]
 
@@ -76,8 +67,7 @@ class QuestionModel(nn.Module):
         segment_ids_BT: Tensor | None,
         global_tokens: GlobalTokens | Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        """Return hidden states of the tokens, and those that a head reads for units. The latter are with attention etc
-        those of the global tokens, else the same ones."""
+        """Return hidden states of the tokens, and those that a head reads for units."""
         inputs = (token_ids_BT, is_padding_BT, segment_ids_BT)
         if self.two_streams:
             return self.encoder.both(*inputs, global_tokens=global_tokens)
@@ -98,9 +88,10 @@ class FactsLogits(NamedTuple):
 
 
 class FactsModel(QuestionModel):
-    """A span with its supporting facts: two logits of every token, one of every unit, three of the first token. A unit
-    is read at its mark, by a layer for titles or one for sentences; with attention etc at its global token, by one
-    layer for all, and the type of answer at the first global token."""
+    """A span with its supporting facts: logits of every token, every unit and the first token."""
+
+    # A unit is read at its mark, by a layer for titles or one for sentences; with attention etc at
+    # its global token, by one layer for all, and the type of answer at the first global token.
 
     head_type = FactsHead
 
@@ -120,7 +111,6 @@ class FactsModel(QuestionModel):
         is_title_BU: Tensor,
         global_tokens: GlobalTokens | Tensor | None = None,
     ) -> FactsLogits:
-        """Return the logits of every token, unit and row."""
         both = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE, of_units = (self.dropout(states) for states in both)
         *at_marks, start, end = self.tokens(hidden_BTE).float().unbind(dim=-1)
@@ -155,7 +145,6 @@ class LongAnswerModel(QuestionModel):
     head_type = LongAnswerHead
 
     def add_layers(self, config: EncoderConfig, head: LongAnswerHead) -> None:
-        """Register one layer for spans and one for the type of answer."""
         self.mask_outside = head.mask_outside
         self.dropout = nn.Dropout(head.dropout)
         self.spans = nn.Linear(config.hidden_size, len(SPANS))
@@ -169,7 +158,6 @@ class LongAnswerModel(QuestionModel):
         is_document_BT: Tensor,
         global_tokens: GlobalTokens | Tensor | None = None,
     ) -> LongAnswerLogits:
-        """Return the logits of every token and of every row."""
         hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE = self.dropout(hidden_BTE)
         closed_BT = is_padding_BT | ~is_document_BT if self.mask_outside else is_padding_BT.clone()
@@ -189,13 +177,11 @@ class SpanLogits(NamedTuple):
 
 
 class SpanModel(QuestionModel):
-    """A span of a document: two logits of every token, after one more block if the head says so. With the block it is
-    BigBirdForQuestionAnswering of the Hugging Face library."""
+    """A span of a document; with the extra block the library's BigBirdForQuestionAnswering."""
 
     head_type = SpanHead
 
     def add_layers(self, config: EncoderConfig, head: SpanHead) -> None:
-        """Register the block, or dropout, and the last layer."""
         self.block_question = head.block_question
         self.block = (
             ResidualBlock(config, head.dropout) if head.extra_block else nn.Dropout(head.dropout)
@@ -209,7 +195,6 @@ class SpanModel(QuestionModel):
         segment_ids_BT: Tensor,
         global_tokens: GlobalTokens | Tensor | None = None,
     ) -> SpanLogits:
-        """Return the logits of every token; -inf at padding."""
         hidden_BTE, _ = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, global_tokens)
         hidden_BTE = self.block(hidden_BTE)
         # In bfloat16 many of 4096 positions would have equal logits.
@@ -229,7 +214,6 @@ class CandidateModel(QuestionModel):
     head_type = CandidateHead
 
     def add_layers(self, config: EncoderConfig, head: CandidateHead) -> None:
-        """Register the block, dropout and the last layer."""
         self.block = ResidualBlock(config, head.dropout) if head.ffn_block else nn.Identity()
         self.dropout = nn.Dropout(head.dropout)
         self.dense = nn.Linear(config.hidden_size, 1)

@@ -65,11 +65,7 @@ def check_task(name: str | None) -> None:
 
 @dataclass(frozen=True)
 class SetOptions:
-    """How a set is read, and performance settings.
-
-    Raises:
-        InputError: If a value is not one of the choices, or a number is negative or not whole.
-    """
+    """How a set is read, and performance settings."""
 
     change: str = ""
     """Options of the task that differ from those of the training: name=value, several separated by
@@ -89,11 +85,5 @@ class SetOptions:
         check_fields(self)
 
     def compute(self) -> Compute:
-        """Return the performance settings."""
-        return Compute(
-            batch_size=self.batch_size,
-            precision=self.precision,
-            backend=self.backend,
-            threads=self.threads,
-            device=self.device,
-        )
+        names = ("batch_size", "precision", "backend", "threads", "device")
+        return Compute(**{name: getattr(self, name) for name in names})

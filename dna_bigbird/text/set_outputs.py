@@ -55,27 +55,6 @@ class TextScores:
         )
 
 
-class TextScorer:
-    """Scores sources of predictions for one set of examples, all on the same bootstrap draws."""
-
-    def __init__(self, task: TextTask, examples: Sequence, *, seed: int, replicates: int) -> None:
-        self.task, self.examples = task, examples
-        self.draws = draw_units(len(examples), replicates=replicates, seed=seed)
-
-    def score(self, predictions: Sequence) -> TextScores:
-        """Score one source of predictions."""
-        statistics = np.asarray(self.task.statistics(self.examples, predictions), np.float64)
-        values = self.task.summarise(statistics)
-        drawn = [
-            self.task.summarise(np.repeat(statistics, times_N, axis=0))
-            for times_N in self.draws.times.T
-        ]
-        return TextScores(
-            values,
-            {name: np.array([draw.get(name, math.nan) for draw in drawn]) for name in values},
-        )
-
-
 def evaluation(
     task: TextTask,
     rows: TextSet,
@@ -87,10 +66,20 @@ def evaluation(
     described: dict,
 ) -> dict:
     """Return the contents of metrics.json: scores, counts, gains over baselines, their scores."""
-    scorer = TextScorer(task, rows.examples, seed=seed, replicates=replicates)
-    own = scorer.score(predictions)
+    draws = draw_units(len(rows.examples), replicates=replicates, seed=seed)
+
+    def score(predictions: Sequence) -> TextScores:
+        statistics = np.asarray(task.statistics(rows.examples, predictions), np.float64)
+        values = task.summarise(statistics)
+        drawn = [
+            task.summarise(np.repeat(statistics, times_N, axis=0)) for times_N in draws.times.T
+        ]
+        by_name = {name: np.array([draw.get(name, math.nan) for draw in drawn]) for name in values}
+        return TextScores(values, by_name)
+
+    own = score(predictions)
     baselines = {
-        name: scorer.score(baseline)
+        name: score(baseline)
         for name, baseline in task.baselines(train_examples, rows.examples).items()
     }
     metrics = {**own.metrics(), "n": len(rows.examples), **count_metrics(rows.counts)}
@@ -126,11 +115,10 @@ def open_model(model: Path, changes: str) -> tuple[Bundle, TextTask]:
 def changed_options(options, changes: str):
     """Return settings with some of them replaced.
 
-    Example:
-        >>> from dna_bigbird.models.config import HeadConfig
-        >>> changed = changed_options(HeadConfig(), "centre_tokens=7,dropout=0")
-        >>> changed.pooling, changed.centre_tokens, changed.dropout
-        ('cls', 7, 0.0)
+    >>> from dna_bigbird.models.config import HeadConfig
+    >>> changed = changed_options(HeadConfig(), "centre_tokens=7,dropout=0")
+    >>> changed.pooling, changed.centre_tokens, changed.dropout
+    ('cls', 7, 0.0)
     """
     values = {}
     known = {field.name: type(field.default) for field in fields(options)}
@@ -163,28 +151,18 @@ def run_set(
     gold: bool,
     output: Path,
 ) -> Iterator[tuple[StoredSet, list[Outputs]]]:
-    """Read a set and yield its rows with what `task.decode` needs of each. The rows are in a hidden file next to the
-    output, which is removed at the end of the block; an interrupted run leaves it for the next one."""
+    """Read a set and yield its rows with what `task.decode` needs of each."""
+    # An interrupted run leaves the hidden file of rows next to the output for the next one.
     use_threads(settings.threads)
-    source = SetSource(
-        task,
-        bundle.tokenizer,
-        data,
-        split,
-        bundle.config.encoder.max_tokens,
-        gold=gold,
-        max_unpacked_gib=settings.max_unpacked_gib,
-    )
+    longest, unpacked = bundle.config.encoder.max_tokens, settings.max_unpacked_gib
+    form = {"gold": gold, "max_unpacked_gib": unpacked}
+    source = SetSource(task, bundle.tokenizer, data, split, longest, **form)
     store = output.with_name(f".{output.name}.rows.h5")
     try:
         rows = stored_set(store, source, settings.threads)
         report_size(split, rows)
-        yield (
-            rows,
-            outputs_of(
-                task, bundle, rows, settings.compute(), output=output, resume=settings.resume
-            ),
-        )
+        run = {"output": output, "resume": settings.resume}
+        yield rows, outputs_of(task, bundle, rows, settings.compute(), **run)
     except Exception:
         store.unlink(missing_ok=True)
         raise

@@ -21,9 +21,8 @@ from dna_bigbird.text.tasks.task import TextTask
 def left_out(counts: dict[str, int]) -> str:
     """Return what was left out or changed, for the end of a line.
 
-    Example:
-        >>> left_out({"empty": 1200, "repeated": 0})
-        ' (empty 1,200)'
+    >>> left_out({"empty": 1200, "repeated": 0})
+    ' (empty 1,200)'
     """
     reasons = "; ".join(f"{reason} {count:,}" for reason, count in counts.items() if count)
     return f" ({reasons})" if reasons else ""
@@ -32,9 +31,8 @@ def left_out(counts: dict[str, int]) -> str:
 def count_metrics(counts: dict[str, int]) -> dict[str, int]:
     """Return counts as entries of metrics.json.
 
-    Example:
-        >>> count_metrics({"answer not in the evidence": 16})
-        {'n_answer_not_in_the_evidence': 16}
+    >>> count_metrics({"answer not in the evidence": 16})
+    {'n_answer_not_in_the_evidence': 16}
     """
     return {f"n_{re.sub(r'[^A-Za-z0-9]+', '_', k).strip('_')}": v for k, v in counts.items()}
 
@@ -42,9 +40,8 @@ def count_metrics(counts: dict[str, int]) -> dict[str, int]:
 def count_shared(examples: Iterable, others: Iterable) -> int:
     """Return how many examples are equal to one of the others.
 
-    Example:
-        >>> count_shared(["a", "b", "b"], ["b", "c"])
-        2
+    >>> count_shared(["a", "b", "b"], ["b", "c"])
+    2
     """
     known = set(map(_digest, others))
     return sum(_digest(example) in known for example in examples)
@@ -134,8 +131,7 @@ class SetSource:
         return json.loads(json.dumps(identity))
 
     def read(self) -> tuple[Iterable[Any], dict[str, int]]:
-        """Return the examples, a sample of them if there is a limit, and what the reader leaves out. Iterate over them
-        within `unpacked`."""
+        """Return the examples, or a sample, and what is left out; use within `unpacked`."""
         examples, counts = self.task.read(self.path, self.split, gold=self.gold)
         count = sum(1 for _ in examples) if self.limit else 0
         if count <= self.limit:

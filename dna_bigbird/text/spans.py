@@ -31,8 +31,8 @@ def normalise_answer(text: str) -> str:
 def overlap(
     predicted: str, gold: str, normalise: Callable[[str], str] = normalise_answer
 ) -> Overlap:
-    """Compare two answers as multisets of words. Two answers that are both empty after normalisation are an exact
-    match with an F1 of 0, as in the official scripts."""
+    """Compare two answers as multisets of words."""
+    # Two empty answers are an exact match with an F1 of 0, as in the official scripts.
     answer, expected = normalise(predicted), normalise(gold)
     exact = float(answer == expected)
     answer_words, expected_words = answer.split(), expected.split()
@@ -74,20 +74,9 @@ def best_span(
     max_length: int | None = None,
     top: int = 50,
 ) -> Span | None:
-    """Return the start and end with the highest sum; None if no pair is permitted.
-
-    Among equal sums the earlier start wins, then the earlier end.
-
-    Args:
-        start_T, end_T: Scores (logits) of the row's tokens.
-        is_allowed_T: Tokens that an answer may begin or end with; all by default. The others are
-            left out before the `top` are taken.
-        groups_T: Start and end must have the same value, such as the number of their sentence.
-        places_T: Position of each token in the unit of `max_length`, such as the number of its
-            word; the number of the token by default.
-        max_length: Largest `places_T[end] - places_T[start] + 1`.
-        top: How many of the best starts are combined with as many of the best ends.
-    """
+    """Return the start and end with the highest sum; None if no pair is permitted."""
+    # Of equal sums the earlier start wins, then the earlier end. Start and end have the same group;
+    # `places_T[end] - places_T[start] + 1` is at most `max_length`.
     start_T, end_T = np.asarray(start_T, np.float64), np.asarray(end_T, np.float64)
     allowed = np.ones(len(start_T), bool) if is_allowed_T is None else np.asarray(is_allowed_T)
     positions = np.arange(len(start_T)) if places_T is None else np.asarray(places_T)
@@ -109,8 +98,7 @@ def best_span(
 def best_places(
     scores_T: ArrayLike, top: int, is_allowed_T: ArrayLike | None = None
 ) -> NDArray[np.int64]:
-    """Return the places of the `top` highest scores in ascending order of place. Among equal scores the earlier place
-    is taken."""
+    """Return the places of the `top` highest scores, ascending; of equal ones the earlier."""
     scores_T = np.asarray(scores_T, np.float64)
     positions = (
         np.arange(len(scores_T))

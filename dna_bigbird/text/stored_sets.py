@@ -38,11 +38,7 @@ WORKER_BYTES = 600_000_000
 
 
 class PartMaker:
-    """Makes the rows of some examples; can be sent to other processes.
-
-    Args:
-        keep_examples: Store the examples with their rows.
-    """
+    """Makes the rows of some examples; can be sent to other processes."""
 
     def __init__(
         self, task: TextTask, tokenizer: Any, *, training: bool, keep_examples: bool
@@ -68,14 +64,7 @@ def numbered_chunks(examples: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
 def make_parts(
     make: PartMaker, chunks: Iterable[tuple[int, list[Any]]], processes: int
 ) -> Iterator[Part]:
-    """Yield the part of each chunk, in order; chunks are read a little ahead.
-
-    Args:
-        processes: Most processes that make rows.
-
-    Raises:
-        InputError: As `TextTask.rows`, or if a process was killed.
-    """
+    """Yield the part of each chunk, in order; chunks are read a little ahead."""
     chunks = iter(chunks)
     yield from map(make, itertools.islice(chunks, PARTS_ALONE))
     following = next(chunks, None)
@@ -96,24 +85,13 @@ def make_parts(
 
 
 def _same(make: PartMaker, number: int) -> PartMaker:
-    """Return what each process calls on its chunks."""
     return make
 
 
 def stored_set(path: Path, source: SetSource, threads: int = 0) -> StoredSet:
-    """Return the rows of a set from the store at a path, written first if it is not there.
-
-    Finished parts of a store are kept in the folder `parts_path`. A process that is killed leaves them, and the
-    next one goes on with them. If several processes ask for a store, one writes it and the others wait.
-    A damaged store, or one of other data or settings, is written again, with a note.
-
-    Args:
-        threads: Most processes that make the rows; 0: one for each processor.
-
-    Raises:
-        InputError: If the set cannot be read, has no row, or has one that is too long for the model.
-        OutputError: If the disk is full or the folder cannot be written to.
-    """
+    """Return the rows of a set from the store at a path, written first if it is not there."""
+    # A killed process leaves finished parts, and the next one goes on with them. One of several
+    # processes writes, the others wait. A damaged or different store is written again, with a note.
     source.task.prepare(source.tokenizer)
     identity = source.identity()
     if (rows := read_matching(path, identity)) is None:
@@ -123,9 +101,8 @@ def stored_set(path: Path, source: SetSource, threads: int = 0) -> StoredSet:
                 parts_path(path).unlink()
             with kernel_lock(parts_path(path) / ".lock", busy=None):
                 if (rows := read_matching(path, identity, quiet=True)) is None:
-                    rows = _written(
-                        PartialResults(path, parts_path(path)), source, identity, threads
-                    )
+                    stored = PartialResults(path, parts_path(path))
+                    rows = _written(stored, source, identity, threads)
                 shutil.rmtree(parts_path(path), ignore_errors=True)
         except OSError as error:
             raise readable_write_error(path, error) from error
@@ -144,11 +121,7 @@ def parts_path(path: Path) -> Path:
 
 
 def read_matching(path: Path, identity: dict, *, quiet: bool = False) -> StoredSet | None:
-    """Return the set of a store; None if there is none of this identity, with a note of the reason.
-
-    Args:
-        quiet: No note.
-    """
+    """Return the set of a store; None, with a note, if there is none of this identity."""
     if not path.is_file():
         return None
     try:
@@ -182,12 +155,8 @@ def _write(stored: PartialResults, source: SetSource, identity: dict, threads: i
         examples, counts = source.read()
         if source.training and not source.task.labels:
             source.task.labels = source.task.label_names(examples)
-        make = PartMaker(
-            source.task,
-            source.tokenizer,
-            training=source.training,
-            keep_examples=not source.training,
-        )
+        form = {"training": source.training, "keep_examples": not source.training}
+        make = PartMaker(source.task, source.tokenizer, **form)
         chunks = numbered_chunks(examples)
         with progress_bar(True, None, unit="examples") as update:
             for part in _recovered(stored):
@@ -206,11 +175,6 @@ def _recovered(stored: PartialResults) -> Iterator[Part]:
 
 
 def _checked(stored: PartialResults, source: SetSource, counts: dict[str, int]) -> Iterator[Part]:
-    """Yield the finished parts.
-
-    Raises:
-        InputError: If there is no example or no row in them.
-    """
     examples = rows = 0
     all_counts = [counts]
     for part in _recovered(stored):

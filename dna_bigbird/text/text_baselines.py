@@ -24,13 +24,10 @@ def words_of(text: str) -> list[str]:
 def most_alike(question: str, texts: Sequence[str], count: int) -> list[int]:
     """Return the numbers of the texts that share most with the question, best first.
 
-    A shared word counts log(texts / texts that hold it), so one that all texts hold counts nothing.
-    Of equals the earlier text comes first.
-
-    Example:
-        >>> most_alike("Who wrote the red book?", ["the red car", "the red book", "the rest"], 2)
-        [1, 0]
+    >>> most_alike("Who wrote the red book?", ["the red car", "the red book", "the rest"], 2)
+    [1, 0]
     """
+    # A shared word counts log(texts / texts that hold it).
     held = [set(words_of(text)) for text in texts]
     frequency = Counter(word for words in held for word in words)
     question_words = sorted(set(words_of(question)))
@@ -42,13 +39,10 @@ def most_alike(question: str, texts: Sequence[str], count: int) -> list[int]:
 
 
 def most_mentioned(candidates: Sequence[str], texts: Sequence[str]) -> int:
-    """Return the number of the candidate that occurs most often in the texts, as whole words.
+    """Return the number of the candidate mentioned most, of equals the longer, then the earlier.
 
-    Case does not count. Of equals the longer one, in words, is taken, then the earlier one.
-
-    Example:
-        >>> most_mentioned(["paris", "rome"], ["Rome, not Romeo.", "Paris is not Rome."])
-        1
+    >>> most_mentioned(["paris", "rome"], ["Rome, not Romeo.", "Paris is not Rome."])
+    1
     """
     spaced = " \n ".join(" ".join(words_of(text)) for text in texts)
     spaced = f" {spaced} ".replace(" ", "  ")  # neighbours would share the space between them
@@ -61,15 +55,13 @@ _NAME = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
 
 
 def most_named(question: str, texts: Sequence[str]) -> str:
-    """Return the run of capitalised words that occurs most often in the texts; '' if there is none.
+    """Return the run of capitalised words that occurs most often in the texts; '' if none.
 
-    Words that begin a run and are also written small somewhere (mostly: begin a sentence) do not
-    count, nor do runs whose every word is in the question. Of equals the first one is taken.
-
-    Example:
-        >>> most_named("Who wrote Emma?", ["Emma is by Jane Austen.", "Books: is Jane Austen dead? by J."])
-        'Jane Austen'
+    >>> most_named("Who wrote Emma?", ["Emma is by Jane Austen.", "Books: is Jane Austen dead?"])
+    'Jane Austen'
     """
+    # Words that are also written small somewhere mostly begin a sentence; a name in the question
+    # cannot be its answer.
     small = {word for text in texts for word in re.findall(r"\b[a-z]\w*", text)}
     asked = set(words_of(question))
     counts: Counter[str] = Counter()
@@ -97,24 +89,16 @@ def words(text: str) -> list[str]:
 
 
 def lead(document: str, *, num_sentences: int = 0, num_words: float = 0) -> str:
-    """Return the first `num_sentences` sentences, or whole sentences until `num_words` are reached. Exactly one of the
-    two is given. At least one sentence is taken."""
-    if (num_sentences > 0) == (num_words > 0):
-        raise ValueError("give num_sentences or num_words, one of the two and above 0")
+    """Return the first `num_sentences` sentences, or sentences until `num_words` are reached."""
     return _joined(sentences(document), range(10**9), num_sentences, num_words)
 
 
 def sum_basic(document: str, *, num_sentences: int = 0, num_words: float = 0) -> str:
-    """Return sentences of words that are frequent in the document, in the document's order.
-
-    SumBasic (Nenkova and Vanderwende, 2005, "The impact of frequency on summarization"): a word's
-    weight is its share of the document's words; take the sentence with the largest mean weight
-    among those that hold the heaviest word; square the weights of its words; go on until the length
-    of `lead` is reached. Words of fewer than four letters weigh nothing, in place of a list of
-    function words.
-    """
-    if (num_sentences > 0) == (num_words > 0):
-        raise ValueError("give num_sentences or num_words, one of the two and above 0")
+    """Return sentences of words that are frequent in the document, in the document's order."""
+    # SumBasic (Nenkova and Vanderwende, 2005): a word's weight is its share of the words; take the
+    # sentence with the largest mean weight among those that hold the heaviest word; square the
+    # weights of its words; repeat. Words of fewer than four letters weigh nothing, in place of
+    # function words.
     all_sentences = sentences(document)
     contents = [[word for word in words(sentence) if len(word) > 3] for sentence in all_sentences]
     return _joined(all_sentences, _by_weight(contents), num_sentences, num_words)
@@ -143,6 +127,8 @@ def _mean_weight(content: list[str], weights: dict[str, float]) -> float:
 
 def _joined(all_sentences: list[str], order, num_sentences: int, num_words: float) -> str:
     """Take sentences in `order` up to the length; write them in the document's order."""
+    if (num_sentences > 0) == (num_words > 0):
+        raise ValueError("give num_sentences or num_words, one of the two and above 0")
     chosen, length = [], 0
     for index in order:
         if index >= len(all_sentences):
@@ -167,12 +153,8 @@ def commonest(labels: Sequence[str]) -> str:
 
 def _counter() -> TfidfVectorizer:
     # Single letters and signs count too: a set of made words may have nothing else.
-    return TfidfVectorizer(
-        ngram_range=(1, 2),
-        sublinear_tf=True,
-        max_features=MAX_FEATURES,
-        token_pattern=r"(?u)\w+|[^\w\s]",
-    )
+    form = {"max_features": MAX_FEATURES, "token_pattern": r"(?u)\w+|[^\w\s]"}
+    return TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, **form)
 
 
 def tfidf_logistic(
@@ -180,13 +162,8 @@ def tfidf_logistic(
     train_labels: Sequence[str],
     texts: Sequence[tuple[str, ...]],
 ) -> tuple[list[str], NDArray[np.float64]]:
-    """Fit logistic regression (C = 1) on TF-IDF of words and pairs of words; predict `texts`.
-
-    The two texts of a pair have columns of their own.
-
-    Returns:
-        The predicted labels and their probabilities, (N,).
-    """
+    """Predict `texts` by logistic regression on TF-IDF of words and pairs; also return chances."""
+    # The two texts of a pair have columns of their own.
     if len(set(train_labels)) == 1:
         return [train_labels[0]] * len(texts), np.ones(len(texts))
     train, features = [], []
@@ -196,9 +173,8 @@ def tfidf_logistic(
         features.append(counter.transform([each[part] for each in texts]))
     model = LogisticRegression(max_iter=MAX_ITERATIONS).fit(hstack(train).tocsr(), train_labels)
     probabilities = model.predict_proba(hstack(features).tocsr())
-    return [
-        str(label) for label in model.classes_[probabilities.argmax(axis=1)]
-    ], probabilities.max(axis=1)
+    labels = model.classes_[probabilities.argmax(axis=1)]
+    return list(map(str, labels)), probabilities.max(axis=1)
 
 
 def tfidf_cosine(

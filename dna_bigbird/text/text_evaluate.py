@@ -79,19 +79,9 @@ def evaluate(
         ran = run_set(task, bundle, Path(data), split, settings, gold=True, output=output)
         rows, outputs = stack.enter_context(ran)
         predictions = task.decode(rows, outputs)
-        metrics = evaluation(
-            task,
-            rows,
-            predictions,
-            train_examples,
-            seed=seed,
-            replicates=replicates,
-            described={
-                "split": split,
-                "training_seed": bundle.config.seed,
-                "step": bundle.metrics.step,
-            },
-        )
+        training = {"training_seed": bundle.config.seed, "step": bundle.metrics.step}
+        form = {"seed": seed, "replicates": replicates, "described": {"split": split} | training}
+        metrics = evaluation(task, rows, predictions, train_examples, **form)
         files = task.submission(rows.examples, predictions)
     write_files(output, {**files, "metrics.json": json_text(metrics).encode()})
     return EvaluatedText(output, tuple(files), metrics)

@@ -52,8 +52,7 @@ def choose_start(
     seed: int,
     cpc: CpcConfig = CpcConfig(),  # noqa: B008
 ) -> PretrainingStart:
-    """Return a fresh model for a vocabulary, or the model of a bundle. With attention etc it has the head for hidden
-    sentences, unless `cpc` has no weight."""
+    """Return a fresh model for a vocabulary, or the model of a bundle."""
     if (tokenizer is None) == (initial is None):
         raise InputError("text pretrain: give either --tokenizer or --initial")
     if tokenizer is not None:
@@ -70,7 +69,6 @@ def choose_start(
 
 
 def heads_of(encoder: EncoderConfig, cpc: CpcConfig) -> tuple[str, ...]:
-    """Return the heads of a model of text."""
     is_etc = encoder.attention == "etc"
     if not is_etc and cpc != CpcConfig():
         raise InputError("--cpc is read with --model.attention etc only: add that, or leave it out")
@@ -80,9 +78,9 @@ def heads_of(encoder: EncoderConfig, cpc: CpcConfig) -> tuple[str, ...]:
 def piece_characters(
     pieces: Sequence[str], unk_id: int, *, is_byte_level: bool = False, is_word_piece: bool = False
 ) -> np.ndarray:
-    """Return the characters of every entry, shape (V,), int64. A word mark is the space in front of the word and
-    counts as one; '##' of WordPiece is none. A piece of byte-level BPE, whose letters are bytes, counts the
-    characters that begin in it. An unknown piece counts as one character, however long it was."""
+    """Return the characters of every entry, (V,), int64; an unknown piece counts as one."""
+    # A word mark is the space in front of the word and counts as one; '##' of WordPiece is none. A
+    # piece of byte-level BPE, whose letters are bytes, counts the characters that begin in it.
     letters = _bytes_by_letter() if is_byte_level else {}
     counts = np.zeros(len(pieces), dtype=np.int64)
     for i, piece in enumerate(pieces):
@@ -99,12 +97,8 @@ def characters_of(tokenizer: TextTokenizer) -> np.ndarray:
     """Return the characters of every entry of a vocabulary, shape (V,), int64."""
     pieces = tokenizer.pieces
     byte_level = tokenizer.file.endswith(".json") and any(p.startswith("Ġ") for p in pieces)
-    return piece_characters(
-        pieces,
-        tokenizer.unk_id,
-        is_byte_level=byte_level,
-        is_word_piece=tokenizer.is_word_piece,
-    )
+    form = {"is_byte_level": byte_level, "is_word_piece": tokenizer.is_word_piece}
+    return piece_characters(pieces, tokenizer.unk_id, **form)
 
 
 def _bytes_by_letter() -> dict[str, int]:
@@ -112,16 +106,12 @@ def _bytes_by_letter() -> dict[str, int]:
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in plain]
     return {chr(byte): byte for byte in plain} | {
-        chr(256 + number): byte for number, byte in enumerate(others)
+        chr(256 + i): byte for i, byte in enumerate(others)
     }
 
 
 class HiddenTextTask(MaskedTextTask):
-    """`MaskedTextTask` with hidden sentences; loss and figures of these as in pretraining of DNA.
-
-    Args:
-        characters: Of every token id, shape (V,).
-    """
+    """`MaskedTextTask` with hidden sentences, as in pretraining of DNA."""
 
     def __init__(
         self, model: nn.Module, config: TrainConfig, characters: np.ndarray, weight: float
@@ -130,7 +120,6 @@ class HiddenTextTask(MaskedTextTask):
         self.weight = weight
 
     def loss_and_sums(self, batch: HiddenTextBatch) -> tuple[Tensor, Sums]:
-        """Return the weighted sum of both losses, and the figures."""
         logits_PV, vectors = self.model(
             batch.token_ids_BT, batch.is_padding_BT, None, batch.positions_P, **hidden_of(batch)
         )

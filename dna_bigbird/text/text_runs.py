@@ -21,13 +21,9 @@ class RepeatedRuns(Rows):
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per score: score, mean, sd, runs."""
+        runs = self.metrics["runs"]
         return dataframe_of_rows(
-            {
-                "score": name,
-                "mean": mean,
-                "sd": self.metrics[f"{name}_sd"],
-                "runs": self.metrics["runs"],
-            }
+            {"score": name, "mean": mean, "sd": self.metrics[f"{name}_sd"], "runs": runs}
             for name, mean in self.metrics.items()
             if f"{name}_sd" in self.metrics
         )

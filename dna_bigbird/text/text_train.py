@@ -128,12 +128,8 @@ def train(
     )
 
 
-REQUIRED = inspect.Parameter.empty
-
-
 def typed_train(name: str | None) -> Callable:
-    """Return `text.train` with the signature and help of one task, for the command line. `options` and `head` have the
-    task's dataclasses as types, `set` the names of its sets; `set` is left out where the task has only one."""
+    """Return `text.train` with the signature and help of one task, for the command line."""
     task = None if name is None else describe(name)
     signature = inspect.signature(train)
     parameters = dict(signature.parameters)
@@ -160,11 +156,16 @@ def _changes(task: TaskDescription | None) -> dict[str, tuple[Any, Any] | None]:
     """Return type and default of the parameters that depend on the task; None leaves one out."""
     if task is None:
         names: Any = Literal[tuple(tasks())]
-        return {"task": (names, REQUIRED), "options": None, "head": None, "set": None}
+        return {
+            "task": (names, inspect.Parameter.empty),
+            "options": None,
+            "head": None,
+            "set": None,
+        }
     head = task.head_type()
     types: dict[str, Any] = {field.name: field.type for field in fields(task.options)}
     return {
-        "task": (Literal[task.name], REQUIRED),
+        "task": (Literal[task.name], inspect.Parameter.empty),
         "options": (task.options, task.options()),
         "head": (head, head()),
         "set": (types["set"] | None, None) if "set" in types else None,
@@ -172,7 +173,6 @@ def _changes(task: TaskDescription | None) -> dict[str, tuple[Any, Any] | None]:
 
 
 def _help(train: Callable, task: TaskDescription | None) -> str:
-    """Return the docstring of `train`, with what a task adds to it."""
     text = inspect.cleandoc(train.__doc__ or "")
     if task is None:
         width = max(map(len, tasks()))
@@ -182,7 +182,8 @@ def _help(train: Callable, task: TaskDescription | None) -> str:
             f"The tasks:\n\n{listed}"
         )
     else:
-        text = _replaced(text, "train", f"Training data: {task.train_data}.")
+        about = rf"\1train: Training data: {task.train_data}."
+        text = re.sub(r"^( +)train: .*(?:\n\1 +.*)*", about, text, flags=re.M)
         text = re.sub(r" In Python: .*(?:\n +.*)*?(?=\n +\w+:)", "", text)
         text = re.sub(r"(?<=\nExamples:\n)(?: +.*\n)+", lambda _: _example(task), text)
         more = f"Task: {task.about}. The step is chosen by: {task.monitor}.\n\n"
@@ -191,17 +192,9 @@ def _help(train: Callable, task: TaskDescription | None) -> str:
 
 
 def _example(task: TaskDescription) -> str:
-    """Return the command line of a training, as the lines of a docstring."""
     named = getattr(task.options(), "set", None)
     chosen = f" --set {named}" if named else ""
     return (
         f"    dna-bigbird text train --task {task.name}{chosen} --train DATA --validation DATA \\\n"
         f"        --pretrained models/base --output models/{task.name} --checkpoints states\n"
-    )
-
-
-def _replaced(docstring: str, argument: str, text: str) -> str:
-    """Return a docstring with another text for an argument."""
-    return re.sub(
-        rf"^( +){argument}: .*(?:\n\1 +.*)*", rf"\1{argument}: {text}", docstring, flags=re.M
     )

@@ -53,11 +53,9 @@ class TextModule(Objective):
         self._outputs: list[tuple[int, Outputs]] = []
 
     def examples_of(self, batch: Any) -> Tensor:
-        """Return the numbers of the batch's rows."""
         return batch.rows_B
 
     def loss_and_sums(self, batch: Any) -> tuple[Tensor, Sums]:
-        """Return the loss and its sum over rows."""
         outputs = self.task.outputs(self.model, batch)
         loss = self.task.loss(outputs, batch)
         rows = len(batch.rows_B)

@@ -65,15 +65,14 @@ def warm_start(
     from dna_bigbird.text.text_warm_start_weights import warm_start as start
 
     with checked_settings():
+        of_longformer = attention == "longformer"
         encoder = EncoderConfig(
             max_tokens=max_tokens,
             block_size=block_size,
             num_random=num_random,
             random_plan=random_plan,
             attention=attention,
-            longformer=LongformerConfig(window_tokens)
-            if attention == "longformer"
-            else PAPER_LONGFORMER,
+            longformer=LongformerConfig(window_tokens) if of_longformer else PAPER_LONGFORMER,
         )
     folder, output, vocabulary = Path(from_huggingface), Path(output), optional_path(vocabulary)
     if is_summarizer(folder):
@@ -84,21 +83,14 @@ def warm_start(
     origin = _origin(short, warm.counts)
     config = text_encoder_config(warm.model.encoder.config)
     config |= {"seed": seed, "initial_weights": origin}
-    save_bundle(
-        output,
-        model=warm.model,
-        config=config,
-        tokenizer=warm.tokenizer,
-        metrics={},
-        card=model_card(config, {}),
-    )
+    parts = {"model": warm.model, "tokenizer": warm.tokenizer, "card": model_card(config, {})}
+    save_bundle(output, config=config, metrics={}, **parts)
     return ConvertedModel(output, origin)
 
 
 def _warm_summarizer(
     folder: Path, output: Path, encoder: "EncoderConfig", vocabulary: Path | None
 ) -> ConvertedModel:
-    """Write a summarizer that starts from a short one."""
     from dna_bigbird.bundles.convert_run import task_settings
     from dna_bigbird.bundles.huggingface.converted_card import converted_card
     from dna_bigbird.bundles.huggingface.huggingface_reading import read_huggingface
@@ -128,7 +120,6 @@ def _warm_summarizer(
 
 
 def _origin(short: "ShortEncoder", counts: dict[str, int]) -> str:
-    """Return where the weights come from."""
     head = "its head for masked tokens" if short.has_mlm else "a fresh head for masked tokens"
     positions = short.model.encoder.config.max_tokens
     rows = ", ".join(f"{count} {name}" for name, count in counts.items())

@@ -18,18 +18,11 @@ FRESH = -1
 
 
 def same_pieces(target: TextTokenizer, source: TextTokenizer) -> tuple[np.ndarray, dict[str, int]]:
-    """Find for every entry of `target` the entry of `source` that means the same.
-
-    Ordinary pieces are the same if they spell the same and both begin a word or both do not: '▁the'
-    of SentencePiece, 'Ġthe' of byte-level BPE and 'the' of WordPiece. So RoBERTa's pieces are found
-    in the published BigBird vocabulary, which has GPT-2's, with any ids. Punctuation, which
-    WordPiece takes for words, is also matched by its spelling alone. Special entries are
-    matched by role; <s> and </s> of a target take [CLS] and [SEP] where the source has none.
-
-    Returns:
-        Ids in `source`, `FRESH` where there is none, shape (V,), int64; and how many entries were
-        found, by kind.
-    """
+    """Return the id in `source` of every entry of `target`, or `FRESH`, (V,), and counts."""
+    # '▁the' of SentencePiece, 'Ġthe' of byte-level BPE and 'the' of WordPiece are the same.
+    # Punctuation, which WordPiece takes for words, is also matched by its spelling alone. Special
+    # entries are matched by role; <s> and </s> of a target take [CLS] and [SEP] where the source
+    # has none.
     ids = {key: i for i, key in _ordinary(source)}
     rows = np.full(target.vocab_size, FRESH, dtype=np.int64)
     for i, key in _ordinary(target):
@@ -68,9 +61,8 @@ def _ordinary(vocabulary: TextTokenizer) -> list[tuple[int, tuple[bool, str]]]:
 def letters(piece: str, is_word_piece: bool) -> str:
     """Return a piece without its mark of a word.
 
-    Example:
-        >>> letters("▁the", False), letters("##", False), letters("##ing", True)
-        ('the', '##', 'ing')
+    >>> letters("▁the", False), letters("##", False), letters("##ing", True)
+    ('the', '##', 'ing')
     """
     if is_word_piece:
         return piece.removeprefix("##")
@@ -82,11 +74,7 @@ def letters(piece: str, is_word_piece: bool) -> str:
 
 @dataclass(frozen=True)
 class WarmStart:
-    """A model to pretrain further or to fine-tune.
-
-    Attributes:
-        counts: Entries of the vocabulary by where their rows come from, in words.
-    """
+    """A model to pretrain further, and where the rows of its vocabulary come from."""
 
     model: PretrainingModel
     tokenizer: TextTokenizer
@@ -99,13 +87,10 @@ def warm_start(
     vocabulary: TextTokenizer | None = None,
     seed: int = 0,
 ) -> WarmStart:
-    """Return a model with the weights of a short one.
-
-    The position table is repeated as often as needed (Longformer's way; the BigBird paper does not
-    say). A second segment, which RoBERTa lacks, gets the row of the first: segments mean nothing
-    until training separates them. Rows of pieces that the short model does not know are drawn
-    fresh, with the mean of the known biases in the MLM head.
-    """
+    """Return a model with the weights of a short one."""
+    # Positions repeat (Longformer's way; the BigBird paper does not say). A second segment, which
+    # RoBERTa lacks, gets the row of the first: segments mean nothing until training separates them.
+    # Fresh pieces have the mean of the known biases in the MLM head.
     old = short.model.encoder.config
     tokenizer = vocabulary or short.tokenizer
     size = old.vocab_size if vocabulary is None else vocabulary.vocab_size
@@ -133,11 +118,9 @@ def warm_start(
 
 
 def warm_summarizer(short: Summarizer, encoder: EncoderConfig) -> Summarizer:
-    """Return a summarizer that reads longer documents, with the weights of a short one such as BART.
-
-    As LED starts from BART: the encoder's positions are repeated, global projections of Longformer are
-    copies of the ordinary ones, and the decoder keeps its positions.
-    """
+    """Return a summarizer that reads longer documents, with the weights of a short one."""
+    # As LED starts from BART: encoder positions are repeated, global projections of Longformer are
+    # copies of the ordinary ones, the decoder keeps its positions.
     old = short.encoder.config
     own_positions = short.head.decoder_positions or old.max_tokens
     head = replace(short.head, share_positions=False, decoder_positions=own_positions)
@@ -155,8 +138,7 @@ def _longer(old: EncoderConfig, encoder: EncoderConfig) -> EncoderConfig:
 
 
 def _moved(state: Mapping[str, Tensor], new: EncoderConfig) -> dict[str, Tensor]:
-    """Return the weights with the encoder's positions repeated, and projections of global tokens if
-    the new encoder has them."""
+    """Return the weights for the new encoder: positions repeated, projections of global tokens."""
     needs_global = new.attention == "longformer" and new.longformer.separate_global
     moved = with_global(state) if needs_global else dict(state)
     positions_TE = moved["encoder.position.weight"]

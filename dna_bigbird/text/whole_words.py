@@ -25,9 +25,8 @@ class TextMaskingConfig(HidingConfig):
     def budget(self, max_tokens: int) -> int:
         """Return the most pieces predicted in an example of at most `max_tokens`.
 
-        Example:
-            >>> [TextMaskingConfig().budget(n) for n in (512, 4096, 16)]
-            [75, 600, 2]
+        >>> [TextMaskingConfig().budget(n) for n in (512, 4096, 16)]
+        [75, 600, 2]
         """
         return self.max_predictions or max(1, round(SHARE_OF_BUDGET * max_tokens))
 
@@ -40,17 +39,9 @@ class TextIds(TokenIds, Protocol):
 
 
 def words(ids: np.ndarray, maskable: np.ndarray, is_word_start: np.ndarray | None) -> np.ndarray:
-    """Return the number of the word, from 0, that each maskable token belongs to.
-
-    A word begins at a piece with the word mark, and after anything that is not maskable. If no
-    maskable token has a mark, each is a word of its own, as in the published code.
-
-    Args:
-        is_word_start: (V,) bool; None: each token is a word.
-
-    Returns:
-        (T,), int64; -1 where not maskable.
-    """
+    """Return the number of the word of each maskable token, from 0; -1 where not maskable, (T,)."""
+    # A word begins at a piece with the word mark, and after anything that is not maskable. Without
+    # any mark each token is a word, as in the published code.
     marked = np.zeros(len(ids), dtype=bool) if is_word_start is None else is_word_start[ids]
     starts = maskable & marked
     if starts.any():
@@ -68,21 +59,9 @@ def mask_words(
     vocabulary: TextIds,
     budget: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Choose words to predict and hide their pieces.
-
-    max(1, round(fraction × words)) words are drawn without replacement; in the order drawn, those
-    are taken whose pieces still fit into the budget. If not even one fits, the beginning of the
-    first is taken. Each piece is replaced, or not, by one independent draw; a random replacement
-    comes from all ordinary pieces.
-
-    Args:
-        ids: Token ids, shape (T,).
-        maskable: Which positions may be chosen, shape (T,), bool; False at special tokens.
-
-    Returns:
-        What the model sees, shape (T,), int64; the chosen positions in ascending order, shape
-        (M,), int64; their true ids, shape (M,), int64.
-    """
+    """Hide the pieces of drawn words; return what the model sees (T,), positions and ids (M,)."""
+    # max(1, round(fraction × words)) words are drawn; in that order those are taken whose pieces
+    # still fit into the budget, or the beginning of the first.
     positions = np.flatnonzero(maskable)
     if not len(positions):
         raise ValueError("there is no token that could be masked")

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,13 +16,7 @@ from dna_bigbird.text.data.rows import recorded
 from dna_bigbird.text.data.summarization_files import patent_items
 
 SPLITS = ("train", "validation", "test")
-FILE_NAMES = {
-    "train": "train",
-    "validation": "validation",
-    "val": "validation",
-    "dev": "validation",
-    "test": "test",
-}
+FILE_NAMES = {name: name for name in SPLITS} | {"val": "validation", "dev": "validation"}
 """Names (before the first dot) of files with one split."""
 
 
@@ -43,11 +38,10 @@ class LabelledText:
 
 @dataclass(frozen=True)
 class HashedSplits:
-    """Splits of a set that comes without them: a document's name decides, not its place.
+    """Splits of a set that comes without them: a document's name decides, not its place."""
 
-    The first 8 bytes of SHA-256 of "<seed>:<name>", as a fraction of 2^64, fall below the first
-    share (train), between the two (validation) or above (test).
-    """
+    # SHA-256 of "<seed>:<name>", its first 8 bytes as a fraction of 2^64, falls below the first
+    # share (train), between the two (validation) or above (test).
 
     shares: tuple[float, float, float]
     """Of train, validation and test; they sum to 1."""
@@ -57,9 +51,8 @@ class HashedSplits:
     def parse(cls, text: str, seed: int) -> "HashedSplits":
         """Read shares in percent.
 
-        Example:
-            >>> HashedSplits.parse("80/10/10", seed=0).shares
-            (0.8, 0.1, 0.1)
+        >>> HashedSplits.parse("80/10/10", seed=0).shares
+        (0.8, 0.1, 0.1)
         """
         try:
             shares = tuple(float(part) for part in text.split("/"))
@@ -91,9 +84,8 @@ class HashedSplits:
 def named_split(file: Path | str) -> str | None:
     """Return the split that a file's name says, or None.
 
-    Example:
-        >>> named_split("arxiv/dev.jsonl.gz"), named_split("train.csv"), named_split("all.jsonl")
-        ('validation', 'train', None)
+    >>> named_split("arxiv/dev.jsonl.gz"), named_split("train.csv"), named_split("all.jsonl")
+    ('validation', 'train', None)
     """
     return FILE_NAMES.get(Path(file).name.split(".")[0])
 
@@ -112,9 +104,8 @@ def split_file(folder: Path, split: str) -> Path | None:
 
 
 def read_labelled_lines(path: Path, *, gold: bool) -> Iterator[tuple[str, LabelledText]]:
-    """Yield documents of a JSON-lines file, each after the name that decides its split. A line is an object with a
-    text, a label (text or whole number; may be absent without `gold`) and perhaps an `id`. Without one the id is
-    the line's number, and the text decides the split, so that equal texts stay together."""
+    """Yield documents of a JSON-lines file, each after the name that decides its split."""
+    # Without an `id` the text decides the split, so that equal texts stay together.
     for number, item in read_json_lines(path):
         where = f"{path}:{number}"
         text = need(item, "text", str, where)
@@ -128,8 +119,7 @@ def read_labelled_lines(path: Path, *, gold: bool) -> Iterator[tuple[str, Labell
 def one_split(
     documents: Iterable[tuple[str, LabelledText]], splits: HashedSplits | None, split: str
 ) -> Iterator[LabelledText]:
-    """Yield the documents of a split; all of them if there are no splits to draw. A document without a label is for
-    prediction and belongs to every split."""
+    """Yield the documents of a split; all without splits to draw, and those without a label."""
     for name, each in documents:
         if splits is None or each.label is None or splits.split_of(name) == split:
             yield each
@@ -143,9 +133,8 @@ def class_folders(folder: Folder) -> dict[str, tuple[str, ...]]:
 def read_one_file(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterator[LabelledText] | None:
-    """Return the documents of a split of JSON lines; None if the path is no such file or folder. A file named like a
-    split (train, validation, val, dev, test), by itself or in the folder that was given, is taken whole. Of any
-    other file the split is drawn by `splits`; with None it is taken whole too."""
+    """Return the documents of a split of JSON lines; None if the path is no such file or folder."""
+    # A file named like a split is taken whole; of another one `splits` draws the split.
     file = path if is_json_lines(path) else split_file(path, split)
     if file is None:
         return None
@@ -159,11 +148,8 @@ RATED = ("neg", "pos")
 def read_rated_reviews(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterable[LabelledText]:
-    """Return the reviews of one split; `<br />` stays in the text, as in the published set.
-
-    A folder or archive contains `<train|test>/<pos|neg>/<number>_<rating>.txt`; the validation split
-    is drawn from `train` by a review's path. `train/unsup` is left alone.
-    """
+    """Return the reviews of one split of `<train|test>/<pos|neg>/<number>_<rating>.txt`."""
+    # `<br />` stays in the text, as in the published set; `train/unsup` is left alone.
     part = "test" if split == "test" else "train"
     documents = []
     with Folder(path) as folder:
@@ -185,8 +171,8 @@ def read_rated_reviews(
 def read_class_folders(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterator[LabelledText]:
-    """Return the papers of one split, drawn by a paper's file name (or id): a paper in two classes is in one split. A
-    folder or archive contains `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`."""
+    """Return the papers of one split of `<class>/<paper>.txt`, such as `cs.AI/1305.1234.txt`."""
+    # The file name decides the split: a paper in two classes is in one split.
     ids = {}
     with Folder(path) as folder:
         files = class_folders(folder)
@@ -213,16 +199,8 @@ ARTICLES, TRUTH = "articles-", "ground-truth-"
 def read_xml_pair(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterable[LabelledText]:
-    """Return the articles of one split, drawn by the article's id; articles without truth are in any.
-
-    The text is the title and the paragraphs, without tags and with white space joined; the label is
-    the attribute `hyperpartisan` of the ground truth.
-
-    Args:
-        path: A folder or tar archive with articles-*.xml and ground-truth-*.xml, or a folder with the
-            published zip files of these names, or one zip file with both. JSON lines with `text`
-            and `label` (true or false) do too.
-    """
+    """Return the articles of one split, drawn by id; those without truth are in any split."""
+    # The files are in a folder, a tar archive, one zip file, or a folder with a zip file of each.
     files = _xml_files(path)
     if ARTICLES not in files:
         raise InputError(
@@ -258,16 +236,9 @@ def _xml_files(path: Path) -> dict[str, tuple[str, str]]:
     for archive in (*sorted(path.glob("*.zip")), path):
         with Folder(archive) as folder:
             for name in folder.names():
-                if prefix := _prefix(name):
-                    files[prefix] = (f"{archive}: {name}", folder.text(name))
+                if match := re.fullmatch(rf"(.*/)?({ARTICLES}|{TRUTH})[^/]*\.xml", name):
+                    files[match[2]] = (f"{archive}: {name}", folder.text(name))
     return files
-
-
-def _prefix(name: str) -> str | None:
-    base = name.rpartition("/")[2]
-    return next(
-        (k for k in (ARTICLES, TRUTH) if base.startswith(k) and base.endswith(".xml")), None
-    )
 
 
 def _articles(where: str, text: str) -> list[ElementTree.Element]:
@@ -308,13 +279,7 @@ LONGEST = 1 << 24
 def read_stars(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterable[LabelledText]:
-    r"""Return the reviews of one split.
-
-    A folder or archive contains `train.csv` and `test.csv` (the validation split is drawn from the first
-    by a review's line), rows `"stars","text"` without a header, quotes doubled and line ends
-    written as `\n`. A CSV or JSON-lines file (`text`, `label` 1 to 5, perhaps `id`), or
-    `<split>.jsonl` in a folder, is taken whole.
-    """
+    """Return the reviews of a split; validation is drawn from `train.csv` by a review's line."""
     if path.is_file() and ".csv" in path.suffixes:
         with open_text(path) as stream:
             return [each for _, each in _rows(stream, str(path), named_split(path) or split)]
@@ -355,13 +320,7 @@ def _rows(stream: io.TextIOBase, where: str, part: str) -> Iterator[tuple[str, L
 def read_class_patents(
     path: Path, split: str, splits: HashedSplits | None, gold: bool
 ) -> Iterator[LabelledText]:
-    """Return the patents of one split. Of BigPatent's folder or archive the text is `description`, the label the class
-    letter, and the splits are its own."""
-    return (
-        LabelledText(
-            need(item, "publication_number", str, where),
-            need(item, "description", str, where),
-            letter,
-        )
-        for letter, item, where in patent_items(path, split)
-    )
+    """Return BigPatent's descriptions of one split (its own), labelled with their class letter."""
+    for letter, item, where in patent_items(path, split):
+        name = need(item, "publication_number", str, where)
+        yield LabelledText(name, need(item, "description", str, where), letter)

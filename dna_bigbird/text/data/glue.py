@@ -89,23 +89,15 @@ class GlueExample:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The one or two texts."""
         return (self.first,) if self.second is None else (self.first, self.second)
 
 
 def read_glue(
     task: str, path: Path, split: str, *, gold: bool = True
 ) -> tuple[list[GlueExample], dict[str, int]]:
-    """Read one split of a task.
-
-    Files are tab-separated, quotes mean nothing. MRPC may come as the official script leaves it
-    (train, dev and test.tsv) or as Microsoft's files, where dev_ids names the development pairs.
-    MNLI's validation and test are both halves, matched first. A row of QQP with too few columns
-    (the published file has a few) is left out and counted.
-
-    Args:
-        path: The task's folder, the folder of all tasks, or a tar archive of either.
-    """
+    """Read one split from a task's folder, the folder of all tasks, or a tar archive of either."""
+    # MRPC may come as the official script leaves it, or as Microsoft's files, where dev_ids names
+    # the development pairs. MNLI's validation and test are both halves, matched first.
     path = Path(path)
     counts: dict[str, int] = {}
     with Folder(path) as folder:
@@ -140,7 +132,6 @@ class _Finder:
         return min(matches, key=lambda name: name.count("/"), default=None)
 
     def lines(self, names: tuple[str, ...]) -> tuple[str, list[list[str]]]:
-        """Return the location of a file and the cells of its lines."""
         name = self.find(names)
         if name is None:
             raise InputError(

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDe
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.settings import Positive, Range, Share
-from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.models.attention_config import FIRST, QUESTION, SENTENCE
 from dna_bigbird.models.attention_config import PARAGRAPH as PARAGRAPH_TYPE
+from dna_bigbird.text.data.questions import table_2
 from dna_bigbird.text.data.reading import check_ids, need, read_json_list, type_in_words
 from dna_bigbird.text.data.rows import (
     QUESTION_SEGMENT,
@@ -57,32 +57,20 @@ class HotpotQaExample:
     """The supporting sentences, as the file has them."""
 
     def sentences(self) -> set[Fact]:
-        """Return the names of all sentences."""
-        return {
-            (paragraph.title, i)
-            for paragraph in self.paragraphs
-            for i in range(len(paragraph.sentences))
-        }
+        return {(each.title, i) for each in self.paragraphs for i in range(len(each.sentences))}
 
 
 def read_hotpotqa(path: Path, *, gold: bool = True) -> tuple[list[HotpotQaExample], dict[str, int]]:
-    """Read a JSON list, plain or gzip.
-
-    Returns:
-        The examples and counts of irregular items: supporting facts that name no sentence
-        of their item, as the official files have a few (they stay: the official metric counts
-        them, no model can find them), and paragraphs without sentences.
-    """
-    examples = [
-        _example(item, f"{path}: item {i}", gold) for i, item in enumerate(read_json_list(path))
-    ]
+    """Read a JSON list, plain or gzip; also return counts of irregular items."""
+    # Facts that name no sentence stay: the official metric counts them, no model can find them.
+    items = enumerate(read_json_list(path))
+    examples = [_example(item, f"{path}: item {i}", gold) for i, item in items]
     check_ids((example.id for example in examples), path)
     counts: Counter[str] = Counter()
     for example in examples:
         known = example.sentences()
-        counts["supporting facts that name no sentence"] += sum(
-            fact not in known for fact in example.facts or ()
-        )
+        odd = sum(fact not in known for fact in example.facts or ())
+        counts["supporting facts that name no sentence"] += odd
         counts["paragraphs without sentences"] += sum(not x.sentences for x in example.paragraphs)
     return examples, {reason: n for reason, n in counts.items() if n}
 
@@ -98,20 +86,13 @@ def _example(item: dict, where: str, gold: bool) -> HotpotQaExample:
         answer = need(item, "answer", str, where)
     if gold or "supporting_facts" in item:
         facts = tuple(_fact(fact, where) for fact in need(item, "supporting_facts", list, where))
-    return HotpotQaExample(
-        id=name,
-        question=need(item, "question", str, where),
-        paragraphs=tuple(_paragraph(paragraph, where) for paragraph in context),
-        answer=answer,
-        facts=facts,
-    )
+    paragraphs = tuple(_paragraph(paragraph, where) for paragraph in context)
+    return HotpotQaExample(name, need(item, "question", str, where), paragraphs, answer, facts)
 
 
 def _paragraph(value: object, where: str) -> Paragraph:
     match value:
-        case [str() as title, [*sentences]] if all(
-            isinstance(sentence, str) for sentence in sentences
-        ):
+        case [str() as title, [*sentences]] if all(isinstance(each, str) for each in sentences):
             return Paragraph(title, tuple(sentences))
     raise InputError(f"{where}: 'context' holds {_shown(value)}, expected [title, [sentence, …]]")
 
@@ -128,9 +109,6 @@ def _fact(value: object, where: str) -> Fact:
 def _shown(value: object) -> str:
     return shortened(repr(value)) if isinstance(value, list) else type_in_words(value)
 
-
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 
 TITLE, PARAGRAPH, OTHER = -1, -2, -3
 """Number, among the sentences of its paragraph, of a title, of a paragraph, and of what is in none."""
@@ -167,14 +145,10 @@ class HotpotQaOptions:
 
 
 class HotpotQaFeatures:
-    """A row that grows.
+    """A row that grows, with marks or as both streams of BigBird-ETC."""
 
-    Attributes:
-        streams: Both streams of BigBird-ETC; None for a row with marks.
-        unit_of_token: Number of the unit of each token, -1 for none.
-        offsets: Half-open characters of each token in the text of its unit.
-        units: Paragraph, number there and position of each unit: position of its mark, or its global token.
-    """
+    # units: paragraph, number there and position of each: of its mark, or of its global token.
+    # offsets: half-open characters of each token in the text of its unit.
 
     def __init__(self, streams: TwoStreams | None = None) -> None:
         self.streams = streams
@@ -198,25 +172,20 @@ class HotpotQaFeatures:
         self.offsets += zip(starts, ends, strict=True)
 
     def row(self, number: int, arrays: dict[str, NDArray]) -> TextFeatures:
-        """Return the row of an example, with more arrays."""
         if self.streams is None:
             return TextFeatures(np.array(self.ids, np.int32), number, arrays=arrays)
         return self.streams.row(number, arrays)
 
 
-def encoded(tokenizer: "TextTokenizer", text: str) -> tuple:
+def encoded(tokenizer: Any, text: str) -> tuple:
     """Return ids, starts and ends; some vocabularies know no white space but the space."""
     return tokenizer.encode_with_offsets(re.sub(r"\s", " ", text))
 
 
 def block_features(
-    example: HotpotQaExample,
-    tokenizer: "TextTokenizer",
-    options: HotpotQaOptions,
-    counts: Counter[str],
+    example: HotpotQaExample, tokenizer: Any, options: HotpotQaOptions, counts: Counter[str]
 ) -> HotpotQaFeatures:
-    """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each. The position of a unit is
-    the position of its `<t>` or `[s]`."""
+    """Return `[CLS] [q] question [/q]`, then `<t> title </t>` and `sentence [s]` for each."""
     mark = tokenizer.marker_id
     question = _question(example, tokenizer, options, options.max_tokens - 3, counts)
     features = HotpotQaFeatures()
@@ -246,18 +215,13 @@ def block_features(
 
 
 def stream_features(
-    example: HotpotQaExample,
-    tokenizer: "TextTokenizer",
-    options: HotpotQaOptions,
-    counts: Counter[str],
+    example: HotpotQaExample, tokenizer: Any, options: HotpotQaOptions, counts: Counter[str]
 ) -> HotpotQaFeatures:
-    """Return `[CLS] question`, then title and sentences of each paragraph, without marks.
-
-    Global tokens: one for [CLS], which reads everything, for each token of the question, for each
-    paragraph, title and sentence, in this order; each is a unit, whose position is its own. A token of a
-    paragraph belongs to its title or sentence and to its paragraph. [CLS], the question and each
-    paragraph are parts of their own (ETC, generate_tf_examples_lib.py).
-    """
+    """Return `[CLS] question`, then title and sentences of each paragraph, without marks."""
+    # Global tokens: [CLS], which reads everything, then one for each token of the question, each
+    # paragraph, title and sentence; each is a unit, at its own position. A token belongs to its
+    # title or sentence and to its paragraph. [CLS], the question and each paragraph are parts of
+    # their own (ETC, generate_tf_examples_lib.py).
     streams = TwoStreams()
     features = HotpotQaFeatures(streams)
     room = min(options.max_tokens, options.max_global_tokens) - 1
@@ -293,7 +257,7 @@ def stream_features(
 
 def _question(
     example: HotpotQaExample,
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: HotpotQaOptions,
     room: int,
     counts: Counter[str],
@@ -325,28 +289,17 @@ UNKNOWN = -1
 
 def hotpotqa_rows(
     examples: Sequence[HotpotQaExample],
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: HotpotQaOptions,
     *,
     training: bool,
     two_streams: bool = False,
 ) -> TextSet:
-    """Make one row per example, as `block_features` or for BigBird-ETC as `stream_features` has it.
-
-    A sentence that does not fit is left out, a later one that does is not; a paragraph whose title
-    does not fit is left out.
-
-    Arrays of a row: `units` (U, 3), of every title and sentence its paragraph, its number there
-    (`TITLE`) and its place; `labels` (U,), 1 for supporting sentences and the titles (and paragraphs)
-    above them, and `targets` (3,), the type of answer, its first and last token ([CLS]
-    for yes and no), all `UNKNOWN` without gold. Unless for training also `unit_of_token`
-    (T,), -1 for tokens of none, and the `offsets` (T, 2) of tokens in the text of their unit,
-    half-open, in characters.
-
-    Args:
-        training: Leave out examples none of whose supporting facts is in the row, or whose answer
-            is not in them, nor in the titles above them.
-    """
+    """Make one row per example, as `block_features` or, for BigBird-ETC, `stream_features`."""
+    # units (U, 3): paragraph, number there, place. labels (U,): 1 for supporting sentences and the
+    # titles and paragraphs above them. targets (3,): type of answer, its first and last token,
+    # [CLS] for yes and no. unit_of_token (T,), -1 for none; offsets (T, 2): half-open characters in
+    # the text of the unit.
     features_of = stream_features if two_streams else block_features
     counts: Counter[str] = Counter()
     rows = []
@@ -379,7 +332,6 @@ def unit_text(example: HotpotQaExample, unit: Sequence[int]) -> str:
 def _gold(
     example: HotpotQaExample, features: HotpotQaFeatures
 ) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
-    """Return `labels` and `targets`."""
     unknown = np.full(3, UNKNOWN, np.int64)
     if example.facts is None:
         return np.full(len(features.units), UNKNOWN, np.int8), unknown
@@ -388,13 +340,9 @@ def _gold(
         (p, s) for p, s, _ in features.units if s >= 0 and (example.paragraphs[p].title, s) in facts
     }
     above = {p for p, _ in supporting}
-    labels = np.array(
-        [
-            (p, s) in supporting or (s in (TITLE, PARAGRAPH) and p in above)
-            for p, s, _ in features.units
-        ],
-        np.int8,
-    )
+    labels = np.zeros(len(features.units), np.int8)
+    for unit, (p, s, _) in enumerate(features.units):
+        labels[unit] = (p, s) in supporting or (s in (TITLE, PARAGRAPH) and p in above)
     if example.answer in ("yes", "no"):
         return labels, np.array([YES if example.answer == "yes" else NO, 0, 0])
     span = _find_answer(example, features, labels) if example.answer else None
@@ -404,8 +352,7 @@ def _gold(
 def _find_answer(
     example: HotpotQaExample, features: HotpotQaFeatures, labels: NDArray[np.int8]
 ) -> tuple[int, int] | None:
-    """Return first and last token of the answer that ends first among the labelled units. A match that is not part of
-    a longer word comes before all others."""
+    """Return first and last token of the answer in a labelled unit; whole words come first."""
     offsets, unit_of_token = np.array(features.offsets), np.array(features.unit_of_token)
     for whole_words in (True, False):
         for unit in np.flatnonzero(labels):
@@ -442,21 +389,11 @@ TASK = TaskDescription(
         ),
     ),
     published=(
-        PublishedTable(
-            2,
-            "Question answering, development sets, base size, in per cent",
+        table_2(
             "HotpotQA: F1 of answer, supporting facts and both.",
-            (
-                Column("HotpotQA Ans", "hotpotqa", ("f1",)),
-                Column("Sup", "hotpotqa", ("sp_f1",)),
-                Column("Joint", "hotpotqa", ("joint_f1",)),
-            ),
-            cells_by_system("""
-                RoBERTa | 73.5 | 83.4 | 63.5
-                Longformer | 74.3 | 84.4 | 64.4
-                BigBird-ITC | 75.7 | 86.8 | 67.7
-                BigBird-ETC | 75.5 | 87.1 | 67.8
-            """),
+            "hotpotqa",
+            {"HotpotQA Ans": "f1", "Sup": "sp_f1", "Joint": "joint_f1"},
+            "73.5 83.4 63.5, 74.3 84.4 64.4, 75.7 86.8 67.7, 75.5 87.1 67.8",
         ),
     ),
 )

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,30 +14,23 @@ from dna_bigbird.bundles.text_tasks import SetDescription, SyntheticText, TaskDe
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Count, Positive, Share
-from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data.reading import (
-    check_ids,
+from dna_bigbird.text.data.questions import (
+    FILE_SPLITS,
     check_room,
     check_stride,
-    need,
-    read_json_lines,
-    type_in_words,
-)
-from dna_bigbird.text.data.rows import (
-    TextFeatures,
-    TextSet,
     front_segments,
     question_and_parts,
     question_front,
-    recorded,
+    table_2,
 )
+from dna_bigbird.text.data.reading import check_ids, need, read_json_lines, type_in_words
+from dna_bigbird.text.data.rows import TextFeatures, TextSet, recorded
 
 # Natural Questions: whole Wikipedia pages with long, short and yes/no answers (Kwiatkowski et al. 2019).
 #
 # Both published forms give the same examples, bytes apart: the native one (`document_tokens`) and the
 # simplified one (`document_text`, tokens between single spaces, no bytes).
 
-SPLITS = {"train": "train", "validation": "dev", "test": "test"}
 YES_NO = ("YES", "NO", "NONE")
 _MAX_OFFSET = 2**31 - 1
 _TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]*(_[^ ]*)?>")
@@ -85,17 +78,11 @@ class NqExample:
 
     @property
     def tokens(self) -> list[str]:
-        """The page's tokens."""
         return self.text.split(" ")
 
 
 def iter_natural_questions(path: Path, split: str, *, gold: bool = True) -> Iterator[NqExample]:
-    """Yield pages in either form, one at a time.
-
-    Args:
-        path: JSON lines, plain or gzip; or a folder with files named nq-train-*, nq-dev-* or
-            nq-test-*.jsonl[.gz] at any depth (where there is none, the simplified ones).
-    """
+    """Yield pages of JSON lines, or of nq-train-*, nq-dev-* or nq-test-*.jsonl[.gz] in a folder."""
     ids = []
     for file in _files(Path(path), split):
         for number, item in read_json_lines(file):
@@ -109,10 +96,10 @@ def _files(path: Path, split: str) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    pattern = re.compile(rf"(.*-)?nq-{SPLITS[split]}\b.*\.jsonl(\.gz)?")
+    pattern = re.compile(rf"(.*-)?nq-{FILE_SPLITS[split]}\b.*\.jsonl(\.gz)?")
     files = sorted(file for file in path.rglob("*") if pattern.fullmatch(file.name))
     if not files:
-        raise InputError(f"{path}: no file named nq-{SPLITS[split]}-*.jsonl.gz in it")
+        raise InputError(f"{path}: no file named nq-{FILE_SPLITS[split]}-*.jsonl.gz in it")
     native = [file for file in files if "simplified" not in file.name]
     yield from native or files
 
@@ -184,9 +171,8 @@ def _objects(item: dict, key: str, where: str) -> list[dict]:
 
 def _span(item: dict, where: str, length: int) -> PageSpan:
     start, end = need(item, "start_token", int, where), need(item, "end_token", int, where)
-    first, last = (
-        need(item, key, int, where) if key in item else -1 for key in ("start_byte", "end_byte")
-    )
+    names = ("start_byte", "end_byte")
+    first, last = (need(item, key, int, where) if key in item else -1 for key in names)
     if (start, end) == (-1, -1):
         return PageSpan()
     if not 0 <= start < end <= length:
@@ -200,19 +186,10 @@ def _annotation(item: dict, where: str, length: int) -> Annotation:
     yes_no = need(item, "yes_no_answer", str, where)
     if yes_no.upper() not in YES_NO:
         raise InputError(f"{where}: 'yes_no_answer' is {yes_no!r}, expected YES, NO or NONE")
-    shorts = [
-        _span(span, f"{where}: short answer", length)
-        for span in _objects(item, "short_answers", where)
-    ]
-    return Annotation(
-        _span(need(item, "long_answer", dict, where), f"{where}: long answer", length),
-        tuple(span for span in shorts if span.start >= 0),
-        yes_no.lower(),
-    )
-
-
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+    spans = _objects(item, "short_answers", where)
+    shorts = [_span(span, f"{where}: short answer", length) for span in spans]
+    long = _span(need(item, "long_answer", dict, where), f"{where}: long answer", length)
+    return Annotation(long, tuple(span for span in shorts if span.start >= 0), yes_no.lower())
 
 
 @dataclass(frozen=True)
@@ -274,9 +251,9 @@ class PagePieces(NamedTuple):
     """Token of the page each piece belongs to."""
 
 
-def page_pieces(example: NqExample, tokenizer: "TextTokenizer") -> PagePieces:
-    """Tokenize the top-level candidates; a tag becomes the mark <open> or <close>. Words between two tags are
-    tokenized together, as text with single spaces."""
+def page_pieces(example: NqExample, tokenizer: Any) -> PagePieces:
+    """Tokenize the top-level candidates; a tag becomes the mark <open> or <close>."""
+    # Words between two tags are tokenized together, as text with single spaces.
     words, is_html = example.tokens, np.frombuffer(example.is_html, np.uint8)
     ids, candidates, tokens = [], [], []
     marks = {True: tokenizer.marker_id("<close>"), False: tokenizer.marker_id("<open>")}
@@ -300,7 +277,7 @@ def page_pieces(example: NqExample, tokenizer: "TextTokenizer") -> PagePieces:
 
 
 def _run(
-    words: list[str], first: int, tokenizer: "TextTokenizer"
+    words: list[str], first: int, tokenizer: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the pieces of words, and the token of the page each belongs to."""
     ids, starts, _ = tokenizer.encode_with_offsets(" ".join(words))
@@ -314,23 +291,16 @@ def _joined(parts: list[NDArray]) -> NDArray[np.int32]:
 
 def natural_questions_rows(
     examples: Sequence[NqExample],
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: NaturalQuestionsOptions,
     *,
     training: bool,
     two_streams: bool = False,
     first_example: int = 0,
 ) -> TextSet:
-    """Make the windows `[CLS] question [SEP] part of the page [SEP]` of every page.
-
-    Arrays of a row: `token` (T,), the token of the page or -1 outside the document; `first` (1,), the
-    piece of the page the window begins with; `targets` (5,): first and last token of the short, of
-    the long answer, and the type; `UNKNOWN` without gold.
-
-    Args:
-        training: Leave out pages without a top-level candidate, and the share of null windows that
-            the options want left out.
-    """
+    """Make the windows `[CLS] question [SEP] part of the page [SEP]` of every page."""
+    # token (T,): of the page, -1 outside the document. first (1,): piece of the page the window
+    # begins with. targets (5,): first and last token of short and long answer, and the type.
     counts: Counter[str] = Counter()
     rows = []
     for number, example in enumerate(examples):
@@ -343,12 +313,10 @@ def natural_questions_rows(
         windows = _windows(example, number, pieces, before, tokenizer.sep_id, options)
         if two_streams:
             for row in windows:
-                part = np.full(len(row.token_ids), -1)
-                inside = part[len(before) : -1]
                 first = int(row.arrays["first"][0])
-                inside[:] = pieces.candidate[first : first + len(inside)]
-                most = options.max_global_tokens
-                row.arrays.update(question_and_parts(len(before), part, most))
+                inside = slice(first, first + len(row.token_ids) - len(before) - 1)
+                parts = [*pieces.candidate[inside].tolist(), -1]
+                row.arrays.update(question_and_parts(len(before), parts, options.max_global_tokens))
         if example.annotations:
             expected = answer_type(example.annotations[0])
             shown = any(row.arrays["targets"][4] == expected for row in windows)
@@ -393,22 +361,14 @@ def answer_type(annotation: Annotation) -> int:
 
 
 def window_targets(annotation: Annotation, token_T: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return first and last position of the short and of the long answer, and the type.
-
-    Short answers of several spans are one from the first to the last. A place outside the window is
-    0, that of [CLS]. A short (long) answer with neither end in the window is null there; yes
-    and no keep their type.
-
-    Args:
-        token_T: Token of the page at each place, -1 for none.
-    """
+    """Return first and last position of the short and of the long answer, and the type."""
+    # Several short spans are one from the first to the last. A place outside the window is 0, that
+    # of [CLS]. An answer with neither end in the window is null there; yes and no keep their type.
     long = annotation.long
     shorts = annotation.short
-    short = (
-        (min(span.start for span in shorts), max(span.end for span in shorts))
-        if shorts
-        else (-1, -1)
-    )
+    short = (-1, -1)
+    if shorts:
+        short = (min(span.start for span in shorts), max(span.end for span in shorts))
     positions = []
     for start, end in (short, (long.start, long.end)):
         for token, which in ((start, 0), (end - 1, -1)):
@@ -459,20 +419,11 @@ TASK = TaskDescription(
         ),
     ),
     published=(
-        PublishedTable(
-            2,
-            "Question answering, development sets, base size, in per cent",
+        table_2(
             "Natural Questions: F1 of long and short answers.",
-            (
-                Column("NQ LA", "natural-questions", ("long_f1",)),
-                Column("NQ SA", "natural-questions", ("short_f1",)),
-            ),
-            cells_by_system("""
-                RoBERTa | – | –
-                Longformer | – | –
-                BigBird-ITC | 70.8 | 53.3
-                BigBird-ETC | 73.9 | 54.9
-            """),
+            "natural-questions",
+            {"NQ LA": "long_f1", "NQ SA": "short_f1"},
+            "– –, – –, 70.8 53.3, 73.9 54.9",
         ),
     ),
 )

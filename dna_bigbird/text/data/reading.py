@@ -28,8 +28,7 @@ ZIP_MAGIC = b"PK\x03\x04"
 
 
 class Folder:
-    """Text files of a folder, or of a tar (plain or compressed) or zip archive, by name. Members are read in memory,
-    and all of an archive may become at most what `Allowance` has. Close it, or use it with `with`."""
+    """Text files of a folder, or of a tar or zip archive (read in memory), by name."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -89,14 +88,13 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Close the archive."""
         for each in (self._archive, self._stream):
             if each is not None:
                 each.close()
 
     def names(self) -> list[str]:
-        """Return the files' names with '/' between folders: sorted, or in the archive's order. A compressed archive is
-        read fast in that order and slowly in any other."""
+        """Return the files' names with '/' between folders: sorted, or in the archive's order."""
+        # A compressed archive is read fast in that order and slowly in any other.
         return self._names
 
     @property
@@ -160,45 +158,16 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def check_room(options: Any, **others: int) -> None:
-    """Raise ValueError if a longest question, with so many other tokens, is longer than an input."""
-    for name, tokens in others.items():
-        least = options.max_question_tokens + tokens
-        if getattr(options, name) < least:
-            raise ValueError(
-                f"--options.{name} {getattr(options, name)} must be at least {least} with "
-                f"--options.max_question_tokens {options.max_question_tokens}"
-            )
-
-
-def check_stride(options: Any, text: str) -> None:
-    """Raise ValueError if windows pass over tokens of the text, named in words."""
-    room = options.max_tokens - options.max_question_tokens - 3
-    if options.stride > room:
-        raise ValueError(
-            f"--options.stride {options.stride} passes over tokens: a window holds {room} of the "
-            f"{text}"
-        )
-
-
-_WORDS = {
-    dict: "an object",
-    list: "a list",
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-}
+_WORDS = {dict: "an object", list: "a list", str: "a text"}
+_WORDS |= {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def read_json_value(path: Path | str) -> Any:
-    """Read a whole JSON file, plain or gzip."""
     with open_text(path) as stream:
         return parse_json(stream.read(), path)
 
 
 def read_json_list(path: Path | str) -> list[dict]:
-    """Read a JSON list of objects, plain or gzip."""
     return check_items(read_json_value(path), path)
 
 
@@ -215,10 +184,7 @@ def check_items(value: Any, source: Path | str) -> list[dict]:
 
 
 def read_json_lines(path: Path | str) -> Iterator[tuple[int, dict]]:
-    """Yield the objects of a JSON-lines file, plain or gzip, with their line numbers from 1.
-
-    Empty lines are skipped.
-    """
+    """Yield the objects of a JSON-lines file with their line numbers from 1; skip empty lines."""
     yield from parse_json_lines(numbered_lines(path, LONGEST_LINE), str(path))
 
 
@@ -243,11 +209,7 @@ def check_ids(ids: Iterable[str], source: Path | str) -> None:
 
 
 def need(item: dict, key: str, expected: type | tuple[type, ...], where: str) -> Any:
-    """Return `item[key]`, which must have a given type.
-
-    Args:
-        expected: dict, list, str, int, float (whole numbers too) or bool, or several of them.
-    """
+    """Return `item[key]`, which must have (one of) the types; whole numbers are floats too."""
     types = expected if isinstance(expected, tuple) else (expected,)
     words = " or ".join(_WORDS[each] for each in types)
     if key not in item:
@@ -275,9 +237,9 @@ JSON_LINES = (".jsonl", ".json")
 
 
 def read_documents(path: Path) -> Iterator[str]:
-    """Yield the documents of a corpus; one is held at a time. A name that ends in .jsonl or .json (.gz may follow) is
-    JSON lines with a `text` each. Anything else is plain text with blank lines between documents. White space is
-    joined to single spaces: to the published vocabulary a line break is an unknown letter."""
+    """Yield the documents of a corpus, JSON lines or plain text with blank lines between them."""
+    # White space becomes single spaces: to the published vocabulary a line break is an unknown
+    # letter.
     path = Path(path)
     name = path.name.removesuffix(".gz")
     documents = (
@@ -317,8 +279,9 @@ SOURCE, TARGET = ".source", ".target"
 
 
 def holds_files(path: Path) -> bool:
-    """Tell a folder, tar or zip archive from a plain file (and from nothing). `tarfile.is_tarfile` takes most bytes
-    for LZMA, with a dictionary of up to 4 GiB, and fails at a cut gzip file."""
+    """Return True for a folder, tar or zip archive, False for a plain file or nothing."""
+    # `tarfile.is_tarfile` takes most bytes for LZMA, with a dictionary of up to 4 GiB, and fails at
+    # a cut gzip file.
     if not path.is_file():
         return path.is_dir()
     with contextlib.suppress(OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError):
@@ -333,8 +296,8 @@ def holds_files(path: Path) -> bool:
 
 
 def texts_of(folder: Folder, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts in the order of `names`; of a tar archive all are in memory meanwhile. They are read in
-    its order: a compressed archive would be unpacked again for each file out of it."""
+    """Yield names and texts in the order of `names`; of a tar archive all are in memory."""
+    # Read in its order: a compressed archive would be unpacked again for each file out of it.
     if folder.has_fast_access:
         yield from ((name, folder.text(name)) for name in names)
         return
@@ -347,9 +310,8 @@ def texts_of(folder: Folder, names: Sequence[str]) -> Iterator[tuple[str, str]]:
 def partner_of(path: Path) -> Path | None:
     """Return the file of summaries of a file of documents, or the other way round; else None.
 
-    Example:
-        >>> partner_of(Path("xsum/val.source"))
-        PosixPath('xsum/val.target')
+    >>> partner_of(Path("xsum/val.source"))
+    PosixPath('xsum/val.target')
     """
     other = {SOURCE: TARGET, TARGET: SOURCE}.get(path.suffix)
     return path.with_suffix(other) if other else None

@@ -15,6 +15,7 @@ that the large datasets need not be read at the start.
 import hashlib
 import json
 import operator
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,12 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.core.hdf5 import (
-    StoredArrays,
-    StoreFormat,
-    StoreWriter,
-    reading,
-)
+from dna_bigbird.core.hdf5 import StoredArrays, StoreFormat, reading
 from dna_bigbird.text.data.rows import TextSet, hashed_bytes, pack, unpack
 
 STORE = StoreFormat(
@@ -66,11 +62,7 @@ class Part(NamedTuple):
 
 
 def part_of(text_set: TextSet, first: int, *, keep_examples: bool) -> Part:
-    """Return the part of a set that begins with example `first`.
-
-    Args:
-        text_set: Its examples and rows; the numbers of examples begin with 0 in it.
-    """
+    """Return a part of a set, numbered from 0, as the part that begins with example `first`."""
     rows = [pack(replace(row, example=int(row.example) + first)) for row in text_set.rows]
     examples = [pack(each) if keep_examples else b"" for each in text_set.examples]
     return Part(
@@ -99,64 +91,41 @@ class StoredSet(TextSet):
 def write_row_store(
     path: Path, parts: Iterable[Part], counts: dict[str, int], labels: list[str], identity: dict
 ) -> None:
-    """Write the parts of a set to a new store; one of them is in memory at a time.
-
-    Args:
-        counts: What the reader left out, complete when the parts have been read.
-        labels: As in `StoredSet`.
-        identity: What the rows are made from and how, of JSON values.
-
-    Raises:
-        OutputError: If the disk is full or the folder cannot be written to.
-    """
+    """Write the parts of a set to a new store; one of them is in memory at a time."""
+    digests = {"rows": hashlib.sha256(), "examples": hashlib.sha256()}
+    index: list[Part] = []
+    all_counts = [counts]
     with STORE.create(path) as store:
-        writer = _Writer(store)
-        for part in parts:
-            writer.add(part)
-        writer.finish()
-        store.describe(
-            {
-                "identity": json.dumps(identity, sort_keys=True),
-                "counts": json.dumps(added_up([counts, *writer.counts])),
-                "labels": json.dumps(labels),
-                "rows_sha256": writer.rows_digest.hexdigest(),
-                "examples_sha256": writer.examples_digest.hexdigest(),
-            }
-        )
-
-
-class _Writer:
-    def __init__(self, store: StoreWriter) -> None:
-        self.store = store
-        for name in ("rows", "examples"):
+        for name in digests:
             store.growing(name, np.uint8, _CHUNK_BYTES)
-        self.rows_digest, self.examples_digest = hashlib.sha256(), hashlib.sha256()
-        self.counts: list[dict[str, int]] = []
-        self._index: list[Part] = []
-
-    def add(self, part: Part) -> None:
-        for name in ("rows", "examples"):
-            self.store.append(name, getattr(part, name))
-        for record in _records(part.rows, part.row_bytes):
-            for values in hashed_bytes(unpack(record)):
-                self.rows_digest.update(values)
-        for record in _records(part.examples, part.example_bytes):
-            self.examples_digest.update(repr(unpack(record)).encode() if record else b"")
-        self.counts.append(part.counted())
-        empty = part.rows[:0]
-        self._index.append(part._replace(rows=empty, examples=empty, counts=empty))
-
-    def finish(self) -> None:
-        """Write the index."""
-        none = [np.zeros(0, np.int64)]
-        columns = {
-            name: np.concatenate(none + [getattr(part, name) for part in self._index])
-            for name in ("row_tokens", "row_examples", "row_bytes", "example_bytes")
-        }
-        for name in ("row", "example"):
-            columns[f"{name}_offsets"] = np.append(0, np.cumsum(columns.pop(f"{name}_bytes")))
+        for part in parts:
+            for name in digests:
+                store.append(name, getattr(part, name))
+            for record in _records(part.rows, part.row_bytes):
+                for values in hashed_bytes(unpack(record)):
+                    digests["rows"].update(values)
+            for record in _records(part.examples, part.example_bytes):
+                digests["examples"].update(repr(unpack(record)).encode() if record else b"")
+            all_counts.append(part.counted())
+            empty = part.rows[:0]
+            index.append(part._replace(rows=empty, examples=empty, counts=empty))
+        columns = _index(index)
         for name in INDEX:
-            self.store.put(name, columns[name], named_last=True)
+            store.put(name, columns[name], named_last=True)
+        described = {"counts": json.dumps(added_up(all_counts)), "labels": json.dumps(labels)}
+        described |= {f"{name}_sha256": digest.hexdigest() for name, digest in digests.items()}
+        store.describe({"identity": json.dumps(identity, sort_keys=True), **described})
+
+
+def _index(parts: list[Part]) -> dict[str, NDArray[np.int64]]:
+    none = [np.zeros(0, np.int64)]
+    columns = {
+        name: np.concatenate(none + [getattr(part, name) for part in parts])
+        for name in ("row_tokens", "row_examples", "row_bytes", "example_bytes")
+    }
+    for name in ("row", "example"):
+        columns[f"{name}_offsets"] = np.append(0, np.cumsum(columns.pop(f"{name}_bytes")))
+    return columns
 
 
 def _records(values: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Iterator[bytes]:
@@ -168,23 +137,21 @@ def _records(values: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Iterator[
 
 def added_up(parts: Sequence[dict[str, int]]) -> dict[str, int]:
     """Return counts added up, in the order in which their reasons first come."""
-    total: dict[str, int] = {}
+    total: Counter[str] = Counter()
     for part in parts:
-        for reason, count in part.items():
-            total[reason] = total.get(reason, 0) + count
-    return total
+        total.update(part)
+    return dict(total)
 
 
 class StoredRecords(Sequence):
-    """Records of a store by number. Can be pickled and used after a fork: each process opens the file.
+    """Records of a store by number; after pickling or a fork each process opens the file."""
 
-    Args:
-        name: "rows" or "examples".
-        offsets: Of the records in that dataset.
-    """
+    lengths: NDArray[np.int64]
+    example_numbers: NDArray[np.int64]
+    """Of rows only: the tokens and the example of each."""
 
-    def __init__(self, path: Path, name: str, offsets: NDArray[np.int64]) -> None:
-        self.name, self.offsets = name, offsets
+    def __init__(self, path: Path, name: str, index: dict[str, NDArray[np.int64]]) -> None:
+        self.name, self.offsets = name, index[f"{name[:-1]}_offsets"]
         self._path, self._arrays = path, StoredArrays(path, STORE)
 
     def __len__(self) -> int:
@@ -199,39 +166,14 @@ class StoredRecords(Sequence):
             return unpack(self._arrays.read(self.name, start, end).tobytes())
 
 
-class StoredRows(StoredRecords):
-    """Rows of a store.
-
-    Args:
-        lengths: Tokens of every row.
-        example_numbers: Example of every row.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        offsets: NDArray[np.int64],
-        lengths: NDArray[np.int64],
-        example_numbers: NDArray[np.int64],
-    ) -> None:
-        super().__init__(path, "rows", offsets)
-        self.lengths, self.example_numbers = lengths, example_numbers
-
-
 def read_row_store(path: Path) -> tuple[StoredSet, dict]:
-    """Open a store.
-
-    Returns:
-        The set, and the identity that it was written with.
-
-    Raises:
-        InputError: If the file is missing, damaged or no such store of this version.
-    """
+    """Open a store; return its set, and the identity that it was written with."""
     with STORE.open(path, verify=INDEX) as (file, attributes):
         index = {name: file[name][:] for name in INDEX}
         keeps_examples = len(file["examples"]) > 0
-    examples = StoredRecords(path, "examples", index["example_offsets"])
-    rows = StoredRows(path, index["row_offsets"], index["row_tokens"], index["row_examples"])
+    examples = StoredRecords(path, "examples", index)
+    rows = StoredRecords(path, "rows", index)
+    rows.lengths, rows.example_numbers = index["row_tokens"], index["row_examples"]
     text_set = StoredSet(
         examples=examples if keeps_examples else range(len(examples)),
         rows=rows,

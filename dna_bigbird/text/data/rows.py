@@ -8,7 +8,6 @@ import math
 import re
 import struct
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.models.attention_config import FIRST, QUESTION, SENTENCE
+from dna_bigbird.models.attention_config import SENTENCE
 
 SENTENCE_SEGMENT, TITLE_SEGMENT, QUESTION_SEGMENT, CANDIDATE_SEGMENT = 1, 2, 3, 4
 """Segments of long tokens where the public ETC code has them: HotpotQA and WikiHop."""
@@ -24,12 +23,7 @@ NUM_SEGMENTS = 5
 
 
 class TwoStreams:
-    """A row that grows: its tokens, its global tokens, and which token belongs to which.
-
-    Attributes:
-        ids: Tokens of the long stream so far.
-        types: Types of the global tokens so far (`global_types`).
-    """
+    """A row that grows: its tokens, its global tokens, and which token belongs to which."""
 
     def __init__(self) -> None:
         self.ids: list[int] = []
@@ -46,11 +40,7 @@ class TwoStreams:
         self._part += 1
 
     def add_global(self, type_: int = SENTENCE, *, free: bool = False) -> int:
-        """Add a global token and return its position.
-
-        Args:
-            free: It reads everything in spite of `hard_g2l`.
-        """
+        """Add a global token (`free`: it reads all in spite of `hard_g2l`); return its position."""
         self.types.append(type_)
         self._free.append(free)
         self._global_parts.append(self._part)
@@ -76,16 +66,13 @@ class TwoStreams:
         self._links |= {(position, owner) for owner in owners}
 
     def row(self, number: int, arrays: dict[str, NDArray]) -> "TextFeatures":
-        """Return the row of an example, with more arrays."""
         ids, segments = np.array(self.ids, np.int32), np.array(self._segments, np.int8)
         return TextFeatures(ids, number, segments, arrays | self.arrays())
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return what `TextFeatures.arrays` has of both streams.
-
-        `global_types` (G,), `free_global` (G,); `parts` (T,) and `global_parts` (G,), numbers of the
-        parts; `links` (n, 2), a long token and the global token that it belongs to.
-        """
+        """Return what `TextFeatures.arrays` has of both streams."""
+        # G global tokens, T long ones; links (n, 2): a long token and a global one that it belongs
+        # to.
         return {
             "global_types": np.array(self.types, np.int8),
             "free_global": np.array(self._free, bool),
@@ -93,44 +80,6 @@ class TwoStreams:
             "parts": np.array(self._parts, np.int16),
             "links": np.array(sorted(self._links), np.int32).reshape(-1, 2),
         }
-
-
-def question_front(
-    question: str, tokenizer: Any, max_question_tokens: int, counts: Counter[str]
-) -> list[int]:
-    """Return `[CLS] question [SEP]`; a question that is cut is counted."""
-    ids = tokenizer.encode(" ".join(question.split()))
-    counts["questions cut"] += len(ids) > max_question_tokens
-    return [tokenizer.cls_id, *ids[:max_question_tokens], tokenizer.sep_id]
-
-
-def front_segments(num_front: int, length: int) -> NDArray[np.int8]:
-    """Return the segments of a row (T,): 0 for so many first tokens, then 1."""
-    return (np.arange(length) >= num_front).astype(np.int8)
-
-
-def question_and_parts(
-    num_front: int, part_T: NDArray[np.integer], max_global: int
-) -> dict[str, NDArray]:
-    """Return `TwoStreams.arrays` of a row `[CLS] question [SEP]`, then the parts of a text, uncut.
-
-    Global tokens: one for each of the first tokens, [CLS] to [SEP], then one for each part in the
-    order of the text (ETC, models/nq/preproc_nq_lib.py). Tokens of further parts than there is room for
-    belong to the last global token.
-
-    Args:
-        part_T: Number of each token's part; -1 before the text, and for tokens of none.
-    """
-    streams = TwoStreams()
-    for position in range(num_front):
-        streams.add_tokens([0], 0, [streams.add_global(FIRST if position == 0 else QUESTION)])
-    before = -1
-    for part in part_T[num_front:].tolist():
-        if part not in (before, -1) and len(streams.types) < max_global:
-            streams.add_global(SENTENCE)
-        before = part
-        streams.add_tokens([0], 0, [] if part == -1 else [len(streams.types) - 1])
-    return streams.arrays()
 
 
 # Frozen dataclasses of plain values and arrays as bytes, and back; no code of a file is run.
@@ -161,7 +110,6 @@ def recorded(name: str, *old_names: str) -> Callable[[T], T]:
 
 
 def pack(value: Any) -> bytes:
-    """Return the bytes of a value."""
     classes: dict[str, int] = {}
     arrays: list[bytes] = []
     tree = _tree(value, classes, arrays)
@@ -173,9 +121,33 @@ def unpack(record: bytes) -> Any:
     """Return the value that `pack` was given; its arrays are copies of their own."""
     content = zlib.decompress(record)
     (length,) = _LENGTH.unpack_from(content)
-    start = _LENGTH.size + length
-    names, tree = json.loads(content[_LENGTH.size : start])
-    return _Reader(content, start, list(map(_class, names))).value(tree)
+    end = _LENGTH.size + length
+    names, tree = json.loads(content[_LENGTH.size : end])
+    classes = list(map(_class, names))
+
+    def value(tree: Any) -> Any:
+        if isinstance(tree, list):
+            return tuple(map(value, tree))
+        if not isinstance(tree, dict):
+            return tree
+        ((name, content),) = tree.items()
+        return read[name](content)
+
+    def array(described: list) -> np.ndarray:
+        nonlocal end
+        dtype, shape = np.dtype(described[0]), described[1]
+        values = np.frombuffer(content, dtype, math.prod(shape), end)
+        end += values.nbytes
+        return values.reshape(shape).copy()
+
+    read = {
+        "list": lambda values: [value(each) for each in values],
+        "dict": lambda pairs: dict(map(value, pairs)),
+        "bytes": base64.b64decode,
+        "array": array,
+        "class": lambda described: classes[described[0]](*map(value, described[1:])),
+    }
+    return value(tree)
 
 
 def _tree(value: Any, classes: dict[str, int], arrays: list[bytes]) -> Any:
@@ -201,42 +173,7 @@ def _tree(value: Any, classes: dict[str, int], arrays: list[bytes]) -> Any:
     return {"class": [number, *values]}
 
 
-class _Reader:
-    """The values of a record's tree; arrays are read one after the other."""
-
-    def __init__(self, content: bytes, start: int, classes: list[type]) -> None:
-        self.content, self.end, self.classes = content, start, classes
-        self.read = {
-            "list": lambda values: [self.value(each) for each in values],
-            "dict": lambda pairs: dict(map(self.value, pairs)),
-            "bytes": base64.b64decode,
-            "array": self._array,
-            "class": self._instance,
-        }
-
-    def value(self, tree: Any) -> Any:
-        """Return the value of a part of the tree."""
-        if isinstance(tree, list):
-            return tuple(map(self.value, tree))
-        if not isinstance(tree, dict):
-            return tree
-        ((name, content),) = tree.items()
-        return self.read[name](content)
-
-    def _array(self, content: list) -> np.ndarray:
-        dtype, shape = np.dtype(content[0]), content[1]
-        count = math.prod(shape)
-        values = np.frombuffer(self.content, dtype, count, self.end)
-        self.end += count * dtype.itemsize
-        return values.reshape(shape).copy()
-
-    def _instance(self, content: list) -> Any:
-        number, *values = content
-        return self.classes[number](*map(self.value, values))
-
-
 def _class(name: str) -> type:
-    """Return the class of a name in a record."""
     if name not in _classes:
         from dna_bigbird.bundles.text_tasks import tasks
 
@@ -248,7 +185,6 @@ def _class(name: str) -> type:
 
 @functools.cache
 def _fields(type_: type) -> tuple[str, ...]:
-    """Return the names of the fields of a dataclass or named tuple."""
     if dataclasses.is_dataclass(type_):
         return tuple(field.name for field in dataclasses.fields(type_))
     return type_._fields  # type: ignore[attr-defined]
@@ -257,14 +193,7 @@ def _fields(type_: type) -> tuple[str, ...]:
 def find_text(
     text: str, part: str, *, ignore_case: bool = False, whole_words: bool = False
 ) -> list[tuple[int, int]]:
-    """Return every occurrence of `part` in `text`, overlapping ones too, from left to right.
-
-    Args:
-        whole_words: Leave out occurrences next to a letter or digit that continues the word.
-
-    Returns:
-        Half-open character offsets.
-    """
+    """Return the half-open offsets of every occurrence in a text, overlapping ones too."""
     part = part.strip()
     if not part:
         return []
@@ -280,12 +209,8 @@ def find_text(
 def tokens_of(
     starts_T: NDArray[np.int64], ends_T: NDArray[np.int64], start: int, end: int
 ) -> tuple[int, int] | None:
-    """Return the first and the last token that hold any of the characters [start, end).
-
-    Args:
-        starts_T, ends_T: Half-open character offsets of the tokens, both ascending
-            (TextTokenizer.encode_with_offsets); an empty piece has no characters.
-    """
+    """Return the first and the last token that hold any of the characters [start, end)."""
+    # An empty piece has no characters.
     inside = np.flatnonzero((ends_T > start) & (starts_T < end) & (ends_T > starts_T))
     return (int(inside[0]), int(inside[-1])) if len(inside) else None
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +14,15 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.settings import Positive, Share
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
-from dna_bigbird.text.data.reading import (
-    check_ids,
-    check_items,
+from dna_bigbird.text.data.questions import (
+    FILE_SPLITS,
     check_room,
     check_stride,
-    need,
-    read_json_value,
-)
-from dna_bigbird.text.data.rows import (
-    TextFeatures,
-    TextSet,
     front_segments,
     question_front,
-    recorded,
-    tokens_of,
 )
-
-FILES = {"train": "train", "validation": "dev", "test": "test"}
+from dna_bigbird.text.data.reading import check_ids, check_items, need, read_json_value
+from dna_bigbird.text.data.rows import TextFeatures, TextSet, recorded, tokens_of
 
 
 @recorded("squad-answer", "dna_bigbird.datasets.text.squad_questions:SquadAnswer")
@@ -58,7 +49,7 @@ class SquadExample:
 def read_squad(path: Path, split: str, *, version: str, gold: bool = True) -> list[SquadExample]:
     """Read a file, plain or gzip, or a folder with train-v1.1.json, dev-v1.1.json or those of v2.0."""
     if path.is_dir():
-        path = _file_in(path, f"{FILES[split]}-v{version}.json")
+        path = _file_in(path, f"{FILE_SPLITS[split]}-v{version}.json")
     content = read_json_value(path)
     if not isinstance(content, dict):
         raise InputError(f"{path}: expected an object with 'data', the layout of SQuAD's files")
@@ -114,9 +105,6 @@ def _check_answers(item: dict, answers: tuple[SquadAnswer, ...], where: str, ver
         )
 
 
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-
 SquadSet = Literal["squad", "squad2"]
 VERSIONS = {"squad": "1.1", "squad2": "2.0"}
 
@@ -162,22 +150,12 @@ class Pieces(NamedTuple):
 
 
 def squad_rows(
-    examples: Sequence[SquadExample],
-    tokenizer: "TextTokenizer",
-    options: SquadOptions,
-    *,
-    training: bool,
+    examples: Sequence[SquadExample], tokenizer: Any, options: SquadOptions, *, training: bool
 ) -> TextSet:
-    """Make the windows `[CLS] question [SEP] part of the paragraph [SEP]` of every question.
-
-    Arrays of a row: `offsets` (T, 2), half-open characters of the paragraph, both 0 outside it;
-    `is_best_context` (T,), True for tokens of the paragraph that no other window shows with more context;
-    `targets` (2,), first and last token of the first answer, both 0 ([CLS]) if the window does not
-    show it as a whole or there is none; `UNKNOWN` without gold.
-
-    Args:
-        training: Leave out questions whose first answer is not where the file says.
-    """
+    """Make the windows `[CLS] question [SEP] part of the paragraph [SEP]` of every question."""
+    # offsets (T, 2): half-open characters of the paragraph, both 0 outside it. is_best_context
+    # (T,): no other window shows the token with more context. targets (2,): first and last token of
+    # the first answer, both 0 ([CLS]) if the window does not show it as a whole or there is none.
     counts: Counter[str] = Counter()
     rows = []
     pieces, paragraph = None, None
@@ -200,7 +178,7 @@ def squad_rows(
     return TextSet(list(examples), rows, {reason: n for reason, n in counts.items() if n})
 
 
-def _pieces(paragraph: str, tokenizer: "TextTokenizer") -> Pieces:
+def _pieces(paragraph: str, tokenizer: Any) -> Pieces:
     # To the published vocabulary a line end is an unknown letter. One for one: offsets stay.
     spaced = "".join(" " if letter.isspace() else letter for letter in paragraph)
     return Pieces(*tokenizer.encode_with_offsets(spaced))
@@ -224,11 +202,9 @@ def window_starts(length: int, room: int, stride: int) -> list[int]:
 
 
 def best_contexts(length: int, room: int, stride: int) -> NDArray[np.int64]:
-    """Return for each piece the window that shows it with the most context, (P,).
-
-    The context of a piece is the smaller of the numbers of pieces before and after it in the window, plus
-    a hundredth of the window's length; of equal windows the first one counts.
-    """
+    """Return for each piece the window that shows it with the most context, (P,)."""
+    # Context: the pieces before or after it in the window, the fewer of both, plus a hundredth of
+    # the window's length; of equal windows the first one counts (run_squad.py).
     firsts_W1 = np.array(window_starts(length, room, stride))[:, None]
     lasts_W1 = np.minimum(firsts_W1 + room, length) - 1
     pieces_P = np.arange(length)
@@ -250,12 +226,8 @@ def _windows(
         offsets[len(front) : -1] = np.stack([pieces.starts[here], pieces.ends[here]], axis=1)
         is_best_context = np.zeros(len(ids), dtype=bool)
         is_best_context[len(front) : -1] = best_P[here] == window
-        arrays = {
-            "first": np.array([first]),
-            "offsets": offsets,
-            "is_best_context": is_best_context,
-            "targets": np.full(2, UNKNOWN),
-        }
+        arrays = {"first": np.array([first]), "offsets": offsets}
+        arrays |= {"is_best_context": is_best_context, "targets": np.full(2, UNKNOWN)}
         rows.append(TextFeatures(ids, number, front_segments(len(front), len(ids)), arrays))
     return rows
 
@@ -299,10 +271,7 @@ TASK = TaskDescription(
             1,
             "Building blocks, 512 tokens, in per cent",
             "SQuAD: F1 of SQuAD 1.1 (the paper names neither version nor metric); SQuAD 2.0 is not in the paper.",
-            (
-                Column("SQuAD", "squad", ("f1",)),
-                Column("SQuAD 2.0", "squad2", ("f1",)),
-            ),
+            (Column("SQuAD", "squad", ("f1",)), Column("SQuAD 2.0", "squad2", ("f1",))),
             cells_by_system("""
                 BERT-base | 88.5 | –
                 Random | 83.0 | –

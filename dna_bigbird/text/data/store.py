@@ -32,16 +32,7 @@ _BUFFER_TOKENS = 1 << 20
 def write_text_store(
     path: Path, documents: Iterable[str], tokenizer: TextTokenizer, source_sha256: str
 ) -> None:
-    """Tokenize documents into a new store; memory is that of a million tokens and one document.
-
-    A document without a token is left out and counted.
-
-    Args:
-        source_sha256: Of the text; stored, to recognise the file that a store was made from.
-
-    Raises:
-        InputError: If there is no token, the vocabulary is too large, or the disk is full.
-    """
+    """Tokenize documents into a new store; documents without a token are left out and counted."""
     if tokenizer.vocab_size > 65536:
         raise InputError(
             f"the vocabulary has {tokenizer.vocab_size} entries; a text store holds 65536"
@@ -70,11 +61,7 @@ def write_text_store(
 
 
 class _TokenWriter:
-    """Write the tokens of documents to a store, about a million at a time, with counts and checksums.
-
-    Attributes:
-        offsets: Start of every document among the tokens, and the end of the last one.
-    """
+    """Writes tokens of documents to a store, about a million at a time, counted and hashed."""
 
     def __init__(self, store: StoreWriter, vocab_size: int) -> None:
         self.store = store
@@ -85,7 +72,6 @@ class _TokenWriter:
         self._waiting: list[np.ndarray] = []
 
     def add(self, ids: np.ndarray) -> None:
-        """Add a document."""
         self._waiting.append(ids)
         self.offsets.append(self.offsets[-1] + len(ids))
         if self.offsets[-1] - len(self.tokens) >= _BUFFER_TOKENS:
@@ -109,19 +95,9 @@ class _TokenWriter:
 
 
 class TextStore:
-    """Reads a text store. May be pickled and used after a fork: each process opens the file again.
+    """Reads a text store; after pickling or a fork each process opens the file again."""
 
-    Attributes:
-        document_offsets: (D+1,), int64.
-        counts: (vocab_size,), int64, how often each entry occurs.
-        tokenizer_sha256, source_sha256, checksum, num_empty_documents: What the file says of itself.
-
-    Args:
-        verify: Compare all data with their checksums.
-
-    Raises:
-        InputError: If the file is missing, damaged or no text store of this version.
-    """
+    # document_offsets: (D+1,), int64. counts: (vocab_size,), int64, how often each entry occurs.
 
     def __init__(self, path: Path, *, verify: bool = True) -> None:
         self.path = Path(path)
@@ -136,12 +112,10 @@ class TextStore:
 
     @property
     def num_tokens(self) -> int:
-        """Tokens of all documents."""
         return int(self.document_offsets[-1])
 
     @property
     def num_documents(self) -> int:
-        """Documents with at least one token."""
         return len(self.document_offsets) - 1
 
     def tokens(self, start: int, end: int) -> np.ndarray:
@@ -152,19 +126,7 @@ class TextStore:
 def text_store(
     text: Path, tokenizer: TextTokenizer, path: Path, *, verify: bool = True
 ) -> TextStore:
-    """Return the store of a text file, made now unless `path` already holds it.
-
-    So a run that goes on after a kill does not tokenize again. A damaged store is made again, with
-    a note.
-
-    Args:
-        text: Corpus; see `text.data.reading`.
-        path: Store to write or to find.
-        verify: Compare a store that is there with its checksums.
-
-    Raises:
-        InputError: As `read_documents` and `write_text_store`.
-    """
+    """Return the store of a text file, made now unless `path` holds it undamaged."""
     if not Path(text).is_file():
         raise InputError(f"{text}: no such file; expected a corpus of text")
     checksums = (sha256_of(text), hashlib.sha256(tokenizer.model_bytes).hexdigest())

@@ -128,8 +128,7 @@ def iter_summaries(
     *,
     gold: bool = True,
 ) -> Iterator[SummaryExample]:
-    """Yield the examples of one split of a set. White space at the ends of lines, and lines of nothing else, are
-    dropped."""
+    """Yield the examples of one split of a set, without white space at the ends of lines."""
     is_empty = True
     for pair in READERS[options.set](Path(path), split, gold=gold):
         document = _tidy(pair.document)
@@ -248,14 +247,9 @@ _MARKER = re.compile(r"(?<! )([<\[]\S+[>\]])")
 
 
 class SummaryText:
-    """How a vocabulary writes documents and summaries (spec §5).
+    """How a vocabulary writes documents and summaries (spec §5)."""
 
-    A space before <…> or […] is dropped before tokenising and put back after. Line ends become what
-    `options.newline` says.
-
-    Attributes:
-        start_id, end_id: Around a summary: <s> and </s>, or [CLS] and [SEP] where there are none.
-    """
+    # A space before <…> or […] is dropped before tokenising and put back after.
 
     def __init__(self, tokenizer, options: SummarizationOptions) -> None:
         self.tokenizer = tokenizer

@@ -1,5 +1,7 @@
-"""The files of the summary sets: papers (Cohan et al. 2018), BigPatent (Sharma et al. 2019), news stories
-(Hermann et al. 2015, See et al. 2017) and BBC articles (XSum, Narayan et al. 2018)."""
+"""The files of the summary sets: papers, patents, news stories and BBC articles.
+
+Cohan et al. 2018; Sharma et al. 2019; Hermann et al. 2015 and See et al. 2017; Narayan et al. 2018.
+"""
 
 import hashlib
 import io
@@ -108,11 +110,7 @@ CLASSES = "abcdefghy"
 
 
 def read_patents(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
-    """Yield the patents of all classes; the document is `description`, the summary `abstract`.
-
-    Args:
-        path: A folder or archive as in `patent_items`; or one file of JSON lines, with any name.
-    """
+    """Yield the patents of all classes, of a folder, an archive or one file of JSON lines."""
     if not holds_files(path):
         for number, item in read_json_lines(path):
             yield _pair(item, f"{path}:{number}", gold=gold)
@@ -122,12 +120,7 @@ def read_patents(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]
 
 
 def patent_items(path: Path, split: str) -> Iterator[tuple[str, dict, str]]:
-    """Yield the class letter, the JSON object and the location of every patent of a split.
-
-    Args:
-        path: A folder or tar archive whose files are …/train|val|test/<class letter>/<name>, each of
-            JSON lines, plain or gzip (the published bigPatentData and its train.tar.gz).
-    """
+    """Yield class letter, JSON object and location of every patent of a split."""
     pattern = re.compile(rf"(^|/){OFFICIAL_SPLITS[split]}/([{CLASSES}])/[^/]+$")
     with Folder(path) as folder:
         names = [(name, match[2]) for name in folder.names() if (match := pattern.search(name))]
@@ -145,34 +138,20 @@ def patent_items(path: Path, split: str) -> Iterator[tuple[str, dict, str]]:
 
 def _pair(item: dict, where: str, *, gold: bool) -> Pair:
     summary = need(item, "abstract", str, where) if gold or "abstract" in item else None
-    return Pair(
-        where,
-        need(item, "publication_number", str, where),
-        need(item, "description", str, where),
-        summary,
-    )
+    name, text = (need(item, key, str, where) for key in ("publication_number", "description"))
+    return Pair(where, name, text, summary)
 
 
 def read_papers(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
-    """Yield the papers of `arxiv-dataset` or `pubmed-dataset`.
-
-    The document is the list `article_text`, the summary the list `abstract_text` without the marks
-    <S> and </S>; each entry of them becomes a line. The lists `section_names` and `sections` hold
-    the same article again and are not read: published scores come from `article_text`.
-
-    Args:
-        path: A file of JSON lines, plain or gzip, or a folder with train.txt, val.txt and
-            test.txt (or each with .gz).
-    """
+    """Yield the papers of `arxiv-dataset` or `pubmed-dataset`; each list entry becomes a line."""
+    # `sections` holds the same article again: published scores come from `article_text`.
     file = _split_file(path, split)
     for number, item in read_json_lines(file):
         where = f"{file}:{number}"
         summary = None
         if gold or "abstract_text" in item:
-            sentences = need_texts(item, "abstract_text", where)
-            summary = "\n".join(
-                sentence.replace("<S>", " ").replace("</S>", " ") for sentence in sentences
-            )
+            summary = "\n".join(need_texts(item, "abstract_text", where))
+            summary = summary.replace("<S>", " ").replace("</S>", " ")
         document = "\n".join(need_texts(item, "article_text", where))
         yield Pair(where, need(item, "article_id", str, where), document, summary)
 
@@ -192,18 +171,9 @@ SENTENCE_ENDS = (".", "!", "?", "'", "`", '"', "’", "”", ")")
 
 
 def read_stories(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
-    """Yield the stories of a folder or tar archive.
-
-    A story's lines up to the first `@highlight` are the document, one paragraph per line; each line
-    after an `@highlight` is a sentence of the summary. A line that ends without a mark gets " .", as the
-    published scores have it (captions and highlights lack their full stop).
-
-    Args:
-        path: Holds *.story files at any depth: all of them are read, in the order of their names; or,
-            if there is a list of addresses all_train.txt, all_val.txt or all_test.txt (next to them, in
-            url_lists/ or in the archive), those of the split's list in its order. The SHA-1 of an
-            address is the name of its story.
-    """
+    """Yield the stories of a folder or tar archive, those of all_<split>.txt if it is there."""
+    # Lines up to the first `@highlight` are the document. A line that ends without a mark gets "
+    # .", as the published scores have it. The SHA-1 of an address is the name of its story.
     with Folder(path) as folder:
         for name, text in texts_of(folder, _story_names(folder, split)):
             document, summary = _story_parts(text)
@@ -251,35 +221,14 @@ def _story_parts(text: str) -> tuple[list[str], list[str]]:
 
 SPLIT_FILE = "XSum-TRAINING-DEV-TEST-SPLIT-90-5-5.json"
 PARTS = ("URL", "TITLE", "FIRST-SENTENCE", "RESTBODY")
-FURNITURE = frozenset(
-    (
-        "Share this with",
-        "Email",
-        "Facebook",
-        "Messenger",
-        "Twitter",
-        "Pinterest",
-        "WhatsApp",
-        "Linkedin",
-        "LinkedIn",
-        "Copy this link",
-        "These are external links and will open in a new window",
-    )
-)
+NETWORKS = "Email Facebook Messenger Twitter Pinterest WhatsApp Linkedin LinkedIn"
+OTHER_LINKS = "These are external links and will open in a new window"
+FURNITURE = {"Share this with", *NETWORKS.split(), "Copy this link", OTHER_LINKS}
 """Lines of the BBC's pages that are not part of an article; the published sets are without them."""
 
 
 def read_articles(path: Path, split: str, *, gold: bool = True) -> Iterator[Pair]:
-    """Yield the articles of files of JSON lines, of pairs of lines, or of the authors' own folder.
-
-    Args:
-        path: JSON lines with `document`, `summary` and perhaps `id`, plain or gzip, or a folder with
-            train.jsonl, validation.jsonl and test.jsonl of them; or train.source, a document per
-            line, with the summaries in train.target next to it, or a folder or tar archive with
-            train, val (or validation) and test of them; or a folder or tar archive of *.summary files (parts headed [SN]URL[SN], [SN]TITLE[SN], [SN]FIRST-SENTENCE[SN]
-            and [SN]RESTBODY[SN]; the first sentence is the summary, the rest the document): all of them
-            by name, or those of the split if the authors' `SPLIT_FILE` is there too.
-    """
+    """Yield the articles of JSON lines, of pairs of lines, or of the authors' own folder."""
     if path.is_file() and partner_of(path):
         yield from line_pairs_of_files(path, gold=gold)
         return

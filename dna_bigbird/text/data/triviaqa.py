@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,28 +17,22 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import parse_json
 from dna_bigbird.core.settings import Positive
 from dna_bigbird.corpus.sentences import sentences
-from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
+from dna_bigbird.text.data.questions import (
+    check_room,
+    front_segments,
+    question_and_parts,
+    question_front,
+    table_2,
+)
 from dna_bigbird.text.data.reading import (
     Folder,
     check_ids,
     check_items,
-    check_room,
     need,
     read_json_value,
     type_in_words,
 )
-from dna_bigbird.text.data.rows import (
-    TextFeatures,
-    TextSet,
-    front_segments,
-    question_and_parts,
-    question_front,
-    recorded,
-    tokens_of,
-)
-
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
+from dna_bigbird.text.data.rows import TextFeatures, TextSet, recorded, tokens_of
 
 SPLITS = {"train": "train", "validation": "dev", "test": "test-without-answers"}
 PAGES = {"EntityPages": "wikipedia", "SearchResults": "web"}
@@ -112,15 +106,9 @@ class TriviaQaExample:
 def iter_triviaqa(
     path: Path, split: str, counts: dict[str, int], options: TriviaQaOptions, *, gold: bool = True
 ) -> Iterator[TriviaQaExample]:
-    """Yield questions with the beginnings of their documents, one at a time.
-
-    Of a file of the verified set only verified questions are kept, and of its web files only verified
-    pages, as in the official script.
-
-    Args:
-        path: A file of questions; or the official folder or archive with `qa` and `evidence`, where
-            domain and split name the file.
-    """
+    """Yield questions with the beginnings of their documents, one at a time."""
+    # Of the verified set only verified questions (and web pages) are kept, as in the official
+    # script.
     path = Path(path)
     if path.name.endswith((".json", ".json.gz")):
         pages = evidence_of(path, options.evidence)
@@ -260,14 +248,9 @@ _WORD = re.compile(rf"[^\s{re.escape(string.punctuation)}‘’´`]+")
 def alias_spans(
     text: str, aliases: Sequence[str], normalise: Callable[[str], str]
 ) -> list[tuple[int, int]]:
-    """Return every span of a text whose words are those of an alias, from left to right.
-
-    Both sides are normalised, so punctuation or an article between the words does not
-    matter, and the text of each match is an exact match. A part of a word does not match.
-
-    Returns:
-        Half-open character offsets, longer places first among those that start together.
-    """
+    """Return the half-open characters of every span whose normalised words are an alias."""
+    # From left to right, longer ones first among those that start together. A part of a word does
+    # not match; punctuation or an article between the words does not matter.
     aliases_by_word: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for alias in aliases:
         words = tuple(normalise(alias).split())
@@ -291,23 +274,18 @@ def alias_spans(
 
 def triviaqa_rows(
     examples: Sequence[TriviaQaExample],
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: TriviaQaOptions,
     normalise: Callable[[str], str],
     *,
     training: bool,
     two_streams: bool = False,
 ) -> TextSet:
-    """Make a row `[CLS] question [SEP] document` for every document of every example.
-
-    Arrays of a row: `document` (1,), its number; `word` (T,), the word of each token, -1 where no
-    answer may begin or end; `offsets` (T, 2), half-open characters of the document; `spans` (S, 2),
-    first and last token of every occurrence of the answer.
-
-    Args:
-        training: Leave out documents without the answer; with `norm` per_question leave
-            out questions without any, but no document of the others, which share their sum.
-    """
+    """Make a row `[CLS] question [SEP] document` for every document of every example."""
+    # document (1,): its number. word (T,): of each token, -1 where no answer may begin or end.
+    # offsets (T, 2): half-open characters of the document. spans (S, 2): first and last token of
+    # each answer. In training with `norm` per_question, documents without the answer stay: they
+    # share the sum.
     counts: Counter[str] = Counter()
     rows = []
     for number, example in enumerate(examples):
@@ -319,17 +297,13 @@ def triviaqa_rows(
         if two_streams:
             for row in document_rows:
                 text = example.documents[int(row.arrays["document"][0])].text
-                part = np.full(len(row.token_ids), -1)
-                part[len(front) :] = _sentence_numbers(text, row.arrays["offsets"][len(front) :, 0])
-                most = options.max_global_tokens
-                row.arrays.update(question_and_parts(len(front), part, most))
+                parts = _sentence_numbers(text, row.arrays["offsets"][len(front) :, 0]).tolist()
+                row.arrays.update(question_and_parts(len(front), parts, options.max_global_tokens))
         if training:
             has_answer = [len(row.arrays["spans"]) > 0 for row in document_rows]
             if options.norm == "per_document":
                 counts["documents without the answer"] += len(document_rows) - sum(has_answer)
-                document_rows = [
-                    row for row, there in zip(document_rows, has_answer, strict=True) if there
-                ]
+                document_rows = [row for row in document_rows if len(row.arrays["spans"])]
             elif not any(has_answer):
                 counts["documents without the answer"] += len(document_rows)
                 document_rows = []
@@ -343,7 +317,7 @@ def _row(
     number: int,
     document: int,
     front: list[int],
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: TriviaQaOptions,
     normalise: Callable[[str], str],
     counts: Counter[str],
@@ -378,13 +352,11 @@ def _row(
 
 
 def _word_numbers(text: str, starts_T: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of the word, between white space, that contains each token."""
     begins = np.array([match.start() for match in re.finditer(r"\S+", text)], dtype=np.int64)
     return np.searchsorted(begins, starts_T, side="right") - 1
 
 
 def _sentence_numbers(text: str, starts_T: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the number of the sentence that contains each token."""
     begins, end = [], 0
     for sentence in sentences(text):
         begins.append(text.index(sentence, end))
@@ -412,17 +384,11 @@ TASK = TaskDescription(
         ),
     ),
     published=(
-        PublishedTable(
-            2,
-            "Question answering, development sets, base size, in per cent",
+        table_2(
             "TriviaQA (Wikipedia, full): F1.",
-            (Column("TriviaQA Full", "triviaqa", ("f1",)),),
-            cells_by_system("""
-                RoBERTa | 74.3
-                Longformer | 75.2
-                BigBird-ITC | 79.5
-                BigBird-ETC | 78.7
-            """),
+            "triviaqa",
+            {"TriviaQA Full": "f1"},
+            "74.3, 75.2, 79.5, 78.7",
         ),
     ),
 )

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,9 @@ from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import parse_json
 from dna_bigbird.core.settings import Positive, ShareBelowOne
 from dna_bigbird.corpus.sentences import sentences
-from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system
 from dna_bigbird.models.attention_config import CANDIDATE, PARAGRAPH, QUESTION, SENTENCE
-from dna_bigbird.text.data.reading import (
-    Folder,
-    check_ids,
-    check_items,
-    need,
-    read_json_list,
-)
+from dna_bigbird.text.data.questions import FILE_SPLITS, table_2
+from dna_bigbird.text.data.reading import Folder, check_ids, check_items, need, read_json_list
 from dna_bigbird.text.data.rows import (
     CANDIDATE_SEGMENT,
     QUESTION_SEGMENT,
@@ -40,8 +34,7 @@ from dna_bigbird.text.data.rows import (
 def shorten(
     documents: list[list[NDArray]], max_tokens: int, max_sentences: int, *, separators: bool = True
 ) -> int:
-    """Drop the last sentence of the document with most sentences until all of it fits, in place. Of documents with
-    equally many sentences the last one gives."""
+    """Drop last sentences of the document with most of them, in place, until all of it fits."""
     after = int(separators)
     tokens = sum(len(s) for document in documents for s in document)
     tokens += after * sum(map(bool, documents))
@@ -53,29 +46,19 @@ def shorten(
     return total - kept
 
 
-if TYPE_CHECKING:
-    from dna_bigbird.corpus.text_tokenizer import TextTokenizer
-
 # T tokens
 
 NO_CANDIDATE = -1
 
 
 def mentions(
-    text: str,
-    starts_T: NDArray[np.int64],
-    ends_T: NDArray[np.int64],
-    candidates: tuple[str, ...],
+    text: str, starts_T: NDArray[np.int64], ends_T: NDArray[np.int64], candidates: tuple[str, ...]
 ) -> NDArray[np.int64]:
-    """Return the number of the candidate that each token of a text is part of (T,), or `NO_CANDIDATE`.
+    """Return the number of the candidate that each token is part of (T,), or `NO_CANDIDATE`.
 
-    Args:
-        starts_T, ends_T: Half-open character offsets of the tokens.
-
-    Example:
-        >>> import numpy as np
-        >>> mentions("A Red river.", np.array([0, 2, 6, 11]), np.array([1, 5, 11, 12]), ("lake", "red river"))
-        array([-1,  1,  1, -1])
+    >>> starts, ends = np.array([0, 2, 6, 11]), np.array([1, 5, 11, 12])
+    >>> mentions("A Red river.", starts, ends, ("lake", "red river"))
+    array([-1,  1,  1, -1])
     """
     found_T = np.full(len(starts_T), NO_CANDIDATE)
     lowered = text.lower()
@@ -89,7 +72,7 @@ def mentions(
     return found_T
 
 
-def encode_words(tokenizer: "TextTokenizer", text: str) -> NDArray[np.int64]:
+def encode_words(tokenizer: Any, text: str) -> NDArray[np.int64]:
     """Return the tokens of a text with single spaces; some vocabularies know no other white space."""
     return tokenizer.encode(" ".join(text.split()))
 
@@ -112,10 +95,6 @@ class WikiHopOptions:
 
     def __post_init__(self) -> None:
         check_fields(self, "options")
-
-
-FILES = {"train": "train", "validation": "dev", "test": "test"}
-"""Name of a split in the official archive."""
 
 
 @recorded("wikihop", "dna_bigbird.datasets.text.wikihop:WikiHopExample")
@@ -142,15 +121,7 @@ class WikiHopExample:
 def read_wikihop(
     path: Path, split: str, *, masked: bool = False, gold: bool = True
 ) -> tuple[list[WikiHopExample], dict[str, int]]:
-    """Read one split.
-
-    Args:
-        path: A JSON list, plain or gzip; or the official archive (or its folder), which contains
-            `wikihop/<train|dev>.json` and the same with masked candidates.
-
-    Returns:
-        The examples and counts of irregular items: answers that are not a candidate.
-    """
+    """Read one split of a JSON list or the official archive; also return irregular items."""
     items, source = _items(Path(path), split, masked)
     examples = [_example(item, f"{source}: item {i}", gold) for i, item in enumerate(items)]
     check_ids((example.id for example in examples), source)
@@ -161,7 +132,7 @@ def read_wikihop(
 def _items(path: Path, split: str, masked: bool) -> tuple[list[dict], str]:
     if path.name.endswith((".json", ".json.gz")):
         return read_json_list(path), str(path)
-    file = f"{FILES[split]}{'.masked' if masked else ''}.json"
+    file = f"{FILE_SPLITS[split]}{'.masked' if masked else ''}.json"
     with Folder(path) as folder:
         names = [name for name in folder.names() if f"/{name}".endswith(f"/wikihop/{file}")]
         # The same archive contains MedHop under the same file names.
@@ -202,23 +173,17 @@ NO_TARGET = -1
 
 def wikihop_rows(
     examples: Sequence[WikiHopExample],
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: WikiHopOptions,
     *,
     training: bool,
     two_streams: bool = False,
 ) -> TextSet:
-    """Make one row per example.
-
-    A row is `[CLS] [q] query [/q] [ans] A1 [/ans] … [ans] AN [/ans]`, then every document followed by
-    `[SEP]`, or for BigBird-ETC what `_streams_row` returns. Its arrays: `candidates` (N,), the position
-    of each `[ans]` or its global token; `target` (1,), the number of the answer among them or
-    `NO_TARGET`; without `two_streams` `front` (1,), the tokens before the documents.
-
-    Args:
-        training: Leave out examples without a target. Examples whose candidates alone are too
-            long have no row at all.
-    """
+    """Make one row per example, none if its candidates alone are too long."""
+    # `[CLS] [q] query [/q] [ans] A1 [/ans] … [ans] AN [/ans]`, then every document followed by
+    # `[SEP]`, or for BigBird-ETC what `_streams_row` returns. candidates (N,): position of each
+    # `[ans]` or its global token. target (1,): number of the answer. front (1,): tokens before the
+    # documents.
     make_row = _streams_row if two_streams else _row
     counts: Counter[str] = Counter()
     rows = []
@@ -239,7 +204,7 @@ def wikihop_rows(
 def _row(
     example: WikiHopExample,
     number: int,
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: WikiHopOptions,
     counts: Counter[str],
 ) -> TextFeatures | None:
@@ -250,9 +215,8 @@ def _row(
         [encode_words(tokenizer, sentence) for sentence in sentences(document)]
         for document in example.documents
     ]
-    _count_dropped(
-        counts, shorten(documents, options.max_tokens - len(front), options.max_sentences)
-    )
+    room = options.max_tokens - len(front)
+    _count_dropped(counts, shorten(documents, room, options.max_sentences))
     separator = [np.array([tokenizer.sep_id])]
     context = [part for document in documents if document for part in document + separator]
     ids = np.concatenate([front, *context]).astype(np.int32)
@@ -263,18 +227,15 @@ def _row(
 def _streams_row(
     example: WikiHopExample,
     number: int,
-    tokenizer: "TextTokenizer",
+    tokenizer: Any,
     options: WikiHopOptions,
     counts: Counter[str],
 ) -> TextFeatures | None:
-    """Return a row with both streams; None if nothing fits (ETC, models/wikihop/data_utils.py).
-
-    Long: the candidates, the query, the documents, without marks; each candidate, the query and each
-    document are parts of their own. Global: one token for each candidate, each token of the query,
-    and for each document one and one for each of its sentences. Those of candidates and query read
-    everything. A token that is part of a candidate's text, in any case of letters and between
-    whole words, belongs to that candidate too; of several the last one counts.
-    """
+    """Return a row with both streams; None if nothing fits (ETC, models/wikihop/data_utils.py)."""
+    # Long: candidates, query, documents, without marks, each a part of its own. Global: one token
+    # for each candidate, each token of the query, each document and each of its sentences; those of
+    # candidates and query read everything. A token that is part of a candidate's text belongs to it
+    # too.
     answers = [encode_words(tokenizer, text) for text in example.candidates]
     question = encode_words(tokenizer, example.query)
     texts = [
@@ -314,9 +275,7 @@ def _count_dropped(counts: Counter[str], dropped: int) -> None:
     counts["questions with sentences left out"] += dropped > 0
 
 
-def _front(
-    example: WikiHopExample, tokenizer: "TextTokenizer"
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _front(example: WikiHopExample, tokenizer: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the tokens before the documents and the places of `[ans]` among them."""
     query = encode_words(tokenizer, example.query).tolist()
     ids = [tokenizer.cls_id, tokenizer.marker_id("[q]"), *query, tokenizer.marker_id("[/q]")]
@@ -347,17 +306,6 @@ TASK = TaskDescription(
         ),
     ),
     published=(
-        PublishedTable(
-            2,
-            "Question answering, development sets, base size, in per cent",
-            "WikiHop: accuracy.",
-            (Column("WikiHop", "wikihop", ("accuracy",)),),
-            cells_by_system("""
-                RoBERTa | 72.4
-                Longformer | 75.0
-                BigBird-ITC | 75.9
-                BigBird-ETC | 75.9
-            """),
-        ),
+        table_2("WikiHop: accuracy.", "wikihop", {"WikiHop": "accuracy"}, "72.4, 75.0, 75.9, 75.9"),
     ),
 )

@@ -1,8 +1,6 @@
-"""Made documents with classes, and made rows of the eight GLUE tasks, in the native layouts of their sets.
-
-The rules of GLUE: SST-2 has words of its class; CoLA breaks the word order; in the pair tasks a word of the
-second sentence tells the label; STS-B counts the words `same`.
-"""
+"""Made documents with classes, and made rows of the eight GLUE tasks, in their native layouts."""
+# SST-2 has words of its class; CoLA breaks the word order; in the pair tasks a word of the second
+# sentence tells the label; STS-B counts the words `same`.
 
 import csv
 import io
@@ -22,35 +20,17 @@ from dna_bigbird.corpus.made_words import (
 
 # The rule of all: a document has a few words of its class among filler, anywhere.
 
+_CLASSES_AND_WORDS = """
+    neg dreadful boring; pos wonderful moving; 1 filthy terrible; 2 overpriced bland;
+    3 average ordinary; 4 friendly tasty; 5 superb perfect; cs.AI planner belief;
+    cs.CE finance bonds; cs.cv pixel camera; cs.DS queue sorting; cs.IT channel entropy;
+    cs.NE neuron genetic; cs.PL compiler syntax; cs.SY feedback actuator;
+    math.AC ideal noetherian; math.GR coset abelian; math.ST estimator variance; A plough seed;
+    B conveyor wheel; C polymer acid; D loom yarn; E drill girder; F piston turbine;
+    G sensor lens; H antenna circuit; true traitors shameful; false reported committee
+"""
 CLASS_WORDS = {
-    "neg": ("dreadful", "boring"),
-    "pos": ("wonderful", "moving"),
-    "1": ("filthy", "terrible"),
-    "2": ("overpriced", "bland"),
-    "3": ("average", "ordinary"),
-    "4": ("friendly", "tasty"),
-    "5": ("superb", "perfect"),
-    "cs.AI": ("planner", "belief"),
-    "cs.CE": ("finance", "bonds"),
-    "cs.cv": ("pixel", "camera"),
-    "cs.DS": ("queue", "sorting"),
-    "cs.IT": ("channel", "entropy"),
-    "cs.NE": ("neuron", "genetic"),
-    "cs.PL": ("compiler", "syntax"),
-    "cs.SY": ("feedback", "actuator"),
-    "math.AC": ("ideal", "noetherian"),
-    "math.GR": ("coset", "abelian"),
-    "math.ST": ("estimator", "variance"),
-    "A": ("plough", "seed"),
-    "B": ("conveyor", "wheel"),
-    "C": ("polymer", "acid"),
-    "D": ("loom", "yarn"),
-    "E": ("drill", "girder"),
-    "F": ("piston", "turbine"),
-    "G": ("sensor", "lens"),
-    "H": ("antenna", "circuit"),
-    "true": ("traitors", "shameful"),
-    "false": ("reported", "committee"),
+    label: tuple(words) for label, *words in map(str.split, _CLASSES_AND_WORDS.split(";"))
 }
 """Two words for every class of every set."""
 ARXIV_CLASSES = [label for label in CLASS_WORDS if "." in label]
@@ -156,7 +136,6 @@ def with_word(rng: Random, word: str) -> str:
 
 
 def table(rows: list[list[object]]) -> bytes:
-    """Return rows as tab-separated lines, nothing quoted."""
     return "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
 
 
@@ -231,16 +210,11 @@ def mnli(rng: Random, count: int, split: str) -> bytes:
 
 def mrpc(rng: Random, count: int, start: int) -> list[list[object]]:
     """Quality, two ids, two sentences; paraphrases say `again`."""
-    return [
-        [
-            i % 2,
-            2 * (start + i),
-            2 * (start + i) + 1,
-            sentence(rng),
-            with_word(rng, PARAPHRASE[str(i % 2)]),
-        ]
-        for i in range(count)
-    ]
+    rows: list[list[object]] = []
+    for i in range(count):
+        text = [sentence(rng), with_word(rng, PARAPHRASE[str(i % 2)])]
+        rows.append([i % 2, 2 * (start + i), 2 * (start + i) + 1, *text])
+    return rows
 
 
 TASKS = {

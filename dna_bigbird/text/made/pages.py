@@ -1,9 +1,7 @@
-"""Made Natural Questions and TriviaQA in their native formats.
-
-The rules. Natural Questions: the paragraph with `truly` is the long answer, the word after `called` in
-it the short one; `indeed` and `never` in it mean yes and no; some pages have no such paragraph.
-TriviaQA: the answer is the word after `called` in the sentences of the page that begin with `truly`.
-"""
+"""Made SQuAD, Natural Questions and TriviaQA in their native formats."""
+# Natural Questions: the paragraph with `truly` is the long answer, the word after `called` in it
+# the short one; `indeed` and `never` mean yes and no. TriviaQA: the answer is the word after
+# `called` in sentences that begin with `truly`.
 
 from itertools import accumulate
 from random import Random
@@ -73,15 +71,14 @@ ANNOTATORS = {"train": 1, "dev": 5}
 
 
 def html_token(word: str) -> bool:
-    """Return True if a token is a tag."""
     return word.startswith("<")
 
 
 def nq_item(
     rng: Random, number: int, split: str, *, paragraphs: int = 3, sentences: int = 2
 ) -> dict:
-    """Return one page in the native format. Of the five annotators of a development page one finds nothing. Every
-    eighth page has no answer, every fourth of the others is a question of yes or no."""
+    """Return one page in the native format; every eighth has no answer, every fourth yes or no."""
+    # Of the five annotators of a development page one finds nothing.
     category, person = rng.choice(list(THINGS)), rng.choice(PEOPLE)
     answer = rng.choice(THINGS[category])
     says = "NONE"
@@ -97,12 +94,8 @@ def nq_item(
     starts = list(accumulate((len(word) + 1 for word in words[:-1]), initial=0))
 
     def span(start: int, end: int) -> dict:
-        return {
-            "start_token": start,
-            "end_token": end,
-            "start_byte": starts[start],
-            "end_byte": starts[end - 1] + len(words[end - 1]),
-        }
+        last_byte = starts[end - 1] + len(words[end - 1])
+        return dict(zip(NO_SPAN, (start, end, starts[start], last_byte), strict=True))
 
     candidates = [span(*x) | {"top_level": True} for x in spans]
     annotation = _annotation(words, spans, chosen, says, span)
@@ -147,16 +140,12 @@ def _annotation(
     if chosen < 0:
         long, short, says = NO_SPAN, [], "NONE"
     else:
-        long = span(*spans[chosen])
-        short = []
+        long, short = span(*spans[chosen]), []
         if says == "NONE":
             token = words.index("called", spans[chosen][0]) + 1
             short = [span(token, token + 1)]
-    return {
-        "long_answer": long | {"candidate_index": chosen},
-        "short_answers": short,
-        "yes_no_answer": says,
-    }
+    long = long | {"candidate_index": chosen}
+    return {"long_answer": long, "short_answers": short, "yes_no_answer": says}
 
 
 def simplified(item: dict) -> dict:
@@ -221,9 +210,7 @@ def trivia_item(rng: Random, number: int, split: str) -> tuple[dict, str, str]:
     if split == "dev":
         verified = number % 2 == 0
         item |= {"QuestionPartOfVerifiedEval": verified, "QuestionVerifiedEvalAttempt": verified}
-        item["EntityPages"] = [
-            page | {"DocPartOfVerifiedEval": verified, "DocVerifiedEvalAttempt": verified}
-        ]
+        page |= {"DocPartOfVerifiedEval": verified, "DocVerifiedEvalAttempt": verified}
     if split == "test":
         del item["Answer"]
     return item, file, text
@@ -233,24 +220,15 @@ def triviaqa(seed: int, examples: int) -> dict[str, bytes]:
     """The folder `triviaqa-rc` with `qa` and `evidence/wikipedia`; every page answers one question."""
     files = {}
     counts = sizes(examples)
-    for split, count in (
-        ("train", counts["train"]),
-        ("dev", counts["validation"]),
-        ("test", counts["test"]),
-    ):
+    for split, count in zip(("train", "dev", "test"), counts.values(), strict=True):
         rng = drawing(seed, f"triviaqa/{split}")
         data = []
         for i in range(count):
             item, name, text = trivia_item(rng, i, split)
             data.append(item)
             files[f"triviaqa/triviaqa-rc/evidence/wikipedia/{name}"] = text.encode()
-        whole = {
-            "Data": data,
-            "Domain": "Wikipedia",
-            "Split": split,
-            "VerifiedEval": False,
-            "Version": 1.0,
-        }
+        whole = {"Data": data, "Domain": "Wikipedia", "Split": split}
+        whole |= {"VerifiedEval": False, "Version": 1.0}
         name = "test-without-answers" if split == "test" else split
         files[f"triviaqa/triviaqa-rc/qa/wikipedia-{name}.json"] = json_bytes(whole)
     return files

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,22 +19,13 @@ from dna_bigbird.metrics.multi_class import micro_f1, outcome_counts
 from dna_bigbird.text.data.classification import READERS, TASK, iter_classification
 from dna_bigbird.text.data.classification_files import LabelledText
 from dna_bigbird.text.data.rows import StreamedExamples, TextFeatures, TextSet
-from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
+from dna_bigbird.text.tasks.task import COMMON_FIELDS, Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import commonest, tfidf_logistic
 
 # B batch, T tokens, L labels
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
-
-class ClassBatch(NamedTuple):
-    """Rows of `classification_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    targets_B: Tensor
-    """float32, class number or score; NaN where unknown."""
+ClassBatch = namedtuple("ClassBatch", (*COMMON_FIELDS, "targets_B"))
+"""`targets_B`: float32, class number or score; NaN where unknown."""
 
 
 class Predicted(NamedTuple):
@@ -52,12 +43,10 @@ class ClassifyingTask(TextTask):
     is_regression = False
 
     def texts(self, examples: Sequence[Any]) -> Iterator[str]:
-        """Yield every text, both of a pair."""
         for example in examples:
             yield from example.texts
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> ClassBatch:
-        """Join rows."""
         targets = np.array([row.arrays["target"] for _, row in rows], dtype=np.float32)
         return ClassBatch(**common_fields(rows), targets_B=torch.from_numpy(targets))
 
@@ -104,7 +93,6 @@ class ClassificationTask(ClassifyingTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[StreamedExamples, dict[str, int]]:
-        """Read the set that the options name."""
         examples = StreamedExamples(
             lambda counts: iter_classification(self.options, path, split, counts, gold=gold)
         )
@@ -188,8 +176,8 @@ CUT = "text longer than max_tokens, cut"
 
 
 def kept_lengths(first: int, second: int, budget: int) -> tuple[int, int]:
-    """Return how many pieces of a pair stay: the longer text loses its last pieces first. As taking one piece at a
-    time from the longer text (of equal ones from the second) until both fit."""
+    """Return how many pieces of a pair stay."""
+    # As taking one piece at a time from the longer text, of equal ones from the second.
     if first + second <= budget:
         return first, second
     small = min(first, second)
@@ -205,11 +193,9 @@ def classification_rows(
     tokenizer: Any,
     max_tokens: int,
 ) -> TextSet:
-    """Return one row per example; `arrays["target"]` is a float64 number, NaN where unknown.
-
-    White space is joined to single spaces first: to the published vocabulary a line break is an
-    unknown letter. The second text of a pair, with its [SEP], is segment 1.
-    """
+    """Return one row per example; the second text of a pair, with its [SEP], is segment 1."""
+    # White space becomes single spaces: to the published vocabulary a line break is an unknown
+    # letter.
     rows, cut = [], 0
     for i, (parts, target) in enumerate(zip(texts, targets, strict=True)):
         pieces = [tokenizer.encode(" ".join(text.split())) for text in parts]

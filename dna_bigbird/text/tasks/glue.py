@@ -38,7 +38,6 @@ class GlueTask(ClassifyingTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[list[GlueExample], dict[str, int]]:
-        """Read the official files of the task."""
         return read_glue(self.options.set, path, split, gold=gold)
 
     def label_names(self, examples: Sequence[GlueExample]) -> list[str]:
@@ -46,7 +45,6 @@ class GlueTask(ClassifyingTask):
         return list(self.spec.labels) or ["score"]
 
     def rows(self, examples: Sequence[GlueExample], tokenizer, *, training: bool) -> TextSet:
-        """Return one row per example."""
         return classification_rows(
             examples,
             [each.texts for each in examples],
@@ -72,7 +70,6 @@ class GlueTask(ClassifyingTask):
         return glue_statistics(gold, values, [each.part for each in examples])
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
-        """Return the official metrics of the task."""
         return glue_scores(self.options.set, statistics)
 
     def submission(
@@ -91,8 +88,7 @@ class GlueTask(ClassifyingTask):
     def baselines(
         self, train_examples: Sequence[GlueExample] | None, examples: Sequence[GlueExample]
     ) -> dict[str, list[Predicted]]:
-        """Return the commonest class and logistic regression on TF-IDF; for STS-B the mean score and
-        the cosine of the two texts' TF-IDF, times 5."""
+        """Return commonest class and TF-IDF regression; for STS-B mean and TF-IDF cosine × 5."""
         if train_examples is None:
             return {}
         texts, scored_texts = ([e.texts for e in part] for part in (train_examples, examples))
@@ -111,13 +107,7 @@ class GlueTask(ClassifyingTask):
         }
 
 
-SCORES = {
-    "accuracy": accuracy,
-    "f1": f1,
-    "matthews": matthews,
-    "spearman": spearman,
-    "pearson": pearson,
-}
+SCORES = {score.__name__: score for score in (accuracy, f1, matthews, spearman, pearson)}
 METRICS: dict[str, tuple[str, ...]] = {
     "cola": ("matthews",),
     "mnli": ("accuracy_matched", "accuracy_mismatched"),
@@ -141,8 +131,7 @@ def glue_statistics(
 
 
 def glue_scores(task: str, statistics_N3: NDArray[np.float64]) -> dict[str, float]:
-    """Return the scores of a task, as shares and correlations (not times 100). A part of MNLI that has no example has
-    no key."""
+    """Return the scores of a task, as shares and correlations (not times 100)."""
     scores = {}
     for metric in METRICS[task]:
         name, _, part = metric.partition("_")

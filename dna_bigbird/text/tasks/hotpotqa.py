@@ -1,10 +1,10 @@
 """HotpotQA: loss, decoding and the metric of hotpot_evaluate_v1.py."""
 
 import dataclasses
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.batches import pad_right
-from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.hotpotqa import (
     NO,
     SPAN,
@@ -22,6 +21,7 @@ from dna_bigbird.text.data.hotpotqa import (
     TITLE,
     UNKNOWN,
     YES,
+    Fact,
     HotpotQaExample,
     HotpotQaOptions,
     hotpotqa_rows,
@@ -31,6 +31,7 @@ from dna_bigbird.text.data.hotpotqa import (
 from dna_bigbird.text.data.rows import NUM_SEGMENTS, TextFeatures, TextSet
 from dna_bigbird.text.spans import Span, best_span, normalise_answer, overlap
 from dna_bigbird.text.tasks.task import (
+    COMMON_FIELDS,
     Outputs,
     TextTask,
     common_fields,
@@ -42,9 +43,6 @@ from dna_bigbird.text.text_baselines import most_alike
 
 # Definitions of the official script (hotpot_evaluate_v1.py).
 
-
-Fact = tuple[str, int]
-"""Title of a paragraph and number of one of its sentences, from 0."""
 
 CLOSED = ("yes", "no", "noanswer")
 """Answers that share no part with another one."""
@@ -74,39 +72,21 @@ def answer_span(
     max_length: int,
     top: int = 50,
 ) -> Span | None:
-    """Return the best span inside one title or sentence that is predicted as supporting.
-
-    If there is none, any title or sentence will do: an answer in the wrong place may be right, no
-    answer cannot.
-
-    Args:
-        unit_of_token_T: Number of the title or sentence of each token; -1 for tokens that can
-            neither begin nor end an answer.
-        places_T: Position of each token in the unit of `max_length`.
-    """
+    """Return the best span inside one title or sentence that is predicted as supporting."""
+    # If there is none, any will do: an answer in the wrong place may be right, no answer cannot.
     inside_T = unit_of_token_T >= 0
     supporting_T = np.zeros(len(inside_T), bool)
     supporting_T[inside_T] = is_supporting_U[unit_of_token_T[inside_T]]
     for allowed_T in (supporting_T, inside_T):
-        span = best_span(
-            start_T,
-            end_T,
-            is_allowed_T=allowed_T,
-            groups_T=unit_of_token_T,
-            places_T=places_T,
-            max_length=max_length,
-            top=top,
-        )
+        rules = {"is_allowed_T": allowed_T, "groups_T": unit_of_token_T, "places_T": places_T}
+        span = best_span(start_T, end_T, **rules, max_length=max_length, top=top)
         if span is not None:
             return span
     return None
 
 
 def question_scores(
-    predicted_answer: str,
-    predicted_facts: Sequence[Fact],
-    answer: str,
-    facts: Sequence[Fact],
+    predicted_answer: str, predicted_facts: Sequence[Fact], answer: str, facts: Sequence[Fact]
 ) -> list[float]:
     """Return `METRICS` of one question, each from 0 to 1; their means are the official figures."""
     of_answer = list(overlap(predicted_answer, answer))
@@ -119,8 +99,7 @@ def question_scores(
 
 
 def fact_scores(predicted: Sequence[Fact], gold: Sequence[Fact]) -> list[float]:
-    """Return exact match, F1, precision and recall of two sets of supporting facts. Two empty sets match exactly with
-    an F1 of 0, as in the official script."""
+    """Return exact match, F1, precision and recall; officially two empty sets have an F1 of 0."""
     facts, expected = set(predicted), set(gold)
     right = len(facts & expected)
     precision = right / len(facts) if facts else 0.0
@@ -134,26 +113,14 @@ def _f1(precision: float, recall: float) -> float:
 
 
 # B batch, T tokens, U units: titles and sentences, with attention etc every global token
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 THRESHOLDS = tuple(i / 10 for i in range(11))
 
 
-class HotpotQaBatch(NamedTuple):
-    """Rows of `hotpotqa_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    global_tokens: GlobalTokens | Tensor | None
-    places_BU: Tensor
-    """Place of each unit: position of the mark of a title or sentence, or global token; 0 where there is none."""
-    is_title_BU: Tensor
-    labels_BU: Tensor
-    """1 supporting, 0 not, `UNKNOWN` for no unit or no gold."""
-    targets_B3: Tensor
-    """Kind of answer, first and last token; all `UNKNOWN` where they are."""
+UNIT_FIELDS = ("places_BU", "is_title_BU", "labels_BU", "targets_B3")
+HotpotQaBatch = namedtuple("HotpotQaBatch", (*COMMON_FIELDS, "global_tokens", *UNIT_FIELDS))
+"""`places_BU`: position of a unit's mark, or its global token; 0 for no unit. `labels_BU`: 1 supporting,
+0 not, `UNKNOWN`. `targets_B3`: type of answer, first and last token, or `UNKNOWN`."""
 
 
 class HotpotQaTask(TextTask):
@@ -167,7 +134,6 @@ class HotpotQaTask(TextTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[list[HotpotQaExample], dict[str, int]]:
-        """Read a JSON list; the file is the split."""
         return read_hotpotqa(path, gold=gold)
 
     def texts(self, examples: Sequence[HotpotQaExample]) -> Iterator[str]:
@@ -177,19 +143,16 @@ class HotpotQaTask(TextTask):
                 yield f"{paragraph.title}. {''.join(paragraph.sentences)}"
 
     def rows(self, examples: Sequence[HotpotQaExample], tokenizer, *, training: bool) -> TextSet:
-        """Return one row per example."""
         form = {"training": training, "two_streams": self.two_streams}
         return hotpotqa_rows(examples, tokenizer, self.options, **form)
 
     def is_global(self, row: TextFeatures) -> NDArray[np.bool_]:
-        """Return True for [CLS], the question with its marks, and the mark of each title and sentence. So it is in
-        Longformer's paper (appendix D)."""
+        """Return True for [CLS], question and marks, as Longformer's paper has it (appendix D)."""
         marks = row.arrays["units"][:, 2]
         every = np.arange(len(row.token_ids))
         return np.isin(every, marks) | (every < marks.min(initial=len(every)))
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> HotpotQaBatch:
-        """Join rows; units are padded on the right."""
         units = [row.arrays["units"] for _, row in rows]
         return HotpotQaBatch(
             **common_fields(rows),
@@ -202,24 +165,12 @@ class HotpotQaTask(TextTask):
 
     def outputs(self, model: nn.Module, batch: HotpotQaBatch) -> dict[str, Tensor]:
         """Return logits: `facts` (B, U), `kind` (B, 3), `start` and `end` (B, T)."""
-        logits = model(
-            batch.token_ids_BT,
-            batch.is_padding_BT,
-            batch.segment_ids_BT,
-            batch.places_BU,
-            batch.is_title_BU,
-            batch.global_tokens,
-        )
-        return {
-            "facts": logits.facts_BU,
-            "kind": logits.type_B3,
-            "start": logits.start_BT,
-            "end": logits.end_BT,
-        }
+        units = (batch.places_BU, batch.is_title_BU)
+        facts, start, end, type_ = model(*batch[:3], *units, batch.global_tokens)
+        return {"facts": facts, "kind": type_, "start": start, "end": end}
 
     def loss(self, outputs: dict[str, Tensor], batch: HotpotQaBatch) -> Tensor:
-        """Return the mean of four terms: facts, type of answer, start, end. That of facts is the sum over a row's
-        units, averaged over rows; the others are averaged over the rows that have a target."""
+        """Return the mean of four terms: facts (a sum over units), type of answer, start, end."""
         known_BU = batch.labels_BU != UNKNOWN
         facts_BU = nn.functional.binary_cross_entropy_with_logits(
             outputs["facts"], batch.labels_BU.clamp(min=0).float(), reduction="none"
@@ -241,11 +192,10 @@ class HotpotQaTask(TextTask):
                 "search_threshold needs the gold answers of the examples, which these lack; give "
                 "the fact_threshold that `text evaluate` found, and search_threshold=false"
             )
-        predictions = [self._decode(text_set, outputs, threshold) for threshold in THRESHOLDS]
         joint = METRICS.index("joint_f1")
         return max(
-            predictions,
-            key=lambda example: self.statistics(text_set.examples, example)[:, joint].mean(),
+            (self._decode(text_set, outputs, threshold) for threshold in THRESHOLDS),
+            key=lambda each: self.statistics(text_set.examples, each)[:, joint].mean(),
         )
 
     def _decode(
@@ -257,26 +207,18 @@ class HotpotQaTask(TextTask):
         ]
 
     def statistics(
-        self,
-        examples: Sequence[HotpotQaExample],
-        predictions: Sequence[HotpotQaPrediction | None],
+        self, examples: Sequence[HotpotQaExample], predictions: Sequence[HotpotQaPrediction | None]
     ) -> NDArray[np.float64]:
-        """Return `METRICS` of every example, and the threshold that was found (or NaN). A missing prediction (None)
-        scores 0, as in the official script."""
+        """Return `METRICS` of every example, and the threshold that was found (or NaN)."""
         missing = [0.0] * len(METRICS) + [np.nan]
-        return np.array(
-            [
-                missing
-                if prediction is None
-                else [
-                    *question_scores(
-                        prediction.answer, prediction.facts, example.answer, example.facts
-                    ),
-                    np.nan if prediction.threshold is None else prediction.threshold,
-                ]
-                for example, prediction in zip(examples, predictions, strict=True)
-            ]
-        ).reshape(-1, len(METRICS) + 1)
+        rows = []
+        for example, each in zip(examples, predictions, strict=True):
+            if each is None:
+                rows.append(missing)
+                continue
+            scores = question_scores(each.answer, each.facts, example.answer, example.facts)
+            rows.append([*scores, np.nan if each.threshold is None else each.threshold])
+        return np.array(rows).reshape(-1, len(METRICS) + 1)
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
         """Return the official means, and `fact_threshold` where it was searched."""
@@ -288,23 +230,15 @@ class HotpotQaTask(TextTask):
         self, examples: Sequence[HotpotQaExample], predictions: Sequence[HotpotQaPrediction]
     ) -> dict[str, bytes]:
         """Return the file that the official script and the leaderboard read."""
-        both = list(zip(examples, predictions, strict=True))
-        content = {
-            "answer": {example.id: prediction.answer for example, prediction in both},
-            "sp": {
-                example.id: [list(fact) for fact in prediction.facts]
-                for example, prediction in both
-            },
-        }
-        return {"predictions.json": json_file(content)}
+        both = list(zip((example.id for example in examples), predictions, strict=True))
+        answers = {name: prediction.answer for name, prediction in both}
+        facts = {name: [list(fact) for fact in prediction.facts] for name, prediction in both}
+        return {"predictions.json": json_file({"answer": answers, "sp": facts})}
 
     def baselines(
-        self,
-        train_examples: Sequence[HotpotQaExample] | None,
-        examples: Sequence[HotpotQaExample],
+        self, train_examples: Sequence[HotpotQaExample] | None, examples: Sequence[HotpotQaExample]
     ) -> dict[str, list[HotpotQaPrediction]]:
-        """Return the first sentences of the two paragraphs that share most words with the question. The answer is the
-        title of the best one, or always 'yes'."""
+        """Return first sentences of the two paragraphs most like the question; title or 'yes'."""
         titles = [_by_shared_words(example) for example in examples]
         yes = [dataclasses.replace(prediction, answer="yes") for prediction in titles]
         return {"shared_words_title": titles, "shared_words_yes": yes}
@@ -324,11 +258,6 @@ def predicted(
     options: HotpotQaOptions,
     threshold: float,
 ) -> HotpotQaPrediction:
-    """Return what the logits say.
-
-    Args:
-        output: `facts` (U,), `kind` (3,), `start` and `end` (T,), with or without padding.
-    """
     units = row.arrays["units"]
     is_supporting_U = expit(output["facts"][: len(units)]) >= threshold
     facts = tuple(
@@ -357,15 +286,9 @@ def _span_text(
     if options.answer_unit == "words":
         texts = [unit_text(example, unit) for unit in units]
         places_T = word_numbers(texts, unit_T, offsets_T2[:, 0])
-    span = answer_span(
-        output["start"][: len(unit_T)],
-        output["end"][: len(unit_T)],
-        unit_T,
-        is_supporting_U,
-        places_T,
-        max_length=options.max_answer_length,
-        top=options.top_spans,
-    )
+    start_T, end_T = (output[name][: len(unit_T)] for name in ("start", "end"))
+    limits = {"max_length": options.max_answer_length, "top": options.top_spans}
+    span = answer_span(start_T, end_T, unit_T, is_supporting_U, places_T, **limits)
     if span is None:
         return ""
     text = unit_text(example, units[unit_T[span.start]])
@@ -375,11 +298,7 @@ def _span_text(
 def word_numbers(
     texts: Sequence[str], unit_T: NDArray[np.integer], starts_T: NDArray[np.integer]
 ) -> NDArray[np.int64]:
-    """Return the number of each token's word, by white space, over all titles and sentences.
-
-    Args:
-        unit_T: Unit of each token, -1 for none.
-    """
+    """Return the number of each token's word, by white space, over all titles and sentences."""
     joined = "".join(f" {text}" for text in texts)
     is_space = np.array([character.isspace() for character in joined])
     words = np.cumsum(np.append(False, is_space[:-1] & ~is_space[1:]))

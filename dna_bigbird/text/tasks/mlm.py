@@ -2,17 +2,18 @@
 
 import itertools
 import math
+from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from dna_bigbird.baselines.ngram import TokenUnigram, posterior_choice, posterior_nll
-from dna_bigbird.corpus.batches import MaskedBatch, collate_masked, masked_fields
+from dna_bigbird.corpus.batches import MaskedBatch, PretrainingBatch, collate_masked, masked_fields
 from dna_bigbird.corpus.hidden_sentence_examples import (
+    HiddenSentenceBatch,
     SentenceHiding,
     choose_sentences,
     sentence_fields,
@@ -43,12 +44,10 @@ SMALLEST = 4
 
 @dataclass(frozen=True)
 class Packs:
-    """n examples made of parts of documents.
+    """n examples made of parts of documents."""
 
-    Attributes:
-        bounds: (parts, 2), int64: 0-based half-open token offsets of each part into the corpus.
-        offsets: (n + 1,), int64: example i has the parts `offsets[i]` to before `offsets[i + 1]`.
-    """
+    # bounds (parts, 2): half-open token offsets. Example i has the parts offsets[i] to offsets[i +
+    # 1].
 
     bounds: np.ndarray
     offsets: np.ndarray
@@ -57,15 +56,14 @@ class Packs:
         return len(self.offsets) - 1
 
     def parts(self, number: int) -> list[tuple[int, int]]:
-        """Return the token offsets of the parts of one example."""
         first, last = self.offsets[number : number + 2].tolist()
         return [(int(start), int(end)) for start, end in self.bounds[first:last]]
 
 
 def pack(document_offsets: Sequence[int] | np.ndarray, max_tokens: int) -> Packs:
-    """Fill examples with documents, one after the other. A part of n tokens takes n + 1 places, its [SEP] included,
-    and [CLS] takes the first. If the next document does not fit, an example that is at least half full is closed
-    and the document begins the next one; else as much of it as fits is taken, and its rest is the next document."""
+    """Fill examples with documents, one after the other: `[CLS] part [SEP] part [SEP] …`."""
+    # A document that does not fit begins the next example if this one is at least half full; else
+    # as much of it as fits is taken, and its rest is the next document.
     if max_tokens < SMALLEST:
         raise ValueError(f"max_tokens {max_tokens} must be at least {SMALLEST}")
     bounds: list[tuple[int, int]] = []
@@ -89,15 +87,7 @@ def pack(document_offsets: Sequence[int] | np.ndarray, max_tokens: int) -> Packs
 
 
 class MaskedTextExamples:
-    """Example number `index` of an endless, reproducible stream.
-
-    An epoch holds every pack of the store once, in an order drawn for it, with masks of its own.
-    So every token of the corpus is read exactly once an epoch.
-
-    Args:
-        in_order: Leave the packs in the order of the corpus: for validation, whose first examples
-            are then the first documents.
-    """
+    """Example number `index` of an endless, reproducible stream; an epoch reads each token once."""
 
     def __init__(
         self,
@@ -120,27 +110,15 @@ class MaskedTextExamples:
 
     @property
     def examples_per_epoch(self) -> int:
-        """Packs of the store."""
         return len(self.packs)
 
     def __getitem__(self, index: int) -> dict[str, np.ndarray]:
-        """Return one example.
-
-        Returns:
-            `token_ids` (T,), `positions` (M,) of the pieces to predict, ascending, and `labels`
-            (M,), their true ids; all int64, T <= max_tokens.
-        """
+        """Return `token_ids` (T,), `positions` (M,) of the pieces to predict, and `labels` (M,)."""
         ids, is_text = self.unmasked(index)
         return self.masked(index, ids, is_text)
 
     def masked(self, index: int, ids: np.ndarray, may_hide: np.ndarray) -> dict[str, np.ndarray]:
-        """Return an example with masked words.
-
-        Args:
-            ids: Tokens of the example, shape (T,).
-            may_hide: Which of them may be masked, shape (T,); special and unknown pieces may not, unless
-                there is nothing else.
-        """
+        """Return an example with masked words; unknown pieces only if there is nothing else."""
         known = may_hide & (ids >= self.vocabulary.first_piece_id)
         seen, positions, labels = mask_words(
             ids,
@@ -172,35 +150,15 @@ class MaskedTextExamples:
         return ids, np.concatenate(is_text).astype(bool)
 
 
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
-
-
-class HiddenTextBatch(NamedTuple):
-    """A `MaskedBatch`, field by field, and the hidden sentences as `HiddenSentenceBatch` has them."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    positions_P: Tensor
-    labels_P: Tensor
-    predicted_B: Tensor
-    examples_B: Tensor
-    hidden_ids_BT: Tensor
-    sentences_BT: Tensor
-    rows_S: Tensor
-    numbers_S: Tensor
-    sentence_ids_SU: Tensor
-    is_sentence_padding_SU: Tensor
+SENTENCE_FIELDS = HiddenSentenceBatch._fields[len(PretrainingBatch._fields) :]
+HiddenTextBatch = namedtuple("HiddenTextBatch", (*MaskedBatch._fields, *SENTENCE_FIELDS))
 
 
 class HiddenTextExamples:
-    """The examples of `MaskedTextExamples`, a few of whose sentences are hidden.
+    """The examples of `MaskedTextExamples`, a few of whose sentences are hidden."""
 
-    All tokens of a hidden sentence are masked and none of them is predicted; of the other words the usual
-    share is. The number of masked tokens still shows how long a hidden sentence is.
-
-    Args:
-        ends: Which ids end a sentence, (V,) bool.
-    """
+    # All tokens of a hidden sentence are masked and none is predicted. Their number still shows how
+    # long it is.
 
     def __init__(
         self,
@@ -217,7 +175,6 @@ class HiddenTextExamples:
 
     @property
     def examples_per_epoch(self) -> int:
-        """Examples of an epoch."""
         return self.examples.examples_per_epoch
 
     def __getitem__(self, index: int) -> dict:
@@ -243,19 +200,10 @@ def collate_hidden_text(examples: Sequence[tuple[int, dict]]) -> HiddenTextBatch
 
 
 class MaskedTextTask(Objective):
-    """Predict the pieces of masked words.
+    """Predict the pieces of masked words; the loss is the mean over predicted pieces."""
 
-    The loss is the mean over predicted pieces. Figures:
-
-    * `bits_per_token`: mean negative log-likelihood of the predicted pieces over ln 2, what the
-      paper's Table 10 and Longformer's code call bits per character;
-    * `bits_per_char`: the same sum over the characters that the predicted pieces stand for
-      (corpus.piece_characters);
-    * `mlm_accuracy`: share of exact predictions.
-
-    Args:
-        characters: Of every token id, shape (V,).
-    """
+    # bits_per_token is what Table 10 and Longformer's code call bits per character; bits_per_char
+    # divides the same sum by the characters that the predicted pieces stand for.
 
     monitor = "bits_per_token"
     mode = "min"
@@ -278,7 +226,6 @@ class MaskedTextTask(Objective):
         return nll_P.mean(), {"loss": loss, **self.figures_of_masks(batch, nll_P, right_P)}
 
     def figures_of_masks(self, batch: MaskedBatch, nll_P: Tensor, right_P: Tensor) -> Sums:
-        """Return the figures of masked words."""
         count = len(nll_P)
         bits = nll_P.double().sum() / math.log(2)
         return {
@@ -291,11 +238,7 @@ class MaskedTextTask(Objective):
 def metrics_of(
     nll_nats: np.ndarray, characters: np.ndarray, predicted: np.ndarray, seed: int
 ) -> dict[str, float | None]:
-    """Return `bits_per_token` and `bits_per_char` with 95 % intervals over examples.
-
-    Args:
-        nll_nats, characters, predicted: Sums of each example, shape (N,).
-    """
+    """Return `bits_per_token` and `bits_per_char` with 95 % intervals over examples (N,)."""
     bits = nll_nats / math.log(2)
     return interval("bits_per_token", bits, predicted, seed) | interval(
         "bits_per_char", bits, characters, seed
@@ -304,21 +247,11 @@ def metrics_of(
 
 @torch.inference_mode()
 def evaluate_masked(
-    task: MaskedTextTask,
-    examples,
-    count: int,
-    *,
-    counts: np.ndarray,
-    batch_size: int,
-    seed: int,
+    task: MaskedTextTask, examples, count: int, *, counts: np.ndarray, batch_size: int, seed: int
 ) -> dict:
-    """Score the examples 0 … count - 1 with dropout off, next to piece frequencies.
-
-    Args:
-        counts: How often each piece occurs in the training text, shape (V,); gives `unigram`, which
-            reads no context, and `unigram_informed`, which also uses the piece shown where a
-            predicted position does not show [MASK] (Bayes' rule with the shares of masking).
-    """
+    """Score the examples 0 … count - 1 with dropout off, next to piece frequencies."""
+    # `unigram` reads no context; `unigram_informed` also uses the piece that a predicted position
+    # shows (Bayes' rule with the shares of masking).
     task.eval()
     characters = task.characters.cpu().numpy()
     vocabulary, masking = examples.vocabulary, examples.masking

@@ -2,9 +2,9 @@
 
 import itertools
 import json
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.batches import pad_right
-from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.natural_questions import (
     TASK,
     UNKNOWN,
@@ -35,6 +34,7 @@ from dna_bigbird.text.tasks.natural_questions_metric import (
     summarise,
 )
 from dna_bigbird.text.tasks.task import (
+    COMMON_FIELDS,
     Outputs,
     SpanTask,
     common_fields,
@@ -43,20 +43,9 @@ from dna_bigbird.text.tasks.task import (
 )
 
 # B batch, T tokens, K best places of a window
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
-
-class NqBatch(NamedTuple):
-    """Rows of `natural_questions_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    global_tokens: GlobalTokens | Tensor | None
-    is_document_BT: Tensor
-    targets_B5: Tensor
-    """Positions of short start, short end, long start, long end, then the type; or `UNKNOWN`."""
+NqBatch = namedtuple("NqBatch", (*COMMON_FIELDS, "global_tokens", "is_document_BT", "targets_B5"))
+"""`targets_B5`: short start and end, long start and end, then the type; or `UNKNOWN`."""
 
 
 class NaturalQuestionsTask(SpanTask):
@@ -69,7 +58,6 @@ class NaturalQuestionsTask(SpanTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[StreamedExamples, dict[str, int]]:
-        """Read pages in the native or the simplified form."""
         examples = StreamedExamples(lambda counts: self._read(path, split, gold))
         return examples, examples.counts
 
@@ -92,19 +80,16 @@ class NaturalQuestionsTask(SpanTask):
             )
 
     def texts(self, examples: Sequence[NqExample]) -> Iterator[str]:
-        """Yield the pages without their tags."""
         for example in examples:
             tokens = zip(example.tokens, example.is_html, strict=True)
             yield " ".join(token for token, is_html in tokens if not is_html)
 
     def rows(self, examples: Sequence[NqExample], tokenizer, *, training: bool) -> TextSet:
-        """Return the windows of the pages."""
         form = {"training": training, "two_streams": self.two_streams}
         form |= {"first_example": self.first_example}
         return natural_questions_rows(examples, tokenizer, self.options, **form)
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> NqBatch:
-        """Join rows."""
         return NqBatch(
             **common_fields(rows),
             global_tokens=self.global_tokens_of(rows),
@@ -114,13 +99,7 @@ class NaturalQuestionsTask(SpanTask):
 
     def outputs(self, model: nn.Module, batch: NqBatch) -> dict[str, Tensor]:
         """Return the logits of the four heads on tokens (B, T), and `type` (B, 5)."""
-        logits = model(
-            batch.token_ids_BT,
-            batch.is_padding_BT,
-            batch.segment_ids_BT,
-            batch.is_document_BT,
-            batch.global_tokens,
-        )
+        logits = model(*batch[:3], batch.is_document_BT, batch.global_tokens)
         return dict(zip((*SPANS, "type"), logits, strict=True))
 
     def loss(self, outputs: dict[str, Tensor], batch: NqBatch) -> Tensor:
@@ -133,11 +112,7 @@ class NaturalQuestionsTask(SpanTask):
         return sum(losses) / 5
 
     def kept(self, outputs: dict[str, Tensor], batch: NqBatch) -> dict[str, Tensor]:
-        """Return the best places in the document of each head, and what `decode` compares them with.
-
-        `best` (B, 4, K) logits, -inf where there are fewer places; `places` (B, 4, K); `first`
-        (B, 4), the logits of the first token; `type` (B, 5).
-        """
+        """Return places of the best logits in the document (B, 4, K), `first` (B, 4), `type`."""
         logits_B4T = torch.stack([outputs[name] for name in SPANS], dim=1)
         inside_B4T = logits_B4T.masked_fill(~batch.is_document_BT[:, None], -torch.inf)
         best = inside_B4T.topk(min(self.options.top, inside_B4T.shape[-1]), dim=-1)
@@ -169,32 +144,20 @@ class NaturalQuestionsTask(SpanTask):
             output["best"].astype(np.float64), output["places"], output["first"], strict=True
         ):
             there = np.isfinite(best_K)
-            positions = places_K[there]
-            score = best_K[there]
+            positions, score = places_K[there], best_K[there]
             score = score - first if self.options.score == "difference" else score / first
-            piece = positions + int(row.arrays["first"][0])
-            heads.append(
-                Places(
-                    score, row.arrays["token"][positions], piece, np.full(len(positions), number)
-                )
-            )
+            token, piece = row.arrays["token"][positions], positions + int(row.arrays["first"][0])
+            heads.append(Places(score, token, piece, np.full(len(positions), number)))
         return PageWindow(*heads, output["type"])
 
     def _decode_page(self, example: NqExample, windows: list[PageWindow]) -> PagePrediction:
         candidates = np.array([span[:2] for span in example.candidates]).reshape(-1, 2)
+        is_top_C = np.array(example.is_top_level, dtype=bool)
         unit = "token" if self.options.short_unit == "words" else "piece"
-        prediction = decode_page(
-            windows,
-            candidates,
-            np.array(example.is_top_level, dtype=bool),
-            max_short=self.options.max_short,
-            unit=unit,
-            yes_no=self.options.yes_no,
-        )
-        long = _with_bytes(prediction.long, example)
-        return prediction._replace(
-            long=long, short=tuple(_with_bytes(span, example) for span in prediction.short)
-        )
+        form = {"max_short": self.options.max_short, "unit": unit, "yes_no": self.options.yes_no}
+        prediction = decode_page(windows, candidates, is_top_C, **form)
+        short = tuple(_with_bytes(span, example) for span in prediction.short)
+        return prediction._replace(long=_with_bytes(prediction.long, example), short=short)
 
     def statistics(
         self, examples: Sequence[NqExample], predictions: Sequence[PagePrediction]
@@ -204,10 +167,8 @@ class NaturalQuestionsTask(SpanTask):
         needed = self.options.min_annotators
         rows = []
         for example, prediction in zip(examples, predictions, strict=True):
-            gold, answer = (
-                example.annotations or (),
-                (prediction.long, prediction.short, prediction.yes_no),
-            )
+            gold = example.annotations or ()
+            answer = (prediction.long, prediction.short, prediction.yes_no)
             rows.append(
                 long_row(gold, answer, prediction.long_score, annotators=needed)
                 + short_row(gold, answer, prediction.short_score, annotators=needed)

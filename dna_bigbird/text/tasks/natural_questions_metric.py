@@ -1,8 +1,5 @@
-"""The official metric of Natural Questions (nq_eval.py of google-research-datasets).
-
-A span is (start token, end token, start byte, end byte), half-open; numbers that are not known are
--1, and a span without any known end does not count.
-"""
+"""The official metric of Natural Questions (nq_eval.py of google-research-datasets)."""
+# A span is (start token, end token, start byte, end byte), half-open; -1: not known.
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,11 +24,10 @@ def is_span(span: Span) -> bool:
 def same_span(span: Span, other: Span) -> bool:
     """Compare two spans: by bytes where both have them, or else by tokens; either suffices.
 
-    Example:
-        >>> same_span((3, 5, -1, -1), (3, 5, 70, 90))
-        True
-        >>> same_span((-1, -1, 70, 90), (3, 5, 70, 90))
-        True
+    >>> same_span((3, 5, -1, -1), (3, 5, 70, 90))
+    True
+    >>> same_span((-1, -1, 70, 90), (3, 5, 70, 90))
+    True
     """
     for first in (2, 0):
         a, b = span[first : first + 2], other[first : first + 2]
@@ -64,14 +60,8 @@ def long_row(
     """Score a long answer, which must be that of any annotator who gave one."""
     has_gold = sum(map(has_long, gold)) >= annotators
     has_answer = has_long(predicted)
-    is_correct = (
-        has_gold
-        and has_answer
-        and any(
-            same_span(predicted[0], annotation[0]) for annotation in gold if has_long(annotation)
-        )
-    )
-    return float(has_gold), float(has_answer), float(is_correct), score
+    agrees = any(same_span(predicted[0], each[0]) for each in gold if has_long(each))
+    return float(has_gold), float(has_answer), float(has_gold and has_answer and agrees), score
 
 
 def short_row(
@@ -89,11 +79,8 @@ def short_row(
 
 
 def at_best_threshold(rows_N4: NDArray[np.float64]) -> dict[str, float]:
-    """Return F1, precision, recall and the score from which predictions count, where F1 is highest.
-
-    Predictions of equal score count together or not at all. Of several thresholds with the same F1
-    the highest is taken. Without any correct prediction all four are 0.
-    """
+    """Return F1, precision, recall and score from which predictions count, where F1 is highest."""
+    # Predictions of equal score count together; of several thresholds the highest is taken.
     rows_N4 = rows_N4[np.argsort(-rows_N4[:, 3], kind="stable")]
     score = rows_N4[:, 3]
     last = np.append(score[:-1] != score[1:], True)[: len(score)]
@@ -174,22 +161,14 @@ class PagePrediction(NamedTuple):
 
 
 def pool(parts: Sequence[Places]) -> Places:
-    """Return the places of all windows together."""
     return Places(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def joint_span(
     starts: Places, ends: Places, *, max_length: int | None = None, unit: str = "token"
 ) -> Found | None:
-    """Return the best start with the best end at or after it.
-
-    Where no end qualifies, the best end of all is taken, and the span goes from the earlier of both
-    to the later. Of equal scores the first place wins.
-
-    Args:
-        max_length: The end is less than this after the start, counted in `unit`: 'token' or
-            'piece'.
-    """
+    """Return the best start with the best end at or after it, of equal scores the first."""
+    # Where no end qualifies, the best end of all is taken, from the earlier of both to the later.
     if not len(starts.score) or not len(ends.score):
         return None
     i = int(starts.score.argmax())
@@ -203,11 +182,8 @@ def joint_span(
 
 
 def candidate_of(span: Found, spans_C2: NDArray[np.int64], is_top_C: NDArray[np.bool_]) -> int:
-    """Return the candidate that a long span coincides with, or the smallest top-level one around it.
-
-    The metric needs exactly a candidate. A span outside all candidates goes to the top-level one
-    with its first token; -1 if there is none.
-    """
+    """Return the candidate that a long span is, or the smallest top-level one around it; or -1."""
+    # A span outside all candidates goes to the top-level one with its first token.
     starts, ends = spans_C2[:, 0], spans_C2[:, 1]
     same = np.flatnonzero((starts == span.start) & (ends == span.end))
     if len(same):
@@ -228,13 +204,6 @@ def decode_page(
     unit: str = "token",
     yes_no: str = "window",
 ) -> PagePrediction:
-    """Return the answers of a page.
-
-    Args:
-        yes_no: The window whose type of answer may replace the short answer by yes or no: that of
-            the long span, whose score the answer gets ('window'), or the last one, with the score
-            of the short span ('last').
-    """
     long, short = (
         joint_span(
             pool([getattr(window, f"{side}_start") for window in windows]),
@@ -252,8 +221,7 @@ def decode_page(
     answer_type = int(judge.type_logits.argmax())
     if answer_type in (YES, NO):
         score = long.score if yes_no == "window" else short.score
-        return PagePrediction(
-            long_span, long.score, (), score, "yes" if answer_type == YES else "no"
-        )
+        said = "yes" if answer_type == YES else "no"
+        return PagePrediction(long_span, long.score, (), score, said)
     short_span = (short.start, short.end, -1, -1)
     return PagePrediction(long_span, long.score, (short_span,), short.score, "none")

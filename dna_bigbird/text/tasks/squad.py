@@ -1,6 +1,7 @@
 """SQuAD 1.1 and 2.0: loss, decoding and the metrics of evaluate-v1.1.py and evaluate-v2.0.py."""
 
 import math
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dna_bigbird.corpus.sentences import sentences
-from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.rows import TextFeatures, TextSet
 from dna_bigbird.text.data.squad import (
     TASK,
@@ -22,6 +22,7 @@ from dna_bigbird.text.data.squad import (
 )
 from dna_bigbird.text.spans import best_overlap, best_span, normalise_answer
 from dna_bigbird.text.tasks.task import (
+    COMMON_FIELDS,
     Outputs,
     SpanTask,
     common_fields,
@@ -38,8 +39,8 @@ COLUMNS = ("em", "f1", "has_answer", "has_text", "na_prob")
 def question_row(
     predicted: str, na_prob: float, answers: Sequence[str]
 ) -> tuple[float, float, float, float, float]:
-    """Return `COLUMNS` of a question of version 2.0, before any threshold. Answers that are empty after normalisation
-    do not count; where none is left, only a prediction that is empty after normalisation is right."""
+    """Return `COLUMNS` of a question of version 2.0, before any threshold."""
+    # Answers that are empty after normalisation do not count.
     texts = [answer for answer in answers if normalise_answer(answer)]
     if texts:
         exact, f1 = best_overlap(predicted, texts)
@@ -51,11 +52,9 @@ def question_row(
 def best_threshold(
     scores_N: NDArray[np.float64], rows_N5: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Return the highest mean score over all thresholds of `na_prob`, and the smallest such threshold.
-
-    The official search adds one question after the other in the order of its probability, questions of
-    equal probability too. It starts with every prediction empty, at the threshold 0.
-    """
+    """Return the highest mean score over thresholds of `na_prob`, and the smallest such one."""
+    # The official search adds one question after the other, those of equal probability too, and
+    # starts with every prediction empty, at the threshold 0.
     _, _, has_answer_N, has_text_N, na_prob_N = rows_N5.T
     order = np.argsort(na_prob_N, kind="stable")
     steps_N = np.where(has_answer_N == 1, scores_N, -has_text_N)[order]
@@ -65,13 +64,7 @@ def best_threshold(
 
 
 def summarise(rows_N5: NDArray[np.float64], threshold: float) -> dict[str, float]:
-    """Return the metrics of version 2.0, from 0 to 1.
-
-    Returns:
-        `em` and `f1` at the threshold, of all questions, of those with an answer (`has_answer_`) and of
-        those without (`no_answer_`), if there are any; `best_em` and `best_f1` at the best thresholds
-        `best_em_threshold` and `best_f1_threshold`.
-    """
+    """Return the metrics of version 2.0 at a threshold and at the best ones, from 0 to 1."""
     has_answer_N = rows_N5[:, 2] == 1
     scores: dict[str, float] = {}
     for column, name in enumerate(("em", "f1")):
@@ -88,19 +81,9 @@ def summarise(rows_N5: NDArray[np.float64], threshold: float) -> dict[str, float
 
 
 # B batch, T tokens, N questions
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
-
-class SquadBatch(NamedTuple):
-    """Rows of `squad_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    global_tokens: GlobalTokens | Tensor | None
-    targets_B2: Tensor
-    """First and last token of the answer, or `UNKNOWN`."""
+SquadBatch = namedtuple("SquadBatch", (*COMMON_FIELDS, "global_tokens", "targets_B2"))
+"""`targets_B2`: first and last token of the answer, or `UNKNOWN`."""
 
 
 class SquadPrediction(NamedTuple):
@@ -127,20 +110,16 @@ class SquadTask(SpanTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[list[SquadExample], dict[str, int]]:
-        """Read a native file or its folder."""
         version = VERSIONS[self.options.set]
         return read_squad(path, split, version=version, gold=gold), {}
 
     def texts(self, examples: Sequence[SquadExample]) -> Iterator[str]:
-        """Yield the paragraphs, each once."""
         yield from dict.fromkeys(example.paragraph for example in examples)
 
     def rows(self, examples: Sequence[SquadExample], tokenizer, *, training: bool) -> TextSet:
-        """Return the windows of the paragraphs."""
         return squad_rows(examples, tokenizer, self.options, training=training)
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> SquadBatch:
-        """Join rows."""
         return SquadBatch(
             **common_fields(rows),
             global_tokens=self.global_tokens_of(rows),
@@ -150,19 +129,16 @@ class SquadTask(SpanTask):
     def loss(self, outputs: dict[str, Tensor], batch: SquadBatch) -> Tensor:
         """Return the mean of the cross-entropies of start and end, averaged over the rows with gold."""
         known_B = batch.targets_B2[:, 0] != UNKNOWN
-        start, end = (
-            known_cross_entropy(outputs[name], batch.targets_B2[:, column], known_B)
-            for column, name in enumerate(("start", "end"))
-        )
-        return (start + end) / 2
+        losses = [
+            known_cross_entropy(outputs[name], targets_B, known_B)
+            for name, targets_B in zip(("start", "end"), batch.targets_B2.T, strict=True)
+        ]
+        return sum(losses) / 2
 
     def decode(self, text_set: TextSet, outputs: list[Outputs]) -> list[SquadPrediction]:
-        """Return the best answer of every question's windows, and the probability of none.
-
-        An answer begins at a token that no other window shows with more context. Its score is the sum of
-        both logits. The score of no answer is the smallest sum of the two logits of [CLS] over the
-        windows; its probability is the sigmoid of its score minus that of the answer.
-        """
+        """Return the best answer of every question's windows, and the probability of none."""
+        # No answer scores the smallest sum of the two logits of [CLS] over the windows; its
+        # probability is the sigmoid of that minus the score of the answer.
         best: list[tuple[float, str]] = [(-math.inf, "")] * len(text_set.examples)
         null = [math.inf] * len(text_set.examples)
         for row, output in zip(text_set.rows, outputs, strict=True):
@@ -192,9 +168,8 @@ class SquadTask(SpanTask):
         )
         if span is None or span.score == -np.inf:
             return -math.inf, ""
-        return span.score, " ".join(
-            paragraph[offsets[span.start, 0] : offsets[span.end, 1]].split()
-        )
+        text = paragraph[offsets[span.start, 0] : offsets[span.end, 1]]
+        return span.score, " ".join(text.split())
 
     def statistics(
         self, examples: Sequence[SquadExample], predictions: Sequence[SquadPrediction]
@@ -218,11 +193,7 @@ class SquadTask(SpanTask):
     def submission(
         self, examples: Sequence[SquadExample], predictions: Sequence[SquadPrediction]
     ) -> dict[str, bytes]:
-        """Return the files that the official scripts read, by id of the question.
-
-        `predictions.json`: the texts. Of SQuAD 2.0 it is '' above the threshold; `na_prob.json` has the
-        probabilities of no answer, `answers.json` all texts as they are without the threshold.
-        """
+        """Return the official files; with SQuAD 2.0 `answers.json` is without the threshold."""
         pairs = list(zip((example.id for example in examples), predictions, strict=True))
         texts = {name: prediction.text for name, prediction in pairs}
         if not self.has_impossible:
@@ -239,14 +210,12 @@ class SquadTask(SpanTask):
     def baselines(
         self, train_examples: Sequence[SquadExample] | None, examples: Sequence[SquadExample]
     ) -> dict[str, list[SquadPrediction]]:
-        """Return the sentence that shares most words with the question, the name that occurs most often,
-        and of SQuAD 2.0 no answer at all."""
+        """Return the sentence most like the question, the commonest name, and no answer at all."""
         parts = [(example.question, sentences(example.paragraph)) for example in examples]
         predictions = {
             "shared_words": [SquadPrediction(x[most_alike(q, x, 1)[0]]) for q, x in parts],
             "most_named": [
-                SquadPrediction(most_named(example.question, [example.paragraph]))
-                for example in examples
+                SquadPrediction(most_named(x.question, [x.paragraph])) for x in examples
             ],
         }
         if self.has_impossible:

@@ -5,9 +5,10 @@ import importlib.util
 import json
 import logging
 import math
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -28,35 +29,25 @@ from dna_bigbird.text.data.summarization import (
     iter_summaries,
     summary_rows,
 )
-from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields
+from dna_bigbird.text.tasks.task import COMMON_FIELDS, Outputs, TextTask, common_fields
 from dna_bigbird.text.text_baselines import lead, sum_basic, words
 from dna_bigbird.training.objective import Sums, pair
 
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeLsum")
 """Shared words, shared pairs of words, and the union of longest common subsequences of sentences."""
 
-if (
-    importlib.util.find_spec("rouge_score") is None
-):  # now, not at the first score of a long training
+# Now, not at the first score of a long training.
+if importlib.util.find_spec("rouge_score") is None:
     raise ModuleNotFoundError("No module named 'rouge_score'", name="rouge_score")
 
 
 def rouge_scores(references: Sequence[str], predictions: Sequence[str]) -> NDArray[np.float64]:
-    """Return the F-measures of `ROUGE_TYPES`, one row per summary, times 100: shape (n, 3).
-
-    Scored by the `rouge_score` package: lower case, letters a-z and digits only, Porter's stemmer
-    for words of four letters and more. `rougeLsum` (the tables' "R-L") takes each line of a text as
-    a sentence, so the sentences of both texts must be on separate lines. A text without
-    words scores 0. The score of a set is the mean of its rows (spec §5; google-research/bigbird,
-    summarization/run_summarization.py).
-    """
-    rows = [
-        [score[name].fmeasure for name in ROUGE_TYPES]
-        for score in (
-            _scorer().score(reference, prediction)
-            for reference, prediction in zip(references, predictions, strict=True)
-        )
-    ]
+    """Return the F-measures of `ROUGE_TYPES`, one row per summary, times 100: shape (n, 3)."""
+    # rougeLsum (the tables' "R-L") takes each line as a sentence. The score of a set is the mean of
+    # its rows (spec §5; google-research/bigbird, summarization/run_summarization.py).
+    pairs = zip(references, predictions, strict=True)
+    scores = (_scorer().score(*pair) for pair in pairs)
+    rows = [[score[name].fmeasure for name in ROUGE_TYPES] for score in scores]
     return 100.0 * np.array(rows, dtype=np.float64).reshape(-1, len(ROUGE_TYPES))
 
 
@@ -77,15 +68,9 @@ def label_smoothed_nll(
     smoothing: float = 0.1,
     count_padding: bool = False,
 ) -> Tensor:
-    """Return the mean cross-entropy over real tokens against smoothed targets, minus its minimum.
-
-    A target has 1 - smoothing at its token and smoothing / (V - 1) everywhere else; the entropy of
-    that is taken off, so a perfect model has 0. A batch without a real token gives 0.
-
-    Args:
-        count_padding: Sum over padding too, and still divide by the number of real tokens, as the
-            published script does [BB summarization/run_summarization.py].
-    """
+    """Return the mean cross-entropy against smoothed targets, minus its minimum."""
+    # With `count_padding` padding is summed over too, and the sum is still divided by the number of
+    # real tokens, as in the published script.
     log_p_BUV = logits_BUV.float().log_softmax(dim=-1)
     rest = smoothing / (logits_BUV.shape[-1] - 1)
     confidence = 1.0 - smoothing
@@ -100,29 +85,19 @@ def label_smoothed_nll(
 
 
 # B batch, T tokens of a document, U tokens of a summary, V vocabulary
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 LEAD_SENTENCES = {"cnn-dailymail": 3, "xsum": 1}
 """Length of the baselines where it is usual to give it in sentences; elsewhere they are as long as
 references are on average."""
 
 
-class SummaryBatch(NamedTuple):
-    """Documents with their summaries; padding is on the right."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    target_ids_BU: Tensor
-    """Pieces and the end id; U is 0 where no row has a reference."""
-    is_target_padding_BU: Tensor
+TARGET_FIELDS = ("target_ids_BU", "is_target_padding_BU")
+SummaryBatch = namedtuple("SummaryBatch", (*COMMON_FIELDS, *TARGET_FIELDS))
+"""`target_ids_BU`: pieces and the end id; U is 0 where no row has a reference."""
 
 
 class SummarizationTask(TextTask):
-    """Readers, rows, encoder-decoder, beam search and ROUGE. Validation during training does not write summaries: it
-    gives `nll_per_token` (natural logarithm, no label smoothing, end ids count), `bits_per_token` and
-    `token_accuracy` of the references."""
+    """Readers, rows, encoder-decoder, beam search and ROUGE; validation writes no summaries."""
 
     description = TASK
     monitor = "nll_per_token"
@@ -133,7 +108,6 @@ class SummarizationTask(TextTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[StreamedExamples, dict[str, int]]:
-        """Read the files of `options.set`."""
         examples = StreamedExamples(
             lambda counts: iter_summaries(self.options, path, split, counts, gold=gold)
         )
@@ -145,12 +119,10 @@ class SummarizationTask(TextTask):
         return [path, summaries] if summaries and summaries.is_file() else [path]
 
     def texts(self, examples: Sequence[SummaryExample]) -> Iterator[str]:
-        """Yield the documents, without their summaries."""
         for example in examples:
             yield example.document
 
     def rows(self, examples: Sequence[SummaryExample], tokenizer, *, training: bool) -> TextSet:
-        """Return one row per example."""
         self.prepare(tokenizer)
         return summary_rows(examples, self.text)
 
@@ -180,7 +152,6 @@ class SummarizationTask(TextTask):
             start_from(model, pretrained, seed)
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> SummaryBatch:
-        """Join rows."""
         none = np.zeros(0, dtype=np.int32)
         targets = [row.arrays.get("target_ids", none) for _, row in rows]
         return SummaryBatch(
@@ -204,7 +175,6 @@ class SummarizationTask(TextTask):
         )
 
     def loss_sums(self, outputs: dict[str, Tensor], batch: SummaryBatch) -> Sums:
-        """Return the figures of the class's description."""
         is_real_BU = ~batch.is_target_padding_BU
         logits_NV, labels_N = outputs["logits"][is_real_BU], batch.target_ids_BU[is_real_BU]
         nll = nn.functional.cross_entropy(logits_NV.float(), labels_N, reduction="sum")
@@ -251,8 +221,7 @@ class SummarizationTask(TextTask):
         return np.hstack([scores, np.array(lengths, dtype=np.float64).reshape(-1, 2)])
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
-        """Return the means `rouge1`, `rouge2` and `rougeLsum`, and `length_ratio`. The latter is the words of all
-        summaries over those of all references."""
+        """Return mean ROUGE, and `length_ratio`: words of summaries over those of references."""
         *scores, num_words, num_reference_words = statistics.mean(axis=0).tolist()
         return dict(zip(ROUGE_TYPES, scores, strict=True)) | {
             "length_ratio": num_words / num_reference_words if num_reference_words else math.nan
@@ -261,8 +230,7 @@ class SummarizationTask(TextTask):
     def submission(
         self, examples: Sequence[SummaryExample], predictions: Sequence[str]
     ) -> dict[str, bytes]:
-        """Return `predictions.txt` and `references.txt`, a summary a line, and JSON lines with ids. Line ends within a
-        summary are `<n>` in the former, as in the files of Pegasus."""
+        """Return summaries, one per line (`<n>` for line ends, as Pegasus), and JSON lines."""
         items = [
             {"id": example.id, "summary": summary}
             for example, summary in zip(examples, predictions, strict=True)
@@ -280,11 +248,9 @@ class SummarizationTask(TextTask):
     def baselines(
         self, train_examples: Iterable[SummaryExample] | None, examples: Sequence[SummaryExample]
     ) -> dict[str, list[str]]:
-        """Return `lead` (the first sentences) and `sum_basic` (those of frequent words).
-
-        They take `LEAD_SENTENCES`, or sentences up to the mean words of the training summaries; without
-        training examples, of the references themselves.
-        """
+        """Return `lead` (first sentences) and `sum_basic` (those of frequent words)."""
+        # As long as `LEAD_SENTENCES`, or as the mean of the training summaries, else of the
+        # references.
         count = LEAD_SENTENCES.get(self.options.set, 0)
         measured = examples if train_examples is None else train_examples
         references = [len(words(example.summary)) for example in measured]

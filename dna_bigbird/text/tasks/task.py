@@ -24,20 +24,20 @@ from dna_bigbird.text.data.rows import TextFeatures, TextSet, row_lengths
 from dna_bigbird.training.data_modules import ExampleData, LabelledOrder, chunks
 from dna_bigbird.training.objective import Sums
 
+COMMON_FIELDS = ("token_ids_BT", "is_padding_BT", "segment_ids_BT", "rows_B")
+"""What every batch of text has (`common_fields`), in this order."""
+
 
 def common_fields(rows: Sequence[tuple[int, TextFeatures]]) -> dict[str, Tensor]:
-    """Return what every batch of text has; padding is on the right."""
+    """Return `COMMON_FIELDS` of numbered rows; padding is on the right."""
     ids = [row.token_ids for _, row in rows]
     segments = [
         np.zeros(len(row.token_ids), np.int8) if row.segment_ids is None else row.segment_ids
         for _, row in rows
     ]
-    return {
-        "token_ids_BT": pad_right(ids, PAD_ID),
-        "is_padding_BT": padding_of(ids),
-        "segment_ids_BT": pad_right(segments, 0),
-        "rows_B": torch.tensor([number for number, _ in rows]),
-    }
+    numbers = torch.tensor([number for number, _ in rows])
+    columns = (pad_right(ids, PAD_ID), padding_of(ids), pad_right(segments, 0), numbers)
+    return dict(zip(COMMON_FIELDS, columns, strict=True))
 
 
 def stacked(rows: Sequence[tuple[int, TextFeatures]], name: str = "targets") -> Tensor:
@@ -52,7 +52,6 @@ def known_cross_entropy(logits_BN: Tensor, targets_B: Tensor, known_B: Tensor) -
 
 
 def json_file(values: Any) -> bytes:
-    """Return the content of a JSON file of predictions."""
     return (json.dumps(values, ensure_ascii=False) + "\n").encode()
 
 
@@ -62,30 +61,6 @@ class _NumberedRows(Dataset):
 
     def __getitem__(self, number: int) -> tuple[int, TextFeatures]:
         return number, self.rows[number]
-
-
-class _UnitOrder:
-    """Rows that belong together stay together; a micro-batch has `batch_size` such units."""
-
-    def __init__(self, units: Sequence[Sequence[int]], *, seed: int, batch_size: int) -> None:
-        self.units = units
-        self.order = LabelledOrder(len(units), seed=seed, batch_size=batch_size, both_strands=False)
-
-    def micro_batch(self, number: int) -> list[int]:
-        return [row for unit in self.order.micro_batch(number) for row in self.units[unit]]
-
-
-class _SingleRows(Sequence):
-    """Each row alone is a unit."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __getitem__(self, number: int) -> tuple[int]:
-        return (number,)
 
 
 def batches_by_length(rows: Sequence[TextFeatures], batch_size: int) -> list[list[int]]:
@@ -105,10 +80,16 @@ def text_data(
     units: Sequence[Sequence[int]] | None = None,
 ) -> ExampleData:
     """Return the training stream over the rows, or units of rows that belong together, and a validation over all."""
-    order = _UnitOrder(units or _SingleRows(len(train.rows)), seed=seed, batch_size=batch_size)
+    count = len(units or train.rows)
+    order = LabelledOrder(count, seed=seed, batch_size=batch_size, both_strands=False)
+
+    def micro_batch(number: int) -> list[int]:
+        chosen = order.micro_batch(number)
+        return [row for unit in chosen for row in units[unit]] if units else chosen
+
     return ExampleData(
         train=_NumberedRows(train.rows),
-        train_numbers=order.micro_batch,
+        train_numbers=micro_batch,
         validation=_NumberedRows(validation.rows),
         validation_batches=batches_by_length(validation.rows, batch_size),
         collate=collate,
@@ -315,14 +296,12 @@ class SpanTask(TextTask):
 
     def outputs(self, model: nn.Module, batch: Any) -> dict[str, Tensor]:
         """Return the logits `start` and `end` (B, T)."""
-        logits = model(
-            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.global_tokens
-        )
+        inputs = (batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT)
+        logits = model(*inputs, batch.global_tokens)
         return {"start": logits.start_BT, "end": logits.end_BT}
 
 
 def task_class(name: str) -> type[TextTask]:
-    """Return the class of a task."""
     description = text_tasks.describe(name)
     module = importlib.import_module(f"dna_bigbird.text.tasks.{text_tasks.module_of(name)}")
     return next(

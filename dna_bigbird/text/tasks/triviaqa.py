@@ -2,6 +2,7 @@
 
 import re
 import string
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,6 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.rows import StreamedExamples, TextFeatures, TextSet, example_numbers
 from dna_bigbird.text.data.triviaqa import (
     TASK,
@@ -20,30 +20,21 @@ from dna_bigbird.text.data.triviaqa import (
     iter_triviaqa,
     triviaqa_rows,
 )
-from dna_bigbird.text.spans import Span, best_overlap, best_span
-from dna_bigbird.text.tasks.task import Outputs, SpanTask, common_fields, json_file
+from dna_bigbird.text.spans import best_overlap, best_span
+from dna_bigbird.text.tasks.task import COMMON_FIELDS, Outputs, SpanTask, common_fields, json_file
 from dna_bigbird.text.text_baselines import most_named
 
 # B batch, T tokens, S places of answers, Q questions
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
 NO_SPAN = -1
 NEVER = -1e30
 """Logit of what does not count; with -inf the gradient of a row of nothing else is NaN."""
 
 
-class TriviaQaBatch(NamedTuple):
-    """Rows of `triviaqa_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    global_tokens: GlobalTokens | Tensor | None
-    spans_BS2: Tensor
-    """First and last token of every occurrence of the answer, or `NO_SPAN`."""
-    groups_B: Tensor
-    """Rows of equal number are documents of one question."""
+TRIVIA_FIELDS = (*COMMON_FIELDS, "global_tokens", "spans_BS2", "groups_B")
+TriviaQaBatch = namedtuple("TriviaQaBatch", TRIVIA_FIELDS)
+"""`spans_BS2`: first and last token of every occurrence of the answer, or `NO_SPAN`. Rows of equal
+number in `groups_B` are documents of one question."""
 
 
 class TriviaQaTask(SpanTask):
@@ -55,7 +46,6 @@ class TriviaQaTask(SpanTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[StreamedExamples, dict[str, int]]:
-        """Read a file of questions, or the split of the official folder, with its evidence."""
         examples = StreamedExamples(
             lambda counts: iter_triviaqa(path, split, counts, self.options, gold=gold)
         )
@@ -67,7 +57,6 @@ class TriviaQaTask(SpanTask):
         return [path] if evidence == path else [path, evidence]
 
     def texts(self, examples: Sequence[TriviaQaExample]) -> Iterator[str]:
-        """Yield the documents, each once."""
         seen = set()
         for example in examples:
             for document in example.documents:
@@ -76,7 +65,6 @@ class TriviaQaTask(SpanTask):
                     yield document.text
 
     def rows(self, examples: Sequence[TriviaQaExample], tokenizer, *, training: bool) -> TextSet:
-        """Return a row for every document."""
         form = {"training": training, "two_streams": self.two_streams}
         return triviaqa_rows(examples, tokenizer, self.options, normalise_trivia, **form)
 
@@ -90,7 +78,6 @@ class TriviaQaTask(SpanTask):
         return list(units.values())
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> TriviaQaBatch:
-        """Join rows; places of answers are padded with `NO_SPAN`."""
         most = max(1, max(len(row.arrays["spans"]) for _, row in rows))
         spans = np.full((len(rows), most, 2), NO_SPAN, dtype=np.int64)
         for i, (_, row) in enumerate(rows):
@@ -103,11 +90,9 @@ class TriviaQaTask(SpanTask):
         )
 
     def loss(self, outputs: dict[str, Tensor], batch: TriviaQaBatch) -> Tensor:
-        """Return the summed objective of Clark and Gardner, mean of that of starts and of ends.
-
-        -log of the probability that all places of the answer have together; a start (an end) that two
-        places share counts once. The mean is over documents, or over questions, that have a place.
-        """
+        """Return the summed objective of Clark and Gardner, mean of that of starts and of ends."""
+        # -log of the probability of all places of the answer together; a start (an end) that two
+        # places share counts once.
         groups_B = batch.groups_B if self.options.norm == "per_question" else batch.rows_B
         return (
             noisy_span_loss(outputs["start"], batch.spans_BS2[..., 0], groups_B)
@@ -127,12 +112,8 @@ class TriviaQaTask(SpanTask):
             words = text_set.rows[i].arrays["word"]
             start, end = (outputs[i][name][: len(words)] for name in ("start", "end"))
             documents.append((start, end, words))
-        best = best_document_span(
-            documents,
-            max_words=self.options.max_answer_words,
-            top=self.options.top_spans,
-            norm=self.options.answer_score,
-        )
+        limits = {"max_words": self.options.max_answer_words, "top": self.options.top_spans}
+        best = best_document_span(documents, **limits, norm=self.options.answer_score)
         if best is None:
             return ""
         row = text_set.rows[numbers[best.document]]
@@ -143,16 +124,13 @@ class TriviaQaTask(SpanTask):
     def statistics(
         self, examples: Sequence[TriviaQaExample], predictions: Sequence[str | None]
     ) -> NDArray[np.float64]:
-        """Return exact match, F1 and whether the question is verified: (n, 3). A missing prediction (None) scores 0,
-        as in the official script."""
+        """Return exact match, F1 and whether the question is verified: (n, 3)."""
         rows = []
         for example, prediction in zip(examples, predictions, strict=True):
             answers = (*(example.aliases or ()), *example.human_answers)
-            scores = (
-                (0.0, 0.0)
-                if prediction is None
-                else best_overlap(prediction, answers, normalise_trivia)
-            )
+            scores = (0.0, 0.0)
+            if prediction is not None:
+                scores = best_overlap(prediction, answers, normalise_trivia)
             rows.append([*scores, float(example.is_verified)])
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
@@ -162,9 +140,8 @@ class TriviaQaTask(SpanTask):
         metrics = {"em": exact, "f1": f1}
         verified = statistics[statistics[:, 2] == 1, :2]
         if len(verified):
-            metrics |= dict(
-                zip(("verified_em", "verified_f1"), verified.mean(axis=0).tolist(), strict=True)
-            )
+            exact, f1 = verified.mean(axis=0).tolist()
+            metrics |= {"verified_em": exact, "verified_f1": f1}
         return metrics
 
     def submission(
@@ -178,25 +155,15 @@ class TriviaQaTask(SpanTask):
         self, train_examples: Sequence[TriviaQaExample] | None, examples: Sequence[TriviaQaExample]
     ) -> dict[str, list[str]]:
         """Return the title of the first document, and the name that occurs most often in all of them."""
-        return {
-            "title": [
-                example.documents[0].title if example.documents else "" for example in examples
-            ],
-            "most_named": [
-                most_named(example.question, [document.text for document in example.documents])
-                for example in examples
-            ],
-        }
+        named = [most_named(x.question, [page.text for page in x.documents]) for x in examples]
+        titles = [x.documents[0].title if x.documents else "" for x in examples]
+        return {"title": titles, "most_named": named}
 
 
 def noisy_span_loss(logits_BT: Tensor, places_BS: Tensor, groups_B: Tensor) -> Tensor:
-    """Return -log of the probability of all correct places together, averaged over groups.
-
-    Args:
-        logits_BT: -inf at padding.
-        groups_B: Rows of equal number share one distribution. A group without a correct place counts
-            for nothing; without any group the loss is 0.
-    """
+    """Return -log of the probability of all correct places together, averaged over groups."""
+    # Rows of equal number share one distribution; a group without a correct place counts for
+    # nothing.
     times_BT = torch.zeros_like(logits_BT).scatter_add_(
         1, places_BS.clamp(min=0), (places_BS != NO_SPAN).to(logits_BT.dtype)
     )
@@ -218,8 +185,8 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalise_trivia(text: str) -> str:
-    """Lower-case, put spaces for punctuation (‘ ’ ´ ` too), drop a, an, the, make white space single. SQuAD's and
-    HotpotQA's way deletes punctuation instead: 'U.S.' is 'us' there."""
+    """Lower-case, put spaces for punctuation, drop a, an, the, make white space single."""
+    # SQuAD's and HotpotQA's way deletes punctuation instead: 'U.S.' is 'us' there.
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_TO_SPACE)).split())
 
 
@@ -241,35 +208,23 @@ def best_document_span(
     top: int = 50,
     norm: str = "per_question",
 ) -> DocumentSpan | None:
-    """Return the best answer among the best ones of every document.
-
-    Args:
-        documents: Of each its start logits, end logits and the word of every token (T,): -1 where no
-            answer may begin or end. Logits of -inf are not tokens.
-        top: Best starts and ends that are paired.
-        norm: Probabilities over all tokens of all documents ('per_question'), by which the highest
-            sum of two logits wins, or over those of each document ('per_document').
-    """
+    """Return the best answer among the best ones of every document."""
+    # Probabilities over all tokens of all documents, by which the highest sum of two logits wins,
+    # or over those of each document alone.
     totals = [_log_total(document[:1]) + _log_total(document[1:2]) for document in documents]
     if norm == "per_question":
         over_all = sum(_log_total([document[side] for document in documents]) for side in (0, 1))
         totals = [over_all] * len(documents)
     spans = []
-    for number, (start, end, word) in enumerate(documents):
-        span = _best(start, end, np.asarray(word), max_words, top)
+    for number, (start, end, word_T) in enumerate(documents):
+        words = {"is_allowed_T": np.asarray(word_T) >= 0, "places_T": word_T}
+        span = best_span(start, end, **words, max_length=max_words, top=top)
         if span is not None:
-            spans.append(
-                DocumentSpan(number, span.start, span.end, float(span.score - totals[number]))
-            )
+            log_probability = float(span.score - totals[number])
+            spans.append(DocumentSpan(number, span.start, span.end, log_probability))
     return max(spans, key=lambda span: span.log_probability, default=None)
 
 
 def _log_total(logits: Sequence[ArrayLike]) -> float:
     """Return log(sum(exp)) of several rows together."""
     return float(np.logaddexp.reduce(np.concatenate(logits))) if len(logits) else -np.inf
-
-
-def _best(start: ArrayLike, end: ArrayLike, word, max_words: int, top: int) -> Span | None:
-    return best_span(
-        start, end, is_allowed_T=word >= 0, places_T=word, max_length=max_words, top=top
-    )

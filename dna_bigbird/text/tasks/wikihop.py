@@ -1,8 +1,8 @@
 """WikiHop: which of the candidates answers the query."""
 
+from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dna_bigbird.corpus.batches import pad_right
-from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.text.data.rows import NUM_SEGMENTS, TextFeatures, TextSet
 from dna_bigbird.text.data.wikihop import (
     NO_TARGET,
@@ -20,25 +19,15 @@ from dna_bigbird.text.data.wikihop import (
     wikihop_rows,
 )
 from dna_bigbird.text.question_models import ABSENT
-from dna_bigbird.text.tasks.task import Outputs, TextTask, common_fields, json_file
+from dna_bigbird.text.tasks.task import COMMON_FIELDS, Outputs, TextTask, common_fields, json_file
 from dna_bigbird.text.text_baselines import most_mentioned
 
 # B batch, T tokens, N candidates
-# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
 
-
-class WikiHopBatch(NamedTuple):
-    """Rows of `wikihop_rows`."""
-
-    token_ids_BT: Tensor
-    is_padding_BT: Tensor
-    segment_ids_BT: Tensor
-    rows_B: Tensor
-    global_tokens: GlobalTokens | Tensor | None
-    candidates_BN: Tensor
-    """Position of each candidate's `[ans]`, or its global token, or `ABSENT`."""
-    target_B: Tensor
-    """Number of the answer, or `NO_TARGET`."""
+WIKIHOP_FIELDS = (*COMMON_FIELDS, "global_tokens", "candidates_BN", "target_B")
+WikiHopBatch = namedtuple("WikiHopBatch", WIKIHOP_FIELDS)
+"""`candidates_BN`: position of each candidate's `[ans]`, or its global token, or `ABSENT`. `target_B`:
+number of the answer, or `NO_TARGET`."""
 
 
 class WikiHopTask(TextTask):
@@ -51,16 +40,13 @@ class WikiHopTask(TextTask):
     def read(
         self, path: Path, split: str, *, gold: bool = True
     ) -> tuple[list[WikiHopExample], dict[str, int]]:
-        """Read a JSON list or a split of the official archive."""
         return read_wikihop(path, split, masked=self.options.masked, gold=gold)
 
     def texts(self, examples: Sequence[WikiHopExample]) -> Iterator[str]:
-        """Yield the supporting documents."""
         for example in examples:
             yield from example.documents
 
     def rows(self, examples: Sequence[WikiHopExample], tokenizer, *, training: bool) -> TextSet:
-        """Return at most one row per example."""
         form = {"training": training, "two_streams": self.two_streams}
         return wikihop_rows(examples, tokenizer, self.options, **form)
 
@@ -69,7 +55,6 @@ class WikiHopTask(TextTask):
         return np.arange(len(row.token_ids)) < row.arrays["front"]
 
     def collate(self, rows: Sequence[tuple[int, TextFeatures]]) -> WikiHopBatch:
-        """Join rows; candidates are padded on the right."""
         return WikiHopBatch(
             **common_fields(rows),
             global_tokens=self.global_tokens_of(rows),
@@ -79,18 +64,10 @@ class WikiHopTask(TextTask):
 
     def outputs(self, model: nn.Module, batch: WikiHopBatch) -> dict[str, Tensor]:
         """Return the candidates' `scores` (B, N)."""
-        scores_BN = model(
-            batch.token_ids_BT,
-            batch.is_padding_BT,
-            batch.segment_ids_BT,
-            batch.candidates_BN,
-            batch.global_tokens,
-        )
-        return {"scores": scores_BN}
+        return {"scores": model(*batch[:3], batch.candidates_BN, batch.global_tokens)}
 
     def loss(self, outputs: dict[str, Tensor], batch: WikiHopBatch) -> Tensor:
-        """Return the cross-entropy over a row's candidates, averaged over rows with a target. Label smoothing spreads
-        its share evenly over the candidates of the row."""
+        """Return the smoothed cross-entropy over a row's candidates, a mean over known targets."""
         scores_BN = outputs["scores"]
         is_there_BN = batch.candidates_BN != ABSENT
         log_shares_BN = scores_BN.log_softmax(dim=1).masked_fill(~is_there_BN, 0)
@@ -113,19 +90,15 @@ class WikiHopTask(TextTask):
         self, examples: Sequence[WikiHopExample], predictions: Sequence[str | None]
     ) -> NDArray[np.float64]:
         """Return (n, 1), 1 where the prediction is the answer; a guess has its chance."""
-        return np.array(
-            [
-                [
-                    float(example.target is not None) / len(example.candidates)
-                    if prediction is None
-                    else float(prediction == example.answer)
-                ]
-                for example, prediction in zip(examples, predictions, strict=True)
-            ]
-        ).reshape(-1, 1)
+        scores = [
+            float(example.target is not None) / len(example.candidates)
+            if prediction is None
+            else float(prediction == example.answer)
+            for example, prediction in zip(examples, predictions, strict=True)
+        ]
+        return np.array(scores).reshape(-1, 1)
 
     def summarise(self, statistics: NDArray[np.float64]) -> dict[str, float]:
-        """Return the accuracy."""
         return {"accuracy": float(statistics.mean())}
 
     def submission(

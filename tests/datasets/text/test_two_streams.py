@@ -3,7 +3,6 @@
 import json
 import random
 
-import numpy as np
 import pytest
 
 from dna_bigbird.models.attention_config import CANDIDATE, FIRST, PARAGRAPH, QUESTION, SENTENCE
@@ -14,7 +13,7 @@ from dna_bigbird.text.data.hotpotqa import (
     hotpotqa_rows,
 )
 from dna_bigbird.text.data.natural_questions import NaturalQuestionsOptions, natural_questions_rows
-from dna_bigbird.text.data.rows import question_and_parts
+from dna_bigbird.text.data.questions import question_and_parts
 from dna_bigbird.text.data.triviaqa import (
     EvidenceDocument,
     TriviaQaExample,
@@ -198,7 +197,7 @@ def test_triviaqa_has_a_global_token_for_each_sentence():
 
 @pytest.mark.parametrize("most", [5, 6, 99])
 def test_parts_beyond_the_budget_belong_to_the_last_global_token(most):
-    parts = np.array([-1] * 3 + [4, 4, 7, 7, 9, -1])
+    parts = [4, 4, 7, 7, 9, -1]
     arrays = question_and_parts(3, parts, most)
     count = min(most, 6)
     assert arrays["global_types"].tolist() == [C, Q, Q] + [S] * (count - 3)
