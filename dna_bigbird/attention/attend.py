@@ -108,18 +108,8 @@ def _uncompiled(backend: str, q: Tensor, k: Tensor, v: Tensor, pattern: BlockPat
 
 
 def operator_of(backend: str, q: Tensor, block_size: int, dropout_p: float) -> str | None:
-    """Return which operator of PyTorch computes this: torch.compile goes on through it.
-
-    Args:
-        backend: As for `attend`.
-        q: Queries (…, head_dim) of any layout.
-
-    Returns:
-        A name in `cores.block.KERNELS`, or None if the backend is none of those.
-
-    Raises:
-        ValueError: If a named one cannot do what is asked.
-    """
+    """Return the operator of PyTorch that computes this ('native', 'triton'), or None."""
+    # torch.compile goes on through it.
     if backend in OBSTACLES:
         if why := OBSTACLES[backend](q, block_size, dropout_p):
             raise ValueError(f"backend '{backend}' {why}")

@@ -27,17 +27,10 @@ def attend_long(
 ) -> Tensor:
     """Attend from long tokens: one softmax over the band and the global tokens.
 
-    The score of a query and a key with label l is (q · k + q · embedding[l] + bias[l]) / √D (Ainslie
-    et al. 2020, §3.2). Padding reads nothing and is not read. A query that reads nothing, padding
-    too, gives exactly zero, and gradients stay finite.
-
-    Args:
-        heads: With the queries of the long stream.
-        layout: Of the same batch, on the same device.
-        dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
-        backend: 'blocked' is linear in the long stream, 'dense' has the whole score matrix; 'auto'
-            takes 'dense' for up to 128 long tokens. The choice does not change the function; with
-            dropout the masks differ.
+    The score of a query and a key with label l is (q · k + q · embedding[l] + bias[l]) / √D
+    (Ainslie et al. 2020, §3.2). Padding reads nothing and is not read. A query that reads nothing
+    gives exactly zero, and gradients stay finite. Backend 'blocked' is linear in the long stream,
+    'dense' is not.
 
     Returns:
         (batch, heads, long tokens, head dimension). Under autocast in the type of autocast.
@@ -55,14 +48,7 @@ def attend_global(
     dropout_p: float = 0.0,
     backend: str = "auto",
 ) -> Tensor:
-    """Attend from global tokens: one softmax over global and long tokens; else as `attend_long`.
-
-    Returns:
-        (batch, heads, global tokens, head dimension).
-
-    Raises:
-        ValueError: As `attend_long`.
-    """
+    """Attend from global tokens: one softmax over global and long tokens; else as `attend_long`."""
     return _attend(1, heads, pattern, layout, dropout_p, backend)
 
 

@@ -28,16 +28,12 @@ def attend_favor(
     tokens differ by a factor of more than e^60 in their largest feature (e^490 in float64).
 
     Args:
-        q, k, v: (batch, heads, length, head_dim).
+        q, k, v: (batch, heads, length, head_dim), as the result.
         projection: (features, head_dim).
-        key_padding_mask: (batch, length), True = padding, anywhere. It is in no sum, regardless of
-            the values of its memory, and as a query it gives exactly zero.
-        causal: A query reads itself and the keys before it.
+        key_padding_mask: (batch, length), True = padding, anywhere: in no sum, whatever its memory
+            holds, and exactly zero as a query.
         backend: 'linear' takes time and memory in proportion to the length; 'dense' has a weight per
             pair and feature, for tests; 'auto' is 'linear'.
-
-    Returns:
-        (batch, heads, length, head_dim). Under autocast in the type of autocast.
 
     Raises:
         ValueError: If shapes or types do not fit each other, or the backend is unknown.

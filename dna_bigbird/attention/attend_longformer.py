@@ -35,19 +35,11 @@ def attend_windows(
     """Attend from ordinary tokens: one softmax over the window and the global tokens.
 
     Padding reads nothing and is not read. A query that reads nothing gives exactly zero, and gradients
-    stay finite.
-
-    Args:
-        q, k, v: (batch, heads, tokens, head dimension), not scaled.
-        layout: Of the same batch, on the same device.
-        dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
-        backend: 'blocked' is linear in the length, 'dense' has the whole score matrix; 'auto' takes
-            'dense' for up to 64 tokens. The choice does not change the function; with dropout the
-            masks differ.
+    stay finite. Backend 'blocked' is linear in the length, 'dense' is not.
 
     Returns:
-        As q, exactly zero for global tokens and padding (`LongformerLayout.with_global` adds the
-        former). Under autocast in the type of autocast.
+        As q (batch, heads, tokens, head dimension), exactly zero for global tokens and padding
+        (`LongformerLayout.with_global` adds the former). Under autocast in the type of autocast.
 
     Raises:
         ValueError: If shapes do not fit each other, or a name or number is out of range.
@@ -67,18 +59,8 @@ def attend_global(
     dropout_p: float = 0.0,
     backend: str = "auto",
 ) -> Tensor:
-    """Attend from global tokens: one softmax over all tokens; else as `attend_windows`.
-
-    Args:
-        q: (batch, heads, global tokens, head dimension), as `LongformerLayout.gathered`.
-        k, v: (batch, heads, tokens, head dimension).
-
-    Returns:
-        As q; unused entries of the layout give any number.
-
-    Raises:
-        ValueError: As `attend_windows`.
-    """
+    """Attend from global tokens (`LongformerLayout.gathered`): one softmax over all tokens."""
+    # Unused entries of the layout give any number.
     B, T = layout.is_padding.shape
     keys = (B, q.shape[1], T, q.shape[-1])
     queries = (*keys[:2], layout.num_global, keys[3])

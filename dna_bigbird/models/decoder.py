@@ -38,10 +38,8 @@ class CrossAttention(nn.Module):
     def forward(
         self, x_NUE: Tensor, keys_values: tuple[Tensor, Tensor], visible_B11T: Tensor | None
     ) -> Tensor:
-        """Return the attention output (N, U, E).
-
-        The sequences of one source are read as further queries, so its keys are not repeated.
-        """
+        """Return the attention output (N, U, E)."""
+        # The sequences of one source are read as further queries, so its keys are not repeated.
         N, U, E = x_NUE.shape
         key_BHTD, value_BHTD = keys_values
         B = len(key_BHTD)
@@ -54,12 +52,7 @@ class CrossAttention(nn.Module):
 
 
 class Sources:
-    """What the decoder reads of a batch of sources.
-
-    Args:
-        keys_values: Of every layer, as `CrossAttention.keys_values` gives them.
-        is_padding_BT: True = padding, hidden from the decoder.
-    """
+    """What the decoder reads of a batch of sources: `keys_values` of every layer, and padding."""
 
     def __init__(self, keys_values: list[tuple[Tensor, Tensor]], is_padding_BT: Tensor) -> None:
         self.keys_values = keys_values
@@ -69,12 +62,7 @@ class Sources:
 
 
 class Cache:
-    """Keys and values of the target tokens so far, of every layer.
-
-    Args:
-        num_sequences: N.
-        max_length: Longest target in tokens.
-    """
+    """Keys and values of the target tokens so far, of every layer."""
 
     def __init__(
         self, num_layers: int, num_sequences: int, max_length: int, num_heads: int, like_NE: Tensor
@@ -109,8 +97,6 @@ class Decoder(nn.Module):
     Word table, segment 0 and, where shared, positions are the encoder's. A coupled decoder also
     decodes with the encoder's layers and norms; it owns the cross-attention alone. Weights that the
     encoder has are not held here, so they are stored once.
-
-    The norms are where the encoder has them (`norm_first`).
     """
 
     def __init__(self, config: EncoderConfig, head: SummaryHead) -> None:
@@ -160,15 +146,8 @@ class Decoder(nn.Module):
     def forward(
         self, encoder: Encoder, ids_NU: Tensor, sources: Sources, cache: Cache | None = None
     ) -> Tensor:
-        """Return hidden states (N, U, E); a state depends on its own and earlier tokens.
-
-        Args:
-            ids_NU: Input tokens, the start id first; N is a multiple of the sources.
-            cache: Of the tokens before: U is 1 then, and the cache grows by it.
-
-        Raises:
-            ValueError: If the target is longer than the position table.
-        """
+        """Return hidden states (N, U, E); a state depends on its own and earlier tokens."""
+        # N is a multiple of the sources. With a cache of the tokens before U is 1, and the cache grows by it.
         x_NUE = self._embed(encoder, ids_NU, cache.length if cache else 0)
         layers = encoder.layers if self.layers is None else self.layers
         for number, (layer, cross) in enumerate(zip(layers, self.cross, strict=True)):

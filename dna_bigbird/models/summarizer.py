@@ -18,15 +18,9 @@ ATTENTION = ("bigbird", "full", "longformer")
 
 
 class Summarizer(nn.Module):
-    """Sparse encoder, full-attention decoder, and the word table as the last layer, without bias.
+    """Sparse encoder, full-attention decoder, and the word table as last layer, without bias."""
 
-    Args:
-        num_labels: Unused; all text models are built with the same arguments.
-        seed: Of the weights. The encoder's depend on nothing else but `config`.
-
-    Raises:
-        ValueError: If encoder and head contradict each other.
-    """
+    # `num_labels` is unused; all text models are built with the same arguments.
 
     def __init__(
         self,
@@ -54,12 +48,8 @@ class Summarizer(nn.Module):
         self.register_buffer("logits_bias", bias)
 
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor, target_ids_BU: Tensor) -> Tensor:
-        """Return logits (B, U, V) of every target token, given the source and the targets before it.
-
-        Args:
-            target_ids_BU: The summaries with their end ids, padded on the right with any id; the
-                start id is put before them here.
-        """
+        """Return logits (B, U, V) of every target token, given source and earlier targets."""
+        # Targets have end ids and any padding on the right; the start id is put before them here.
         return self.logits(
             self.decoder(
                 self.encoder,
@@ -86,10 +76,7 @@ class Summarizer(nn.Module):
 
     @torch.no_grad()
     def step(self, ids_N: Tensor, sources: Sources, cache: Cache) -> Tensor:
-        """Return logits (N, V) of the token after `ids_N`; the cache holds what came before.
-
-        Without gradients.
-        """
+        """Return logits (N, V) of the token after `ids_N` and the cache, without gradients."""
         states_NUE = self.decoder(self.encoder, ids_N[:, None], sources, cache)
         return self.logits(states_NUE[:, 0])
 
@@ -99,21 +86,10 @@ class Summarizer(nn.Module):
 
 
 def start_from(model: Summarizer, pretrained: nn.Module, seed: int) -> None:
-    """Give a fresh summarizer the weights of a pretrained model, in place.
-
-    From another summarizer everything is taken. From any other model with an encoder, such as our
-    masked-language models, the encoder is; the layers and norms of a decoder that is not coupled, and
-    its positions, are copies of the encoder's (the first ones of as many), and the cross-attention
-    stays fresh, as in the paper.
-
-    Args:
-        pretrained: Has `.encoder`, of the settings of the model's but for the size of the vocabulary.
-        seed: Of the word vectors that it lacks.
-
-    Raises:
-        ValueError: If the decoder's sizes are not those of the encoder it is copied from, or those of
-            the pretrained summarizer.
-    """
+    """Give a fresh summarizer the weights of a pretrained model, in place."""
+    # From another summarizer everything is taken. From any other model with an encoder, the encoder is;
+    # the layers and norms of a decoder that is not coupled, and its positions, are copies of the
+    # encoder's (the first ones of as many), and the cross-attention stays fresh, as in the paper.
     generator = torch.Generator().manual_seed(seed)
     grown = with_tables(pretrained.encoder, model.encoder.config, generator)
     copy_weights(grown, model.encoder)

@@ -14,10 +14,7 @@ REPEATS = 10
 
 
 def measure_on_gpu(shape: ShapeClass) -> list[Row]:
-    """Return how long each backend takes on this GPU, fastest first.
-
-    Compiling is not counted. PyTorch's random numbers stay as they were.
-    """
+    """Return how long each backend takes on this GPU, compiling not counted, fastest first."""
     return measure(shape, attention_call, gpu_seconds)
 
 

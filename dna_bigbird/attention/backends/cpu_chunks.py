@@ -1,12 +1,8 @@
 """Lists of key blocks, copied and computed while they are in the cache; CPU.
 
 As `gather`, but in chunks of a few query blocks: their keys, values and scores never leave the
-cache and are never all in memory (below). Threads take whole heads and wait for nobody
-(`workers.py`). The backward pass reads the keys again and computes the weights again from the
-log-sum-exp of the scores.
-
-With everything in the cache one list of keys is as fast as, or faster than, global, window and random
-keys apart, joined by their log-sum-exp.
+cache and are never all in memory. The backward pass computes the weights again from the log-sum-exp
+of the scores. One list of keys is as fast as global, window and random keys apart, or faster.
 """
 
 import math
@@ -76,12 +72,8 @@ class Chunk(NamedTuple):
 def chunks(
     of_pattern: Lists, first_head: int, num_heads: int, num_blocks: int, most_rows: int
 ) -> Iterator[Chunk]:
-    """Yield chunks that together hold every query block of some heads once.
-
-    Args:
-        first_head: Number of the first of these heads, counted through all sequences of a batch.
-        most_rows: Query blocks of a chunk, not counting those that read everything.
-    """
+    """Yield chunks that together hold every query block of some heads once."""
+    # The heads are counted through all sequences of a batch. Rows that read everything are one chunk.
     if len(of_pattern.global_rows):
         yield Chunk(slice(0, num_heads), of_pattern.global_rows, None, None)
     for group in of_pattern.groups:
@@ -192,12 +184,7 @@ def cpu_chunks(
     key_padding_mask_BT: Tensor | None,
     dropout_p: float,
 ) -> Tensor:
-    """Backend `cpu_chunks`, O(length) in time and memory; see `attend` for the arguments.
-
-    Raises:
-        ValueError: On another device than a CPU, for another type than float32, float64 or
-            bfloat16, or with dropout.
-    """
+    """Backend `cpu_chunks`, O(length) in time and memory; see `attend` for the arguments."""
     if q_BHTD.device.type != "cpu":
         raise ValueError(f"backend 'cpu_chunks' runs on a CPU, the tensors are on {q_BHTD.device}")
     if q_BHTD.dtype not in DTYPES:

@@ -14,16 +14,10 @@ from dna_bigbird.attention.patterns import BlockPattern
 def dense_attention(
     q_BHQD: Tensor, k_BHKD: Tensor, v_BHKD: Tensor, times_BHQK: Tensor, dropout_p: float = 0.0
 ) -> Tensor:
-    """Attend over the whole score matrix; every other backend is tested against this one.
+    """Attend over the whole score matrix in float32 or better: backends are compared with it.
 
-    Time and memory are O(Q * K): for tests and short sequences. The softmax runs in float32 or
-    better.
-
-    Args:
-        times_BHQK: How often each query counts each key, broadcastable. 0 hides the key; 2 occurs
-            in the published table for 1,024 tokens, where a random block repeats a global one.
-
-    A query that counts no key at all gives zero.
+    `times_BHQK` (broadcastable) is how often each query counts each key: 0 hides it, 2 occurs in
+    the published table for 1,024 tokens. A query that counts no key at all gives zero.
     """
     scores_BHQK = q_BHQD @ k_BHKD.mT / math.sqrt(q_BHQD.shape[-1])
     scores_BHQK = scores_BHQK.to(torch.promote_types(scores_BHQK.dtype, torch.float32))

@@ -47,10 +47,7 @@ def dense_global(
 
 
 def dense_heads(heads: EtcHeads, labels_BQK: Tensor, reads_BQK: Tensor, dropout_p: float) -> Tensor:
-    """Attend over long and global keys, in this order, with any labels and masks: (B, H, Q, D).
-
-    The softmax runs in float32 or better. A query that reads nothing gives zero.
-    """
+    """Attend over long, then global keys, with any labels and masks: (B, H, Q, D)."""
     q_BHQD = heads.q
     k_BHKD = torch.cat([heads.k_long, heads.k_global], dim=2)
     v_BHKD = torch.cat([heads.v_long, heads.v_global], dim=2)

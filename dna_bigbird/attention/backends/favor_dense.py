@@ -12,10 +12,7 @@ def favor_dense(
     q_BHTD: Tensor, k_BHTD: Tensor, v_BHTD: Tensor, w_MD: Tensor, favor: Favor,
     is_padding_BT: Tensor | None, causal: bool,
 ) -> Tensor:  # fmt: skip
-    """Return attention by features; time and memory are O(T² M): for tests and short sequences.
-
-    The inputs are float32 or better, padding is zero. A query without keys gives zero.
-    """
+    """Return attention by features in O(T² M), float32 or better; zero for a query without keys."""
     T = q_BHTD.shape[2]
     reads_TT = torch.ones(T, T, dtype=torch.bool, device=q_BHTD.device)
     reads = (reads_TT.tril() if causal else reads_TT)[None, None]

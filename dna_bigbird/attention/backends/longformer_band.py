@@ -24,17 +24,10 @@ BLOCKS = (256, 128, 64)
 
 
 class Windows(NamedTuple):
-    """Who reads whom, of sequences whose windows have no dilation.
+    """Who reads whom, of sequences whose windows have no dilation."""
 
-    Attributes:
-        no_window: (B, T) bool, tokens that are in no window and have none.
-        first_readers: (B, G) int64, the first token that reads a global key, and all after it do; T
-            for unused entries.
-        left, right: Keys of a window on either side.
-    """
-
-    no_window: Tensor
-    first_readers: Tensor
+    no_window: Tensor  # (B, T) bool: in no window, and has none
+    first_readers: Tensor  # (B, G): the first token that reads a global key; T in unused entries
     left: int
     right: int
 

@@ -17,16 +17,10 @@ from dna_bigbird.attention.backends.longformer_band import Band, Block
 
 
 class Positions(NamedTuple):
-    """What distances add to scores: q · table[distance], scaled as the other product.
+    """What distances add to scores: q · table[distance], scaled as the other product."""
 
-    Attributes:
-        q: (B, H, T, D), the queries of this product.
-        table: (B, H, R, D), a vector for each key of a window, from left to right: the key `left` tokens
-            before the query, …, the query itself, …, `right` tokens after it.
-    """
-
-    q: Tensor
-    table: Tensor
+    q: Tensor  # (B, H, T, D), the queries of this product
+    table: Tensor  # (B, H, R, D), from `left` tokens before the query to `right` after it
 
 
 class PositionScores:

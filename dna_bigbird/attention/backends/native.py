@@ -17,14 +17,7 @@ def native(
     key_padding_mask_BT: Tensor | None,
     dropout_p: float,
 ) -> Tensor:
-    """Backend `native`, O(length) in time and memory; see `attend` for the arguments.
-
-    Its first call compiles the kernel if that is not there yet.
-
-    Raises:
-        ValueError: If it does not compute this (see `obstacle`).
-        NativeUnavailableError: If the kernel is not there and cannot be compiled.
-    """
+    """Backend `native`, O(length); its first call compiles the kernel if that is not there yet."""
     why = obstacle(q_BHTD, pattern.block_size, dropout_p)
     if why:
         raise ValueError(f"backend 'native' {why}")
@@ -43,11 +36,7 @@ def _lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def obstacle(q: Tensor, block_size: int, dropout_p: float) -> str | None:
-    """Return why the kernel cannot compute this, or None if it can.
-
-    Args:
-        q: Queries (…, D) of any layout.
-    """
+    """Return why the kernel cannot compute queries (…, D), or None if it can."""
     if q.device.type != "cpu":
         return f"runs on a CPU, the tensors are on {q.device}"
     if q.dtype not in DTYPES:

@@ -23,13 +23,7 @@ def triton(
     key_padding_mask_BT: Tensor | None,
     dropout_p: float,
 ) -> Tensor:
-    """Backend `triton`, O(length) in time and memory; see `attend` for the arguments.
-
-    The first call of a dtype, block size and head dimension compiles the kernels.
-
-    Raises:
-        ValueError: If it does not compute this (see `obstacle`).
-    """
+    """Backend `triton`, O(length); each dtype, block size and head dimension is compiled once."""
     why = obstacle(q_BHTD, pattern.block_size, dropout_p)
     if why:
         raise ValueError(f"backend 'triton' {why}")
@@ -49,11 +43,7 @@ def _lists(pattern: BlockPattern, device: torch.device) -> tuple[Tensor, Tensor,
 
 
 def obstacle(q: Tensor, block_size: int, dropout_p: float) -> str | None:
-    """Return why the kernels cannot compute this, or None if they can; any block size will do.
-
-    Args:
-        q: Queries (…, D) of any layout.
-    """
+    """Return why the kernels cannot compute queries (…, D), or None; any block size will do."""
     if why := _machine_obstacle(q.device.type):
         return why
     if q.dtype not in DTYPES:

@@ -59,15 +59,7 @@ KERNELS = {
 def attend_packed(
     q_PHD: Tensor, k_PHD: Tensor, v_PHD: Tensor, packing: Packing, rule: str, kernel: str
 ) -> Tensor:
-    """Attend within each sequence of a packed batch, as `attend` does.
-
-    Args:
-        rule: Text of the `PatternRule`.
-        kernel: A name in `KERNELS`.
-
-    Returns:
-        (P, H, D), contiguous.
-    """
+    """Attend within each sequence of a packed batch: (P, H, D); `rule` is the text of a rule."""
     out_PHD, _ = torch.ops.dna_bigbird.packed_attention(
         q_PHD, k_PHD, v_PHD, packing.sizes_G3, packing.is_padding_P, rule, kernel
     )
@@ -185,9 +177,6 @@ class BlockAttention(ProjectedAttention):
         dropout_p: Dropout of the attention weights in training.
         backend: See `attend`. It may be changed at any time and has no meaning of its own.
         projections: Further settings of `ProjectedAttention`.
-
-    Raises:
-        ValueError: If positions are rotary and the size of a head is odd.
     """
 
     def __init__(
@@ -215,12 +204,7 @@ class BlockAttention(ProjectedAttention):
         return self._rules[self.training].pattern(num_tokens)
 
     def packed(self, x_PE: Tensor, packing: Packing, shared: Tensor | None = None) -> Tensor:
-        """Return the attention output (packed tokens, hidden) of sequences of several lengths.
-
-        Args:
-            x_PE: The tokens of all sequences, as `packing` says.
-            shared: Turns of rotary positions (`turns`), to be shared by layers; else made here.
-        """
+        """Return the attention output (packed tokens, hidden); `shared` are the rotary turns."""
         turns_P1F2 = self.turns(packing, x_PE.dtype) if shared is None else shared
         q_PHD, k_PHD, v_PHD = self.heads(x_PE, turns_P1F2)
         return self.output(self._mix(q_PHD, k_PHD, v_PHD, packing).flatten(1))

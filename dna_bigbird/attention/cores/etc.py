@@ -20,12 +20,7 @@ LABEL_DEVIATION = 0.5
 
 
 class LabelTable(nn.Module):
-    """An embedding and a bias per label and head, of one softmax.
-
-    Attributes:
-        embeddings: (V, H, D), from a normal distribution cut at two deviations.
-        biases: (V, H), zero.
-    """
+    """An embedding (V, H, D) and a bias (V, H) per label and head, of one softmax."""
 
     def __init__(self, num_labels: int, num_heads: int, head_dim: int) -> None:
         super().__init__()
@@ -100,10 +95,7 @@ class BigBirdEtc(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the attention outputs of both streams, shaped as they are.
 
-        Padding gets the bias of the output projection: the encoder sets it to zero if it matters.
-
-        Raises:
-            ValueError: If the layout does not fit the streams.
+        Padding gets the bias of the output projection. A layout that does not fit is a ValueError.
         """
         of_long, of_global = self.heads(long_BLE, global_BGE)
         dropout_p = self.dropout_p if self.training else 0.0

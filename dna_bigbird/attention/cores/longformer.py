@@ -36,10 +36,8 @@ def attend_states(
 ) -> Tensor:
     """Return the output of global tokens (B, H, G, D), linear in the length.
 
-    Args:
-        x_BTE: States of all tokens; finite, also those of padding.
-        weight, bias: Of the projection to keys and values, (2 E, E) and (2 E). The bias of keys adds the
-            same number to all scores of a query, which changes nothing.
+    States `x_BTE` are finite, also those of padding. `weight` and `bias` are of keys and values;
+    the bias of keys adds the same number to all scores of a query, which changes nothing.
     """
     B, H, G, D = q_BHGD.shape
     E, dtype = x_BTE.shape[-1], q_BHGD.dtype
@@ -123,24 +121,17 @@ class Longformer(ProjectedAttention):
 
     @torch.no_grad()
     def copy_to_global(self) -> None:
-        """Set the global projections to the ordinary ones.
-
-        To be repeated after weights were copied into `qkv`, and after pretraining without global
-        tokens, which does not train the global projections.
-        """
+        """Set the global projections to the ordinary ones."""
+        # To be repeated after weights were copied into `qkv`, and after pretraining without global tokens,
+        # which does not train the global projections.
         if self.global_qkv is not None:
             self.global_qkv.load_state_dict(self.qkv.state_dict())
 
     def forward(self, x_BTE: Tensor, layout: LongformerLayout | None = None) -> Tensor:
         """Return the attention output (batch, tokens, hidden) of sequences of one length.
 
-        Padding gets the bias of the output projection: the encoder sets it to zero if it matters.
-
-        Args:
-            layout: Padding and global tokens, of the same batch; None: there are none.
-
-        Raises:
-            ValueError: If the layout is for other tokens.
+        Padding gets the bias of the output projection. Without a `layout` there is neither padding
+        nor a global token; a layout for other tokens is a ValueError.
         """
         B, T, E = x_BTE.shape
         if layout is None:

@@ -30,21 +30,17 @@ def draw_projection(
     rows: Rows = "orthogonal",
     norms: Norms = "gaussian",
 ) -> Tensor:
-    """Draw the projection of one layer (Choromanski et al. 2021, arXiv 2009.14794, §2.4).
+    """Draw the projection of one layer, (M, D) float32 (Choromanski et al. 2021, arXiv 2009.14794,
+    §2.4).
 
-    The generator is NumPy's PCG64 with (`seed`, `draw`): no other random number has influence, and no
-    state but these two numbers is needed to go on.
+    The generator is NumPy's PCG64 with (`seed`, `draw`): no other random number has influence, and
+    no state but these two numbers is needed to go on.
 
     Args:
-        num_features: Rows M of the matrix.
-        draw: Number of this draw of the layer, from 0.
         rows: 'orthogonal': the rows of each block of D are orthogonal; the last block may have
             fewer. 'independent': Gaussian rows. 'identity': no randomness, M = D.
         norms: Of orthogonal rows. 'gaussian': each has the length of a Gaussian vector of its own, so
             a single row has the normal distribution. 'sqrt_dim': all have length √D.
-
-    Returns:
-        (M, D) float32, on the CPU.
 
     Raises:
         ValueError: If a number is out of range, or there is not one row per dimension for 'identity'.
@@ -150,15 +146,7 @@ class Performer(ProjectedAttention):
         self.register_buffer("projection", self._draw(0))
 
     def packed(self, x_PE: Tensor, packing: Packing, shared: Tensor | None = None) -> Tensor:
-        """Return the attention output (packed tokens, hidden) of sequences of several lengths.
-
-        Padding gets the bias of the output projection: the encoder sets it to zero if it matters. Not
-        even not-a-number there has influence.
-
-        Args:
-            x_PE: The tokens of all sequences, as `packing` says.
-            shared: Turns of rotary positions (`turns`), to be shared by layers; else made here.
-        """
+        """Return the attention output (packed tokens, hidden); padding, even NaN, is ignored."""
         self._count()
         if packing.is_padding_P is not None:
             x_PE = x_PE.masked_fill(packing.is_padding_P[:, None], 0.0)

@@ -45,13 +45,8 @@ def shape_obstacle(head_dim: int, block_size: int) -> str | None:
 @functools.lru_cache(maxsize=1024)
 @torch.inference_mode(False)  # kept for training too, also if inference asks first
 def block_lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
-    """Return a pattern as the kernel reads it, int32.
-
-    Returns:
-        row_starts (H, N + 1): where each query block's list begins in `key_blocks`, and ends;
-        key_blocks: all lists, one after the other; a block that counts twice is listed twice;
-        order (H, N): the query blocks, longest list first.
-    """
+    """Return (row_starts (H, N + 1), key_blocks, order (H, N)) int32, as the kernel reads them."""
+    # A block that counts twice is listed twice. Order (H, N): the query blocks, longest list first.
     table, N = pattern.key_blocks, pattern.num_blocks
     every = np.arange(N)
     lists = [
@@ -86,11 +81,7 @@ def _backward(grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, h
 
 
 def forward_into(out: Tensor, log2_sum_exp: Tensor, read: Sequences) -> None:
-    """Compute attention into `out` (B, H, T, D) and `log2_sum_exp` (B, H, T) float32, contiguous.
-
-    Args:
-        read: With `block_lists`.
-    """
+    """Compute attention into `out` (B, H, T, D) and `log2_sum_exp` (B, H, T) float32."""
     if read.q.numel():
         library().forward(_problem(read, out, log2_sum_exp))
 
@@ -102,12 +93,7 @@ def backward_into(
     log2_sum_exp: Tensor,
     read: Sequences,
 ) -> None:
-    """Compute the gradients of q, k and v into `grads`.
-
-    Args:
-        grad: Gradient of the output.
-        out, log2_sum_exp: What `forward_into` computed.
-    """
+    """Compute the gradients of q, k and v into `grads`, from what `forward_into` computed."""
     if read.q.numel():
         problem, grad = _problem(read, out, log2_sum_exp), _readable(grad)
         problem.grad = TensorView.of(grad)
@@ -154,11 +140,7 @@ def _check(
     hidden: Tensor | None,
     block_size: int,
 ) -> None:
-    """Raise ValueError if the kernel would read outside of its tensors; `block_lists` are trusted.
-
-    Raises:
-        ValueError: If shapes or types do not fit each other.
-    """
+    """Raise ValueError if the kernel would read outside of its tensors; it trusts the lists."""
     B, H, T, D = q.shape
     N = -(-T // block_size)
     why = shape_obstacle(D, block_size)

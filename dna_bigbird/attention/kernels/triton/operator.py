@@ -23,16 +23,8 @@ from dna_bigbird.attention.patterns import BlockPattern
 @functools.lru_cache(maxsize=1024)
 @torch.inference_mode(False)  # kept for training too, also if inference asks first
 def two_way_lists(pattern: BlockPattern, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the lists of both directions, int32, on a device.
-
-    The first of the two are the key blocks that each query block reads, the second are the query
-    blocks that read each key block. A block that counts twice is listed twice in both.
-
-    Returns:
-        starts_2HN (2, H, N + 1): where the list of each block begins in `blocks`, and ends;
-        blocks_2M: all lists, one after the other;
-        order_2HN: the blocks, longest list first.
-    """
+    """Return (starts, blocks, order) as `block_lists`, of both directions: (2, …) int32."""
+    # First the key blocks that each query block reads, then the query blocks that read each key block.
     starts, blocks, order = (part.numpy() for part in block_lists(pattern))
     H, N = order.shape
     lengths = np.diff(starts, axis=1).ravel()
@@ -87,10 +79,7 @@ def is_interpreted() -> bool:
 
 
 def tuning(dtype: torch.dtype, head_dim: int, block_size: int) -> tuple[int, int, int]:
-    """Return the tokens of a tile, num_warps and num_stages.
-
-    They fit into shared memory and registers of an H100. Not tuned.
-    """
+    """Return the tokens of a tile, num_warps and num_stages that fit on an H100. Not tuned."""
     most = 64 if dtype == torch.bfloat16 else 32
     tile = min(most, power_of_2(block_size))
     return tile, 8 if head_dim > 64 else 4, 2
@@ -167,11 +156,7 @@ torch.library.register_autograd(
 def _check(
     q: Tensor, k: Tensor, v: Tensor, order: Tensor, hidden: Tensor | None, block_size: int
 ) -> None:
-    """Raise ValueError if the kernels would read outside of their tensors; the lists are trusted.
-
-    Raises:
-        ValueError: If shapes, types or devices do not fit each other.
-    """
+    """Raise ValueError if the kernels would read outside of their tensors; lists are trusted."""
     B, H, T, D = q.shape
     if why := head_dim_obstacle(D):
         raise ValueError(f"the Triton kernel {why}")
