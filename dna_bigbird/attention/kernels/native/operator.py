@@ -1,8 +1,4 @@
-"""The native kernel as PyTorch operators: `torch.ops.dna_bigbird.block_attention` and its backward.
-
-With autograd and a fake implementation, so that torch.compile, checkpointing and autocast around
-them work. Two derivatives of it are not possible.
-"""
+"""The native kernel as a PyTorch operator: `torch.ops.dna_bigbird.block_attention`."""
 
 # B batch, H heads, T tokens, N blocks, D head dimension
 
@@ -14,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.kernels.native.library import Problem, TensorView, library
+from dna_bigbird.attention.kernels.operators import define_operator, empty_gradients, empty_results
 from dna_bigbird.attention.packing import Sequences
 from dna_bigbird.attention.patterns import BlockPattern
 
@@ -21,16 +18,6 @@ DTYPES = (torch.float32, torch.bfloat16)
 MULTIPLE = 16
 """Of this the block size and the head dimension must be multiples."""
 MOST_HEAD_DIM = 256
-
-_LISTS = "Tensor row_starts, Tensor key_blocks, Tensor order, Tensor? hidden, int block_size"
-torch.library.define(
-    "dna_bigbird::block_attention", f"(Tensor q, Tensor k, Tensor v, {_LISTS}) -> (Tensor, Tensor)"
-)
-torch.library.define(
-    "dna_bigbird::block_attention_backward",
-    "(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor log2_sum_exp, "
-    f"{_LISTS}) -> (Tensor, Tensor, Tensor)",
-)
 
 
 def shape_obstacle(head_dim: int, block_size: int) -> str | None:
@@ -62,18 +49,16 @@ def block_lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
     return tuple(torch.from_numpy(part.astype(np.int32)) for part in arrays)
 
 
-@torch.library.impl("dna_bigbird::block_attention", "CPU")
 def _forward(q, k, v, row_starts, key_blocks, order, hidden, block_size):
     _check(q, k, v, row_starts, key_blocks, order, hidden, block_size)
-    results = _empty_results(q)
+    results = empty_results(q)
     lists = (row_starts, key_blocks, order)
     forward_into(*results, Sequences(q, k, v, lists, hidden, block_size))
     return results
 
 
-@torch.library.impl("dna_bigbird::block_attention_backward", "CPU")
 def _backward(grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size):
-    grads = _empty_gradients(q)
+    grads = empty_gradients(q)
     lists = (row_starts, key_blocks, order)
     read = Sequences(q, k, v, lists, hidden, block_size)
     backward_into(grads, grad, out, log2_sum_exp, read)
@@ -99,35 +84,6 @@ def backward_into(
         problem.grad = TensorView.of(grad)
         problem.grad_q, problem.grad_k, problem.grad_v = map(TensorView.of, grads)
         library().backward(problem)
-
-
-@torch.library.register_fake("dna_bigbird::block_attention")
-def _fake_forward(q, k, v, row_starts, key_blocks, order, hidden, block_size):
-    return _empty_results(q)
-
-
-@torch.library.register_fake("dna_bigbird::block_attention_backward")
-def _fake_backward(
-    grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size
-):
-    return _empty_gradients(q)
-
-
-def _keep(ctx, inputs, output) -> None:
-    q, k, v, row_starts, key_blocks, order, hidden, ctx.block_size = inputs
-    ctx.save_for_backward(q, k, v, *output, row_starts, key_blocks, order, hidden)
-    ctx.mark_non_differentiable(output[1])
-    ctx.set_materialize_grads(False)
-
-
-def _differentiate(ctx, grad, _):
-    if grad is None:
-        return (None,) * 8
-    grads = torch.ops.dna_bigbird.block_attention_backward(grad, *ctx.saved_tensors, ctx.block_size)
-    return *grads, None, None, None, None, None
-
-
-torch.library.register_autograd("dna_bigbird::block_attention", _differentiate, setup_context=_keep)
 
 
 def _check(
@@ -174,18 +130,6 @@ def _readable(x: Tensor) -> Tensor:
     return x if x.stride(3) == 1 and x.stride(2) % 2 == 0 else x.contiguous()
 
 
-def _empty_results(q: Tensor) -> tuple[Tensor, Tensor]:
-    """Return room for the output and the log-sum-exp of the scores to base 2 (B, H, T)."""
-    B, H, T, D = q.shape
-    # In memory as (B, T, H, D), which the projection after it wants.
-    return q.new_empty(B, T, H, D).transpose(1, 2), q.new_empty(B, H, T, dtype=torch.float32)
-
-
-def _empty_gradients(q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    q_grad, k_grad, v_grad = (q.new_empty(q.shape) for _ in range(3))
-    return q_grad, k_grad, v_grad
-
-
 def _problem(read: Sequences, out: Tensor, log2_sum_exp: Tensor) -> Problem:
     B, H, T, D = read.q.shape
     row_starts, key_blocks, order = read.lists
@@ -209,3 +153,13 @@ def _problem(read: Sequences, out: Tensor, log2_sum_exp: Tensor) -> Problem:
     )
     problem.tensors = tensors  # copies must outlive the call
     return problem
+
+
+define_operator(
+    "block_attention",
+    "Tensor row_starts, Tensor key_blocks, Tensor order, Tensor? hidden, int block_size",
+    "CPU",
+    _forward,
+    _backward,
+    empty_results,
+)

@@ -1,7 +1,6 @@
-"""The Triton kernels as PyTorch operators: `dna_bigbird::triton_block_attention` and its backward.
+"""The Triton kernels as a PyTorch operator: `dna_bigbird::triton_block_attention`.
 
-With autograd and a fake implementation, so that torch.compile, checkpointing and autocast around
-them work. Two derivatives of it are not possible. Triton is imported at the first call.
+Triton is imported at the first call.
 """
 
 import contextlib
@@ -14,6 +13,7 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.kernels.native.operator import block_lists
+from dna_bigbird.attention.kernels.operators import define_operator, empty_gradients, empty_results
 from dna_bigbird.attention.packing import Sequences
 from dna_bigbird.attention.patterns import BlockPattern
 
@@ -44,17 +44,6 @@ def two_way_lists(pattern: BlockPattern, device: torch.device) -> tuple[Tensor, 
 
 DTYPES = (torch.float32, torch.bfloat16)
 MOST_HEAD_DIM = 128
-
-_LISTS = "Tensor starts, Tensor blocks, Tensor order, Tensor? hidden, int block_size"
-torch.library.define(
-    "dna_bigbird::triton_block_attention",
-    f"(Tensor q, Tensor k, Tensor v, {_LISTS}) -> (Tensor, Tensor)",
-)
-torch.library.define(
-    "dna_bigbird::triton_block_attention_backward",
-    "(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor log2_sum_exp, "
-    f"{_LISTS}) -> (Tensor, Tensor, Tensor)",
-)
 
 
 def package_obstacle() -> str | None:
@@ -90,17 +79,15 @@ def power_of_2(number: int) -> int:
     return max(16, 1 << (number - 1).bit_length())
 
 
-@torch.library.impl("dna_bigbird::triton_block_attention", ("CPU", "CUDA"))
 def _forward(q, k, v, starts, blocks, order, hidden, block_size):
     _check(q, k, v, order, hidden, block_size)
-    results = _empty_results(q)
+    results = empty_results(q)
     forward_into(*results, Sequences(q, k, v, (starts, blocks, order), hidden, block_size))
     return results
 
 
-@torch.library.impl("dna_bigbird::triton_block_attention_backward", ("CPU", "CUDA"))
 def _backward(grad, q, k, v, out, log2_sum_exp, starts, blocks, order, hidden, block_size):
-    grads = _empty_gradients(q)
+    grads = empty_gradients(q)
     read = Sequences(q, k, v, (starts, blocks, order), hidden, block_size)
     backward_into(grads, grad, out, log2_sum_exp, read)
     return grads
@@ -122,35 +109,6 @@ def backward_into(
     rows, readers = zip(*read.lists, strict=True)
     _launch("backward_of_queries", (*inputs, out, grads[0]), vectors, rows, read)
     _launch("backward_of_keys", (*inputs, *grads[1:]), vectors, readers, read)
-
-
-@torch.library.register_fake("dna_bigbird::triton_block_attention")
-def _fake_forward(q, k, v, starts, blocks, order, hidden, block_size):
-    return _empty_results(q)
-
-
-@torch.library.register_fake("dna_bigbird::triton_block_attention_backward")
-def _fake_backward(grad, q, k, v, out, log2_sum_exp, starts, blocks, order, hidden, block_size):
-    return _empty_gradients(q)
-
-
-def _keep(ctx, inputs, output) -> None:
-    q, k, v, starts, blocks, order, hidden, ctx.block_size = inputs
-    ctx.save_for_backward(q, k, v, *output, starts, blocks, order, hidden)
-    ctx.mark_non_differentiable(output[1])
-    ctx.set_materialize_grads(False)
-
-
-def _differentiate(ctx, grad, _):
-    if grad is None:
-        return (None,) * 8
-    backward = torch.ops.dna_bigbird.triton_block_attention_backward
-    return *backward(grad, *ctx.saved_tensors, ctx.block_size), None, None, None, None, None
-
-
-torch.library.register_autograd(
-    "dna_bigbird::triton_block_attention", _differentiate, setup_context=_keep
-)
 
 
 def _check(
@@ -184,18 +142,6 @@ def _readable(x: Tensor) -> Tensor:
     return x if x.stride(3) == 1 else x.contiguous()
 
 
-def _empty_results(q: Tensor) -> tuple[Tensor, Tensor]:
-    """Return room for the output and the log-sum-exp of the scores to base 2 (B, H, T)."""
-    B, H, T, D = q.shape
-    # In memory as (B, T, H, D), which the projection after it wants.
-    return q.new_empty(B, T, H, D).transpose(1, 2), q.new_empty(B, H, T, dtype=torch.float32)
-
-
-def _empty_gradients(q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    q_grad, k_grad, v_grad = (q.new_empty(q.shape) for _ in range(3))
-    return q_grad, k_grad, v_grad
-
-
 def _launch(
     kernel: str,
     tensors: tuple[Tensor, ...],
@@ -221,3 +167,13 @@ def _launch(
             H, N, T, 1 / math.sqrt(D), block_size, D, tile, power_of_2(D),
             num_warps=warps, num_stages=stages,
         )  # fmt: skip
+
+
+define_operator(
+    "triton_block_attention",
+    "Tensor starts, Tensor blocks, Tensor order, Tensor? hidden, int block_size",
+    ("CPU", "CUDA"),
+    _forward,
+    _backward,
+    empty_results,
+)
