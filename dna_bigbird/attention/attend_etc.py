@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.etc_dense import dense_global, dense_long
+from dna_bigbird.attention.backends.etc_dense import dense_etc_global, dense_etc_long
 from dna_bigbird.attention.backends.etc_global import blocked_global
 from dna_bigbird.attention.backends.etc_long import blocked_long
 from dna_bigbird.attention.etc_heads import EtcHeads
@@ -11,7 +11,7 @@ from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
 
 ETC_BACKENDS = {
-    "dense": (dense_long, dense_global),
+    "dense": (dense_etc_long, dense_etc_global),
     "blocked": (blocked_long, blocked_global),
 }
 DENSE_UP_TO = 128

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from dna_bigbird.attention.attend import check_heads
 from dna_bigbird.attention.backends.favor import FavorCausal, FavorWhole, wide
 from dna_bigbird.attention.backends.favor_dense import favor_dense
 from dna_bigbird.attention.favor_features import Favor
@@ -41,7 +42,13 @@ def attend_favor(
     device = q.device.type
     if torch.is_autocast_enabled(device):
         q, k, v = (x.to(torch.get_autocast_dtype(device)) for x in (q, k, v))
-    _check(q, k, v, projection, key_padding_mask, backend)
+    check_heads(q, k, v, key_padding_mask)
+    if projection.dim() != 2 or projection.shape[1] != q.shape[3]:
+        raise ValueError(
+            f"projection must be (features, {q.shape[3]}), got {tuple(projection.shape)}"
+        )
+    if backend not in FAVOR_BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(FAVOR_BACKENDS)}; got {backend!r}")
     hidden = None if key_padding_mask is None else key_padding_mask[:, None, :, None]
     if hidden is not None:
         q, k, v = (x.masked_fill(hidden, 0.0) for x in (q, k, v))
@@ -56,27 +63,3 @@ def attend_favor(
             form = FavorCausal if causal else FavorWhole
             out = form.apply(*flat, keep, w_MD, favor).view(q.shape)
     return out if hidden is None else out.masked_fill(hidden, 0.0)
-
-
-def _check(
-    q: Tensor, k: Tensor, v: Tensor, projection: Tensor, mask: Tensor | None, backend: str
-) -> None:
-    if q.dim() != 4 or q.shape != k.shape or q.shape != v.shape:
-        raise ValueError(
-            f"q, k, v must have one shape (batch, heads, length, head_dim), got "
-            f"{tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}"
-        )
-    if not q.dtype == k.dtype == v.dtype:
-        raise ValueError(f"q, k, v must be of one type, got {q.dtype}, {k.dtype}, {v.dtype}")
-    if projection.dim() != 2 or projection.shape[1] != q.shape[3]:
-        raise ValueError(
-            f"projection must be (features, {q.shape[3]}), got {tuple(projection.shape)}"
-        )
-    expected = (q.shape[0], q.shape[2])
-    if mask is not None and (tuple(mask.shape) != expected or mask.dtype != torch.bool):
-        raise ValueError(
-            f"key_padding_mask must be bool {expected}, True = padding; got {mask.dtype} "
-            f"{tuple(mask.shape)}"
-        )
-    if backend not in FAVOR_BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(FAVOR_BACKENDS)}; got {backend!r}")

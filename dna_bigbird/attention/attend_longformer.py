@@ -10,13 +10,13 @@ projections. If the pattern is causal, neither reads a later token.
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.backends.longformer_dense import dense_global, dense_windows
+from dna_bigbird.attention.backends.longformer_dense import dense_longformer_global, dense_windows
 from dna_bigbird.attention.backends.longformer_windows import blocked, blocked_global
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 
 LONGFORMER_BACKENDS = {
-    "dense": (dense_windows, dense_global),
+    "dense": (dense_windows, dense_longformer_global),
     "blocked": (blocked, blocked_global),
 }
 DENSE_UP_TO = 64

@@ -9,11 +9,17 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dna_bigbird.attention.backends.sdpa import Lists, lists, sdpa, whole_blocks
-from dna_bigbird.attention.backends.softmax_parts import flash, flash_gradients, product_gradients
+from dna_bigbird.attention.backends.softmax_parts import (
+    HIDDEN,
+    flash,
+    flash_gradients,
+    product_gradients,
+)
 from dna_bigbird.attention.backends.workers import load, share_heads, store, workspace
 from dna_bigbird.attention.patterns import BlockPattern
 
@@ -126,7 +132,7 @@ def attend_long(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> tuple[T
         return flash(q, k, v, bias)
     out, lse = torch.empty_like(q), torch.empty_like(q[..., :1])
     scaled = q / math.sqrt(q.shape[-1])
-    for at in _matrices(q):
+    for at in np.ndindex(q.shape[:2]):
         scores = _product(scaled[at], k[at])
         if bias is not None:
             scores += bias[at]
@@ -147,7 +153,7 @@ def long_gradients(
     scale = 1 / math.sqrt(q.shape[-1])
     delta = (grad * out).sum(dim=-1, keepdim=True)
     scaled = q * scale
-    for at in _matrices(q):
+    for at in np.ndindex(q.shape[:2]):
         weights = _product(scaled[at], k[at])
         if bias is not None:
             weights += bias[at]
@@ -160,18 +166,11 @@ def long_gradients(
     return of_q, of_k, of_v
 
 
-def _matrices(x: Tensor) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(x.shape[0]) for j in range(x.shape[1])]
-
-
 # B batch, H heads, T tokens, N blocks, S tokens in a block,
 # C heads of a chunk, R its query blocks, D head dimension
 
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
-HIDDEN = -1e30
-"""Added to the score of a hidden key. Finite: minus infinity gives NaN where all keys are hidden."""
-
 MOST_TOKENS = 512
 """Queries of a chunk: with 512 keys each, a megabyte of scores in float32."""
 

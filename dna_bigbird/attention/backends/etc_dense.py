@@ -11,7 +11,7 @@ from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout, offset_labels
 
 
-def dense_long(
+def dense_etc_long(
     heads: EtcHeads, pattern: EtcPattern, layout: EtcLayout, dropout_p: float = 0.0
 ) -> Tensor:
     """Return the output of the long stream (B, H, L, D); quadratic in its length."""
@@ -35,7 +35,7 @@ def dense_long(
     return dense_heads(heads, labels, reads, dropout_p)
 
 
-def dense_global(
+def dense_etc_global(
     heads: EtcHeads, pattern: EtcPattern, layout: EtcLayout, dropout_p: float = 0.0
 ) -> Tensor:
     """Return the output of the global stream (B, H, G, D); every score is in memory."""

@@ -242,9 +242,7 @@ def _check(q: Tensor, block_size: int, dropout_p: float, training: bool) -> None
 def _as_input(x: Tensor) -> Tensor:
     """Return a tensor object of its own, for a kernel must not get one twice, with fixed heads."""
     # Compiled first for 12 heads and 12 blocks, a kernel would otherwise take both for one number.
-    x = x.view_as(x) if torch.is_grad_enabled() else x.detach()
-    torch._dynamo.mark_static(x, [1, 3])
-    return x
+    return _fix(x.view_as(x) if torch.is_grad_enabled() else x.detach(), (1, 3))
 
 
 @functools.lru_cache(maxsize=256)

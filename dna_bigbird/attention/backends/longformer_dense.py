@@ -33,7 +33,7 @@ def dense_windows(
     return dense_attention(q, k, v, reads, dropout_p)
 
 
-def dense_global(
+def dense_longformer_global(
     q: Tensor,
     k: Tensor,
     v: Tensor,

@@ -18,9 +18,6 @@ def native(
     dropout_p: float,
 ) -> Tensor:
     """Backend `native`, O(length); its first call compiles the kernel if that is not there yet."""
-    why = obstacle(q_BHTD, pattern.block_size, dropout_p)
-    if why:
-        raise ValueError(f"backend 'native' {why}")
     # The same bytes as 0 and 1.
     hidden_BT = None if key_padding_mask_BT is None else key_padding_mask_BT.contiguous()
     out_BHTD, _ = torch.ops.dna_bigbird.block_attention(

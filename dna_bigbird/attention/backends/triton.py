@@ -24,12 +24,7 @@ def triton(
     dropout_p: float,
 ) -> Tensor:
     """Backend `triton`, O(length); each dtype, block size and head dimension is compiled once."""
-    why = obstacle(q_BHTD, pattern.block_size, dropout_p)
-    if why:
-        raise ValueError(f"backend 'triton' {why}")
-    hidden_BT = None
-    if key_padding_mask_BT is not None:
-        hidden_BT = key_padding_mask_BT.contiguous()
+    hidden_BT = None if key_padding_mask_BT is None else key_padding_mask_BT.contiguous()
     out_BHTD, _ = torch.ops.dna_bigbird.triton_block_attention(
         q_BHTD, k_BHTD, v_BHTD, *_lists(pattern, q_BHTD.device), hidden_BT, pattern.block_size
     )

@@ -1,6 +1,6 @@
 """Graphs to measure: patterns of this package, patterns from their definitions, random graphs."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 from scipy import sparse
@@ -205,11 +205,10 @@ def itc_graphs(
 
 def token_graphs(num_tokens: int, num_global: int) -> list[BlockGraph]:
     """Return the patterns that are defined by tokens; to add another one, return its graph here."""
-    makers: list[Callable[[], BlockGraph]] = [
-        lambda: etc_graph(num_tokens, ETC_RADIUS, num_global),
-        lambda: longformer_graph(num_tokens, LONGFORMER_ONE_SIDED, num_global),
+    return [
+        etc_graph(num_tokens, ETC_RADIUS, num_global),
+        longformer_graph(num_tokens, LONGFORMER_ONE_SIDED, num_global),
     ]
-    return [make() for make in makers]
 
 
 def comparison_graphs(graph: BlockGraph, seed: int = 0) -> list[BlockGraph]:
