@@ -9,10 +9,10 @@ from dna_bigbird.attention.backends.cpu_chunks import cpu_chunks
 from dna_bigbird.attention.backends.dense import dense
 from dna_bigbird.attention.backends.flex import flex
 from dna_bigbird.attention.backends.gather import gather
-from dna_bigbird.attention.backends.native import native, obstacle
-from dna_bigbird.attention.backends.triton import obstacle as triton_obstacle
-from dna_bigbird.attention.backends.triton import triton
 from dna_bigbird.attention.kernels.native.library import is_there
+from dna_bigbird.attention.kernels.native.operator import native, obstacle
+from dna_bigbird.attention.kernels.triton.operator import obstacle as triton_obstacle
+from dna_bigbird.attention.kernels.triton.operator import triton
 from dna_bigbird.attention.patterns import BlockPattern
 from dna_bigbird.core.choices import OLD_CHOICES
 

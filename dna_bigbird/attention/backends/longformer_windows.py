@@ -11,8 +11,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dna_bigbird.attention.backends.longformer_band import Band, Block, Corners, Cut, Windows
-from dna_bigbird.attention.backends.longformer_positions import Positions, PositionScores
+from dna_bigbird.attention.backends.longformer_band import (
+    Band,
+    Block,
+    Corners,
+    Cut,
+    Positions,
+    PositionScores,
+    Windows,
+)
 from dna_bigbird.attention.backends.sdpa import sdpa
 from dna_bigbird.attention.backends.softmax_parts import (
     HIDDEN,

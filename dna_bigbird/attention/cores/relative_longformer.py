@@ -4,8 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dna_bigbird.attention.backends.longformer_band import Cut
-from dna_bigbird.attention.backends.longformer_positions import Positions
+from dna_bigbird.attention.backends.longformer_band import Cut, Positions
 from dna_bigbird.attention.backends.longformer_windows import blocked
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
