@@ -3,8 +3,7 @@
 import torch
 
 from dna_bigbird.attention.attend import attend
-from dna_bigbird.attention.autotune import Row, ShapeClass, measure
-from dna_bigbird.attention.autotune.choice import Call
+from dna_bigbird.attention.autotune import Call, Row, ShapeClass, measure
 from dna_bigbird.attention.patterns import bigbird_itc
 
 NUM_HEADS, NUM_RANDOM = 12, 3
