@@ -13,10 +13,8 @@ from dna_bigbird.models.encoder import Encoder, EncoderLayer, initialise
 from dna_bigbird.models.text_config import SummaryHead
 from dna_bigbird.models.weight_transfer import copy_weights, with_tables
 
-# The decoder: causal self-attention, and full attention to the encoder's states (spec §5).
-
 # B sources, T tokens of a source, N decoded sequences (equally many a source, in its order),
-# U target tokens, E hidden size, H heads, D head dimension
+# U target tokens, E hidden size, H heads, D head dimension, V vocabulary
 
 
 class CrossAttention(nn.Module):
@@ -118,12 +116,8 @@ class Decoder(nn.Module):
                 f"--head.decoder_layers {own.num_layers} with --head.coupled true; the encoder has "
                 f"{config.num_layers}"
             )
-        for name, only in (
-            ("positions", "learned"),
-            ("qk_norm", False),
-            ("stem_width", 0),
-            ("patch_tokens", 1),
-        ):
+        needed = {"positions": "learned", "qk_norm": False, "stem_width": 0, "patch_tokens": 1}
+        for name, only in needed.items():
             if getattr(config, name) != only:
                 raise ValueError(f"--model.{name} must be {only} in a model with a decoder")
         self.config = own
@@ -212,9 +206,6 @@ class Decoder(nn.Module):
         return layer.attention.output(mixed.transpose(1, 2).reshape(N, U, E))
 
 
-# B sources, T their tokens, N decoded sequences, U target tokens, E hidden size, V vocabulary
-
-
 ATTENTION = ("bigbird", "full", "longformer")
 """Of an encoder whose layers a decoder can read or share."""
 
@@ -252,13 +243,8 @@ class Summarizer(nn.Module):
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor, target_ids_BU: Tensor) -> Tensor:
         """Return logits (B, U, V) of every target token, given source and earlier targets."""
         # Targets have end ids and any padding on the right; the start id is put before them here.
-        return self.logits(
-            self.decoder(
-                self.encoder,
-                self.shifted(target_ids_BU),
-                self.encode(token_ids_BT, is_padding_BT),
-            )
-        )
+        sources = self.encode(token_ids_BT, is_padding_BT)
+        return self.logits(self.decoder(self.encoder, self.shifted(target_ids_BU), sources))
 
     def shifted(self, target_ids_BU: Tensor) -> Tensor:
         """Return the decoder's input (B, U): the start id and all targets but the last."""

@@ -1,4 +1,4 @@
-"""The oracle: the whole score matrix."""
+"""The whole score matrix, of every attention: the oracle, and for short sequences."""
 
 import functools
 import math
@@ -14,10 +14,8 @@ from dna_bigbird.attention.patterns.etc_layout import EtcLayout, offset_labels
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 
-# BigBird-ETC with the whole score matrix: for short long streams, and for tests.
-
-# B batch, H heads, Q queries, L long tokens, G global tokens, K keys of both streams: L + G,
-# D head dimension, V labels
+# B batch, H heads, T tokens, D head dimension, Q queries, K keys, M features of a Performer,
+# of BigBird-ETC: L long tokens, G global tokens, K = L + G, V labels
 
 
 def dense_etc_long(
@@ -71,11 +69,6 @@ def dense_heads(heads: EtcHeads, labels_BQK: Tensor, reads_BQK: Tensor, dropout_
     return weights_BHQK.to(v_BHKD.dtype) @ v_BHKD
 
 
-# The Performer's oracle: all weights of queries and keys, from the same features.
-
-# B batch, H heads, T tokens, M features, D head dimension
-
-
 def favor_dense(
     q_BHTD: Tensor, k_BHTD: Tensor, v_BHTD: Tensor, w_MD: Tensor, favor: Favor,
     is_padding_BT: Tensor | None, causal: bool,
@@ -97,9 +90,6 @@ def favor_dense(
     weights = (features_q[..., None, :] * features_k).sum(-1)
     total = weights.sum(-1, keepdim=True)
     return weights @ v_BHTD / total.masked_fill(total == 0, 1.0)
-
-
-# B batch, H heads, Q query tokens, K key tokens, D head dimension
 
 
 def dense_attention(
@@ -142,11 +132,6 @@ def dense(
     if key_padding_mask_BT is not None:
         times_BHTT = times_BHTT * ~key_padding_mask_BT[:, None, None, :]
     return dense_attention(q_BHTD, k_BHTD, v_BHTD, times_BHTT, dropout_p)
-
-
-# Longformer with the whole score matrix: for short sequences, and for tests.
-
-# B batch, H heads, T tokens, G global tokens, D head dimension
 
 
 def dense_windows(

@@ -14,7 +14,8 @@ from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout
 from dna_bigbird.core.choices import checked
 
-# One call for either stream of BigBird-ETC and every way to compute it.
+# B batch, L long tokens, G global tokens, E hidden size, H heads, D head size, V labels
+
 
 ETC_BACKENDS = {
     "dense": (dense_etc_long, dense_etc_global),
@@ -115,9 +116,6 @@ def _check(
         raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p}")
     if backend != "auto" and backend not in ETC_BACKENDS:
         raise ValueError(f"backend must be one of auto, {', '.join(ETC_BACKENDS)}; got {backend!r}")
-
-
-# B batch, L long tokens, G global tokens, E hidden size, H heads, D head size, V labels
 
 
 Sharing = Literal["qkv", "kv", "none"]

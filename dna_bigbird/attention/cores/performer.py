@@ -15,8 +15,6 @@ from dna_bigbird.attention.favor_features import Favor
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.core.choices import checked
 
-# One call for attention by random features, causal or not, and every way to compute it.
-
 FAVOR_BACKENDS = ("auto", "linear", "dense")
 
 

@@ -1,4 +1,4 @@
-"""The native kernel as a PyTorch operator: `torch.ops.dna_bigbird.block_attention`."""
+"""The native kernel as a PyTorch operator: `torch.ops.dna_bigbird.block_attention`; backend `native`."""
 
 import functools
 import math
@@ -164,11 +164,6 @@ define_operator(
     _backward,
     empty_results,
 )
-
-
-# The kernel of our own for CPUs, in C++ (`attention/kernels/native/kernel.cpp`).
-
-# B batch, H heads, T tokens, D head dimension
 
 
 def native(

@@ -1,4 +1,4 @@
-"""The Triton kernels as a PyTorch operator: `dna_bigbird::triton_block_attention`.
+"""The Triton kernels as a PyTorch operator: `dna_bigbird::triton_block_attention`; backend `triton`.
 
 Triton is imported at the first call.
 """
@@ -17,7 +17,7 @@ from dna_bigbird.attention.kernels.operators import define_operator, empty_gradi
 from dna_bigbird.attention.packing import Sequences
 from dna_bigbird.attention.patterns import BlockPattern
 
-# H heads, N blocks, M blocks in all lists together
+# B batch, H heads, T tokens, N blocks, D head dimension
 
 
 @functools.lru_cache(maxsize=1024)
@@ -37,9 +37,6 @@ def two_way_lists(pattern: BlockPattern, device: torch.device) -> tuple[Tensor, 
     reader_order = np.argsort(-counts, axis=1, kind="stable")
     pairs = ((starts, reader_starts), (blocks, readers), (order, reader_order))
     return tuple(torch.from_numpy(np.stack(pair).astype(np.int32)).to(device) for pair in pairs)
-
-
-# B batch, H heads, T tokens, N blocks, D head dimension
 
 
 DTYPES = (torch.float32, torch.bfloat16)
@@ -177,11 +174,6 @@ define_operator(
     _backward,
     empty_results,
 )
-
-
-# The kernels of our own for GPUs, in Triton (`attention/kernels/triton/kernels.py`).
-
-# B batch, H heads, T tokens, D head dimension
 
 
 def triton(
