@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -160,20 +160,9 @@ class EtcEncoder(Encoder):
         for layer in self.layers:
             layer.attention.reset_labels(generator)
 
-    def forward(
-        self,
-        token_ids_BT: Tensor,
-        is_padding_BT: Tensor,
-        segment_ids_BT: Tensor | None = None,
-        num_layers: int | None = None,
-        packing: Packing | None = None,
-        global_tokens: GlobalTokens | None = None,
-    ) -> Tensor:
+    def forward(self, *batch: Any, **settings: Any) -> Tensor:
         """Return hidden states of the long stream; see `both` and `Encoder.forward`."""
-        states = self.both(
-            token_ids_BT, is_padding_BT, segment_ids_BT, num_layers, packing, global_tokens
-        )
-        return states[0]
+        return self.both(*batch, **settings)[0]
 
     def both(
         self,

@@ -89,8 +89,7 @@ def draw_projection(
     rows: Rows = "orthogonal",
     norms: Norms = "gaussian",
 ) -> Tensor:
-    """Draw the projection of one layer, (M, D) float32 (Choromanski et al. 2021, arXiv 2009.14794,
-    §2.4).
+    """Draw the projection of one layer, (M, D) float32 (Choromanski et al. 2021, §2.4).
 
     The generator is NumPy's PCG64 with (`seed`, `draw`): no other random number has influence, and
     no state but these two numbers is needed to go on.
@@ -159,8 +158,8 @@ class Performer(ProjectedAttention):
     matrices. There is no attention dropout, because no weight of a pair is computed.
 
     A forward that activation checkpointing repeats in the backward pass does not count, and uses the
-    projection of that time, which differs if a redraw came between: with
-    checkpointing, run each backward before the next forward.
+    projection of that time, which differs if a redraw came between: with checkpointing, run each
+    backward before the next forward.
 
     Args:
         num_features: M; None: D ln D, or D for identity rows.
