@@ -28,8 +28,8 @@ import torch
 from benchmarks.lib.growth import differentiated, report
 from benchmarks.lib.options import add_common, lengths, names, start
 from benchmarks.lib.timing import TRAINING, Case, header, load
-from dna_bigbird.attention.attend_longformer import attend_windows
 from dna_bigbird.attention.cores import Longformer, RelativeLongformer
+from dna_bigbird.attention.cores.longformer import attend_windows
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 

@@ -26,8 +26,8 @@ import torch.nn.functional as F
 from benchmarks.lib.growth import differentiated, report
 from benchmarks.lib.options import add_common, lengths, names, start
 from benchmarks.lib.timing import TRAINING, Case, header, load
-from dna_bigbird.attention.attend_favor import attend_favor
 from dna_bigbird.attention.cores import Performer
+from dna_bigbird.attention.cores.performer import attend_favor
 from dna_bigbird.attention.favor_features import Favor
 
 PEERS = {"peer": "heads", "peer-causal": "heads-causal", "full": "performer"}

@@ -9,10 +9,10 @@ from dna_bigbird.attention.backends.cpu_chunks import cpu_chunks
 from dna_bigbird.attention.backends.dense import dense
 from dna_bigbird.attention.backends.flex import flex
 from dna_bigbird.attention.backends.gather import gather
-from dna_bigbird.attention.backends.native import native, obstacle
-from dna_bigbird.attention.backends.triton import obstacle as triton_obstacle
-from dna_bigbird.attention.backends.triton import triton
 from dna_bigbird.attention.kernels.native.library import is_there
+from dna_bigbird.attention.kernels.native.operator import native, obstacle
+from dna_bigbird.attention.kernels.triton.operator import obstacle as triton_obstacle
+from dna_bigbird.attention.kernels.triton.operator import triton
 from dna_bigbird.attention.patterns import BlockPattern
 from dna_bigbird.core.choices import OLD_CHOICES
 
@@ -61,29 +61,16 @@ def attend(
         ValueError: If shapes, pattern and backend do not fit each other.
         NativeUnavailableError: If 'native' is named, is not built and cannot be.
     """
-    if q.shape != k.shape or q.shape != v.shape or q.dim() != 4:
-        raise ValueError(
-            f"q, k, v must have one shape (batch, heads, length, head_dim), got "
-            f"{tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}"
-        )
     device = q.device.type
     if torch.is_autocast_enabled(device):
         q, k, v = (x.to(torch.get_autocast_dtype(device)) for x in (q, k, v))
-    if not q.dtype == k.dtype == v.dtype:
-        raise ValueError(f"q, k, v must be of one type, got {q.dtype}, {k.dtype}, {v.dtype}")
-    batch, heads, length, _ = q.shape
+    check_heads(q, k, v, key_padding_mask)
+    _, heads, length, _ = q.shape
     blocks = -(-length // pattern.block_size)
     if (heads, blocks) != (pattern.num_heads, pattern.num_blocks):
         raise ValueError(
             f"the pattern is for {pattern.num_heads} heads and {pattern.num_blocks} blocks of "
             f"{pattern.block_size}; got {heads} heads and {length} tokens = {blocks} blocks"
-        )
-    if key_padding_mask is not None and (
-        key_padding_mask.shape != (batch, length) or key_padding_mask.dtype != torch.bool
-    ):
-        raise ValueError(
-            f"key_padding_mask must be bool {(batch, length)}, True = padding; got "
-            f"{key_padding_mask.dtype} {tuple(key_padding_mask.shape)}"
         )
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p}")
@@ -97,6 +84,23 @@ def attend(
     return _uncompiled(backend, *arguments)
 
 
+def check_heads(q: Tensor, k: Tensor, v: Tensor, key_padding_mask: Tensor | None) -> None:
+    """Raise ValueError if q, k and v are not alike, or the mask is not for them."""
+    if q.shape != k.shape or q.shape != v.shape or q.dim() != 4:
+        raise ValueError(
+            f"q, k, v must have one shape (batch, heads, length, head_dim), got "
+            f"{tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}"
+        )
+    if not q.dtype == k.dtype == v.dtype:
+        raise ValueError(f"q, k, v must be of one type, got {q.dtype}, {k.dtype}, {v.dtype}")
+    mask, expected = key_padding_mask, (q.shape[0], q.shape[2])
+    if mask is not None and (mask.shape != expected or mask.dtype != torch.bool):
+        raise ValueError(
+            f"key_padding_mask must be bool {expected}, True = padding; got {mask.dtype} "
+            f"{tuple(mask.shape)}"
+        )
+
+
 @torch.compiler.disable
 def _uncompiled(backend: str, q: Tensor, k: Tensor, v: Tensor, pattern: BlockPattern, *more):
     dropout_p = more[-1]
@@ -108,18 +112,8 @@ def _uncompiled(backend: str, q: Tensor, k: Tensor, v: Tensor, pattern: BlockPat
 
 
 def operator_of(backend: str, q: Tensor, block_size: int, dropout_p: float) -> str | None:
-    """Return which operator of PyTorch computes this: torch.compile goes on through it.
-
-    Args:
-        backend: As for `attend`.
-        q: Queries (…, head_dim) of any layout.
-
-    Returns:
-        A name in `cores.block.KERNELS`, or None if the backend is none of those.
-
-    Raises:
-        ValueError: If a named one cannot do what is asked.
-    """
+    """Return the operator of PyTorch that computes this ('native', 'triton'), or None."""
+    # torch.compile goes on through it.
     if backend in OBSTACLES:
         if why := OBSTACLES[backend](q, block_size, dropout_p):
             raise ValueError(f"backend '{backend}' {why}")

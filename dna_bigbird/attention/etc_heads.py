@@ -10,12 +10,8 @@ from torch import Tensor
 
 
 def add_cross_labels(scores: Tensor, of_label: Tensor, belongs: Tensor) -> None:
-    """Add the scores of labels to (…, Q, K), in place.
-
-    Args:
-        of_label: (…, Q, 2): score where the long token does not belong, and where it belongs.
-        belongs: (…, Q, K) of the scores' type, 1 where it belongs.
-    """
+    """Add the scores of labels to (…, Q, K), in place; `belongs` is 1 for what belongs together."""
+    # `of_label` (…, Q, 2) has the score where it does not belong, and where it does.
     outside, inside = of_label.split(1, dim=-1)
     scores.add_(outside).addcmul_(belongs, inside - outside)
 
@@ -30,23 +26,15 @@ def cross_label_gradient(of_scores: Tensor, belongs: Tensor) -> Tensor:
 
 
 class EtcHeads(NamedTuple):
-    """Projected queries of one stream, keys and values of both, and the label table.
+    """Projected queries of one stream, keys and values of both, and the label table."""
 
-    Attributes:
-        q: (B, H, Q, D), not scaled.
-        k_long, v_long: (B, H, L, D).
-        k_global, v_global: (B, H, G, D).
-        label_embeddings: (V, H, D).
-        label_biases: (V, H).
-    """
-
-    q: Tensor
-    k_long: Tensor
+    q: Tensor  # (B, H, Q, D), not scaled
+    k_long: Tensor  # (B, H, L, D)
     v_long: Tensor
-    k_global: Tensor
+    k_global: Tensor  # (B, H, G, D)
     v_global: Tensor
-    label_embeddings: Tensor
-    label_biases: Tensor
+    label_embeddings: Tensor  # (V, H, D)
+    label_biases: Tensor  # (V, H)
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:
@@ -55,14 +43,8 @@ def wide(dtype: torch.dtype) -> torch.dtype:
 
 
 def label_scores(heads: EtcHeads, labels: Sequence[int] | slice = slice(None)) -> Tensor:
-    """Return q · embedding + bias of every query and label, divided by √D: (B, H, Q, V).
-
-    This is all that the labels need: the score of a pair is the value of its label. It is linear
-    in the queries, and float32 or better.
-
-    Args:
-        labels: Which labels, in which order; all by default.
-    """
+    """Return (q · embedding + bias) / √D of each query and label, in float32: (B, H, Q, V)."""
+    # This is all that the labels need: the score of a pair is the value of its label.
     dtype = wide(heads.q.dtype)
     embeddings = heads.label_embeddings[labels].to(dtype)
     biases = heads.label_biases[labels].to(dtype)

@@ -48,11 +48,7 @@ class Favor:
         return EPSILON[self.kernel] if self.epsilon is None else self.epsilon
 
     def exponents(self, x: Tensor, w_MD: Tensor) -> Tensor:
-        """Return W x' - |x'|²/2 for softmax, W x' for relu: (…, T, M).
-
-        Args:
-            x: (…, T, D), not scaled, float32 or better.
-        """
+        """Return W x' - |x'|²/2 for softmax, W x' for relu: (…, T, M), of x not scaled."""
         scaled = x * x.shape[-1] ** -0.25
         projected = scaled @ w_MD.T
         if self.kernel == "relu":
@@ -73,22 +69,13 @@ class Favor:
         return tops
 
     def values(self, exponents: Tensor, c: Tensor) -> Tensor:
-        """Return f, without ε: (…, T, M); `exponents` is overwritten where nothing needs it.
-
-        Args:
-            c: Stabiliser, broadcastable to the exponents.
-        """
+        """Return f, without ε: (…, T, M); `exponents` is overwritten where nothing needs it."""
         if exponents.requires_grad:
             return exponents.relu() if self.kernel == "relu" else (exponents - c).exp()
         return exponents.relu_() if self.kernel == "relu" else exponents.sub_(c).exp_()
 
     def gradient(self, grad: Tensor, values: Tensor, x: Tensor, w_MD: Tensor) -> Tensor:
-        """Return the gradient of x (…, T, D).
-
-        Args:
-            grad: Of the features, (…, T, M); is overwritten.
-            values: f of these tokens.
-        """
+        """Return the gradient of x (…, T, D) from f and from its gradient, which is overwritten."""
         grad.mul_(values if self.kernel == "softmax" else values > 0)
         of_scaled = grad @ w_MD
         scale = x.shape[-1] ** -0.25

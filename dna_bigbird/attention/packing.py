@@ -50,14 +50,11 @@ class Packing:
     """Where each sequence of a batch is in the packed row of tokens.
 
     Sequences with equally many blocks follow each other: they are one group and share a pattern.
-    Padding remains only within the last block of a sequence. All layers but attention and the stem
-    work on tokens one by one, so they see one row of tokens for any lengths.
-
-    The plans that repeat published code want the whole batch as one group instead, padded to a
-    multiple of the block size: there the pattern follows the width of the batch.
+    Padding remains only within the last block of a sequence. The plans that repeat published code
+    want the whole batch as one group instead, padded to a multiple of the block size.
 
     It holds tensors only, so that a compiled model serves all lengths and numbers of groups, and
-    can be made ahead, where the batch is still on the CPU: then a step on a GPU waits for nothing.
+    can be made ahead, where the batch is on the CPU: then a step on a GPU waits for nothing.
     """
 
     sizes_G3: Tensor
@@ -83,15 +80,9 @@ class Packing:
         max_tokens: int | None,
         whole_batch: bool = False,
     ) -> "Packing":
-        """Plan the packing of a batch, on the device of `is_padding_BT`.
+        """Plan the packing of a batch, on the device of `is_padding_BT`; on a GPU it waits for it.
 
-        Args:
-            is_padding_BT: True = padding. On a GPU this waits for it.
-            max_tokens: Longest sequence; None: any.
-            whole_batch: All sequences in one group, as wide as the batch.
-
-        Raises:
-            ValueError: If a sequence is longer than `max_tokens`.
+        Raises ValueError if a sequence is longer than `max_tokens`.
         """
         hidden_BT = is_padding_BT.cpu().numpy()
         B, T = hidden_BT.shape
@@ -151,10 +142,7 @@ class Packing:
         )
 
     def to(self, device: torch.device | str) -> "Packing":
-        """Return the packing on a device; `sizes_G3` stays where it is.
-
-        A copy to a GPU is not waited for.
-        """
+        """Return the packing on a device, no copy waited for; `sizes_G3` stays where it is."""
         to_gpu = torch.device(device).type == "cuda"
         return self._each(lambda x: x.to(device, non_blocking=to_gpu))
 

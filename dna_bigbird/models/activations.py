@@ -17,26 +17,16 @@ ACTIVATIONS = {
 
 
 def activation(name: str) -> nn.Module:
-    """Return the activation 'gelu_tanh' (tanh approximation), 'gelu' (exact) or 'relu'.
-
-    Raises:
-        ValueError: If there is none of that name.
-
-    Example:
-        >>> activation("gelu_tanh")
-        GELU(approximate='tanh')
-    """
+    """Return the activation of a name in `ACTIVATIONS`; ValueError if there is none."""
     if name not in ACTIVATIONS:
         raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r}")
     return ACTIVATIONS[name]()
 
 
 def activated(dense: nn.Linear, act: nn.Module, x: Tensor) -> Tensor:
-    """Return `act(dense(x))`.
-
-    GELU in bfloat16 on a CPU without gradients is oneDNN's: it is applied to the sums before they
-    are rounded, in the same pass. PyTorch's own, with tanh, takes a third of the product's time.
-    """
+    """Return `act(dense(x))`."""
+    # GELU in bfloat16 on a CPU without gradients is oneDNN's: it is applied to the sums before they are
+    # rounded, in the same pass. PyTorch's own, with tanh, takes a third of the product's time.
     if not _can_fuse(dense, act, x):
         return act(dense(x))
     # Cast as autocast would.

@@ -27,23 +27,14 @@ class SettingChanges:
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def applied_to(self, settings: Any) -> Any:
-        """Return settings with these changes.
-
-        Raises:
-            ValueError: If the settings contradict each other.
-        """
+        """Return settings with these changes; ValueError if they contradict each other."""
         return replace(settings, **self.values)
 
 
 def weights_stay(
     settings: type, free: Collection[str], left_out: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return for each setting that may change whether it may with pretrained weights, as a sentence.
-
-    Args:
-        free: Settings that no weight depends on.
-        left_out: Settings that never change.
-    """
+    """Return for each setting, as a sentence, whether it may change with pretrained weights."""
     return {
         field.name: "May differ with pretrained weights."
         if field.name in free
@@ -97,12 +88,7 @@ class LongformerConfig:
         return self.windows[layer] if self.windows else self.window_tokens
 
     def dilations_of(self, layer: int, num_heads: int) -> tuple[int, ...]:
-        """Return the dilation of each head of a layer (from 0).
-
-        Example:
-            >>> LongformerConfig(dilations=(1, 3)).dilations_of(1, num_heads=4)
-            (1, 1, 3, 3)
-        """
+        """Return the dilation of each head of a layer (from 0), the last ones dilated."""
         if not self.dilations:
             return (1,) * num_heads
         dilated = self.dilated_heads

@@ -20,15 +20,7 @@ WITHOUT_BLOCKS = ("auto", "dense")
 
 
 def check_backend(config: EncoderConfig, name: str) -> None:
-    """Raise an error if a backend cannot compute the attention of an encoder.
-
-    'native' is built now if it is not there.
-
-    Raises:
-        ValueError: If there is none of that name.
-        InputError: If it computes block patterns and the attention has none, if it is 'native' or
-            'triton' and cannot compute this model, or if 'native' cannot be built.
-    """
+    """Raise an error if a backend cannot compute an encoder's attention; builds 'native' now."""
     if name != "auto" and name not in BACKENDS:
         raise ValueError(f"backend must be one of auto, {', '.join(BACKENDS)}; got {name!r}")
     if not config.has_blocks:
@@ -48,10 +40,8 @@ def check_backend(config: EncoderConfig, name: str) -> None:
 
 
 def without_native(config: EncoderConfig) -> str | None:
-    """Return why 'auto' computes on a CPU without the native kernel, several times slower.
-
-    None if it computes with it, or if the attention has no blocks: there is no kernel for it then.
-    """
+    """Return why 'auto' computes on a CPU without the native kernel (slower), or None."""
+    # Also None if the attention has no blocks: there is no kernel for it then.
     if not config.has_blocks:
         return None
     if why := native_obstacle(config):
@@ -69,11 +59,7 @@ LAYERS_PER_SEED = 1000
 
 
 def attention_core(config: EncoderConfig, layer: int) -> ProjectedAttention:
-    """Return the attention of layer number `layer` (from 0) of an encoder with one stream.
-
-    Raises:
-        ValueError: With attention etc, which has two.
-    """
+    """Return the attention of a layer (from 0) of an encoder with one stream."""
     if config.attention == "longformer":
         return _longformer(config, layer)
     if config.attention == "performer":
@@ -82,11 +68,7 @@ def attention_core(config: EncoderConfig, layer: int) -> ProjectedAttention:
 
 
 def block_core(config: EncoderConfig, layer: int) -> BlockAttention:
-    """Return the attention of a layer by blocks.
-
-    Raises:
-        ValueError: With an attention that has no blocks.
-    """
+    """Return the attention of a layer by blocks; ValueError with an attention that has none."""
     if not config.has_blocks:
         name = config.attention
         drawn = "" if name == "performer" else f"; plot-attention --pattern {name} draws it"

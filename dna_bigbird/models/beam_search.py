@@ -12,32 +12,18 @@ from dna_bigbird.models.summarizer import Summarizer
 
 @dataclass(frozen=True)
 class TokenRules:
-    """Rules over the log-probabilities of the next token.
-
-    Attributes:
-        end_id: Token that ends a target.
-        max_length: Tokens of the longest target, its end included.
-        min_length: Tokens before which the end id does not come.
-        too_early: Added to the log-probability of such an end.
-        no_repeat: Tokens of a run that occurs once at most, the start id included; 0: no such rule.
-        first_id: The first token of every target; -1: any.
-        forced_end: The last of `max_length` tokens is the end id.
-    """
+    """Rules over the log-probabilities of the next token."""
 
     end_id: int
-    max_length: int
-    min_length: int = 0
-    too_early: float = -torch.inf
-    no_repeat: int = 0
-    first_id: int = -1
-    forced_end: bool = False
+    max_length: int  # tokens of the longest target, its end included
+    min_length: int = 0  # tokens before which the end id does not come
+    too_early: float = -torch.inf  # added to the log-probability of such an end
+    no_repeat: int = 0  # tokens of a run that occurs once at most, the start id included; 0: any
+    first_id: int = -1  # the first token of every target; -1: any
+    forced_end: bool = False  # the last of `max_length` tokens is the end id
 
     def applied(self, log_p_NV: Tensor, ids_NL: Tensor) -> Tensor:
-        """Return the log-probabilities after the rules.
-
-        Args:
-            ids_NL: The start id and the tokens so far.
-        """
+        """Return the log-probabilities after the rules; `ids_NL` begin with the start id."""
         length = ids_NL.shape[1]
         if self.no_repeat:
             log_p_NV = without_repeats(log_p_NV, ids_NL, self.no_repeat)
@@ -58,12 +44,7 @@ def _only(log_p_NV: Tensor, token_id: int) -> Tensor:
 
 
 def without_repeats(log_p_NV: Tensor, ids_NL: Tensor, size: int) -> Tensor:
-    """Return the log-probabilities, -inf where a token would repeat a run of `size` tokens.
-
-    Example:
-        >>> without_repeats(torch.zeros(1, 4), torch.tensor([[2, 3, 1, 2]]), 2)
-        tensor([[0., 0., 0., -inf]])
-    """
+    """Return the log-probabilities, -inf where a token would repeat a run of `size` tokens."""
     length = ids_NL.shape[1]
     if length < size:
         return log_p_NV
@@ -87,10 +68,9 @@ FORMULAS = ("paper", "library")
 
 @dataclass(frozen=True)
 class LengthRule:
-    """How log-probabilities of different lengths are compared, and when a search is over.
+    """How log-probabilities of different lengths are compared, and when a search is over."""
 
-    A length counts all tokens after the start id, the end id included.
-    """
+    # A length counts all tokens after the start id, the end id included.
 
     formula: str
     penalty: float
@@ -172,16 +152,11 @@ def beam_search(
     """Return the best target that the search finds for every source: ids (B, U), U <= max_length.
 
     The start id is left out, the end id is in, zeros are after it. A target without an end has
-    `max_length` tokens.
-
-    Each step extends `beam_size` alive targets by every token and takes the best 2 * `beam_size`;
-    those that end compete for `beam_size` finished places. A source's result does not depend on the
-    others of its batch.
+    `max_length` tokens. Each step extends `beam_size` alive targets by every token and takes the
+    best 2 * `beam_size`; those that end compete for `beam_size` finished places. A source's result
+    does not depend on the others of its batch.
 
     Args:
-        model: In evaluation mode.
-        max_length: Tokens of the longest target, its end included.
-        min_length: Tokens before which the end id does not come.
         length_penalty: Exponent of the length; 0 compares plain log-probabilities.
         length_formula: 'paper' divides by ((5 + length) / 6) ** penalty, prefers any finished
             target, and stops when no alive one could become the best: the result is that of running
@@ -189,10 +164,7 @@ def beam_search(
             penalty, ends count among the best `beam_size` candidates alone, targets of `max_length`
             count as finished, and its own stopping rules; with one beam it is a greedy search.
         early_stopping: Of 'library' alone: stop when `beam_size` targets are finished.
-        no_repeat, first_id, forced_end: See `TokenRules`.
-
-    Raises:
-        ValueError: If a size or the formula is wrong, or `max_length` is beyond the position table.
+        max_length, min_length, no_repeat, first_id, forced_end: See `TokenRules`.
 
     Memory: keys and values of B * beam_size targets of `max_length`, and of B sources once.
     """

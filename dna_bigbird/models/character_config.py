@@ -72,12 +72,7 @@ class CharacterConfig:
         return len(self.causal_windows)
 
     def head_dilations(self, layer: int) -> tuple[int, ...]:
-        """Return the dilation of each head of a layer; the last heads are the dilated ones.
-
-        Example:
-            >>> CharacterConfig().head_dilations(11)
-            (1, 1, 1, 1, 1, 1, 4, 4)
-        """
+        """Return the dilation of each head of a layer; the last heads are the dilated ones."""
         plain = self.num_heads - self.dilated_heads
         return (1,) * plain + (self.dilations[layer],) * self.dilated_heads
 

@@ -17,11 +17,7 @@ from dna_bigbird.models.character_config import CharacterConfig
 
 
 class CharacterModel(nn.Module):
-    """Decoder with causal windows, relative positions, pre-norm and GELU.
-
-    Args:
-        seed: Of the fresh weights: normal with `init_std`; biases are 0.
-    """
+    """Decoder with causal windows, relative positions, pre-norm and GELU."""
 
     def __init__(self, config: CharacterConfig, seed: int = 0) -> None:
         super().__init__()
@@ -48,10 +44,7 @@ class CharacterModel(nn.Module):
                     bias.normal_(0, self.config.init_std, generator=generator)
 
     def forward(self, characters_BT: Tensor) -> Tensor:
-        """Return the logits (B, T, V) of the character after each position.
-
-        The logits at a position depend on the characters up to it, at most `config.reach` before it.
-        """
+        """Return the logits (B, T, V) of the next character, given `reach` earlier ones."""
         x_BTE = self.embedding(characters_BT) * math.sqrt(self.config.hidden_size)
         x_BTE = self.dropout(x_BTE)
         for layer in self.layers:

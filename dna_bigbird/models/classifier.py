@@ -20,15 +20,7 @@ from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
 
 
 class EnsembleClassifier(nn.Module):
-    """The mean of the members' predictions, called as models.classifier.SequenceClassifier.
-
-    Args:
-        members: Classifiers with the same labels that read the same tokens.
-        label_type: One of `label_types.LABEL_TYPES`.
-
-    Raises:
-        ValueError: If there are fewer than two.
-    """
+    """The mean of the predictions of two or more classifiers with the same labels and tokens."""
 
     def __init__(self, members: Sequence[nn.Module], label_type: str = MULTI_LABEL) -> None:
         super().__init__()
@@ -86,14 +78,10 @@ class BinTokens(nn.Module):
     """One global token for each bin of a window: the tokens of a bin belong to its global token.
 
     Bins are counted from the centre outwards. In a window of W bases the centre bin begins at base
-    (W - bin_bp) // 2, where the labelled bin of a chromatin set is; the bins next to it follow without a
-    gap, and the first and the last one may be shorter. A token belongs to the bin of its middle base (of
-    two, the right one); a token without bases, as [CLS], belongs to none. A window shorter than a bin is
-    one bin.
-
-    Args:
-        bin_bp: Bases of a bin.
-        vocab_size: Entries of the vocabulary; their bases are unknown until `know_pieces`.
+    (W - bin_bp) // 2, where the labelled bin of a chromatin set is; the bins next to it follow
+    without a gap, and the first and the last one may be shorter. A token belongs to the bin of its
+    middle base (of two, the right one); a token without bases, as [CLS], belongs to none. A window
+    shorter than a bin is one bin. The bases of the vocabulary are unknown until `know_pieces`.
     """
 
     def __init__(self, bin_bp: int, vocab_size: int) -> None:
@@ -103,14 +91,7 @@ class BinTokens(nn.Module):
         self.register_buffer("piece_bp_V", torch.zeros(vocab_size))
 
     def know_pieces(self, piece_bp_V: Tensor) -> None:
-        """Keep how many bases each token of the vocabulary has; 0: none.
-
-        Args:
-            piece_bp_V: Of the tokenizer; the vocabulary of the encoder may have more entries.
-
-        Raises:
-            ValueError: If a token has more bases than a bin: a bin might have no token.
-        """
+        """Keep how many bases each token of the vocabulary has, 0 to those of a bin."""
         if (longest := int(piece_bp_V.max())) > self.bin_bp:
             raise ValueError(
                 f"--head.bin_bp {self.bin_bp} must be at least {longest}, the bases of the longest token"
@@ -134,16 +115,9 @@ class BinTokens(nn.Module):
 def states_of_bins(
     global_BGE: Tensor, tokens: GlobalTokens, centres_B: Tensor, bins_P2: Tensor | None
 ) -> Tensor:
-    """Return the state of the global token of each bin that is read, (P, E).
-
-    Args:
-        global_BGE, tokens, centres_B: States of the global stream, and what `BinTokens` returns.
-        bins_P2: int64, window in the batch and number of the bin, counted from the centre bin (negative
-            before it); None: the centre bin of each window.
-
-    Raises:
-        ValueError: If a window has no such bin.
-    """
+    """Return the state of the global token of each bin that is read, (P, E), or a ValueError."""
+    # `bins_P2` is the window in the batch and the number of the bin, counted from the centre bin
+    # (negative before it); None: the centre bin of each window.
     if bins_P2 is None:
         return global_BGE[torch.arange(len(centres_B), device=centres_B.device), centres_B]
     windows_P, offsets_P = bins_P2.unbind(1)
@@ -158,15 +132,7 @@ def states_of_bins(
 
 
 class SequenceClassifier(nn.Module):
-    """Tokens to one logit per label: promoters (one label), chromatin (many), classes of text.
-
-    Args:
-        seed: Of the weights. The encoder's depend on nothing else but `config`.
-        words: k-mers whose counts add to the logits (`add_kmer_head`).
-
-    Raises:
-        ValueError: If there is no label, or the head reads global tokens and the encoder has none.
-    """
+    """Tokens to one logit per label: promoters (one label), chromatin (many), classes of text."""
 
     def __init__(
         self,
@@ -209,17 +175,9 @@ class SequenceClassifier(nn.Module):
         packing: Packing | None = None,
         bins_P2: Tensor | None = None,
     ) -> Tensor:
-        """Return logits (batch, labels); in evaluation the head does without autocast.
-
-        In bfloat16 a logit of 6 has steps of 0.03, and many a variant moves it by less.
-
-        Args:
-            packing: See `Encoder.forward`.
-            bins_P2: Bins of the windows (`states_of_bins`): logits are (bins, labels) then.
-
-        Raises:
-            ValueError: If bins are named and the head does not read them, or words are counted.
-        """
+        """Return logits (batch, labels); (bins, labels) with `bins_P2`, see `states_of_bins`."""
+        # The head does without autocast in evaluation: in bfloat16 a logit of 6 has steps of 0.03, and many
+        # a variant moves it by less.
         hidden_BTE = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, packing, bins_P2)
         if self.training:
             logits_BL = self.head(hidden_BTE, is_padding_BT)
@@ -238,12 +196,8 @@ class SequenceClassifier(nn.Module):
         packing: Packing | None = None,
         bins_P2: Tensor | None = None,
     ) -> Tensor:
-        """Return the hidden states that the head pools, (batch, tokens, hidden).
-
-        With pooling 'bin' it is one per window, or per bin of `bins_P2`: of the bin's global token.
-
-        Args, Raises: As `forward`.
-        """
+        """Return the hidden states that the head pools, (batch, tokens, hidden)."""
+        # With pooling 'bin' it is one per window, or per bin of `bins_P2`: of the bin's global token.
         inputs = (token_ids_BT, is_padding_BT, segment_ids_BT)
         if bins_P2 is not None and (self.bins is None or self.words is not None):
             raise ValueError("bins are read by a head of pooling 'bin' without k-mer counts")

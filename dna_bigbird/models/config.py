@@ -234,10 +234,7 @@ class EncoderConfig:
 
     @property
     def keeps_published_padding(self) -> bool:
-        """True if the pattern follows the padded width of the batch, as in the published code.
-
-        Only with a plan that repeats it; else the pattern follows each sequence's own length.
-        """
+        """True if the pattern follows the padded width of the batch, as in the published code."""
         return self.attention == "bigbird" and self.random_plan != "uniform"
 
 
@@ -285,14 +282,7 @@ class HeadConfig:
 
 
 def stored_encoder(encoder: EncoderConfig) -> dict:
-    """Return the settings of an encoder for a file, without those that its attention does not read.
-
-    Example:
-        >>> "etc" in stored_encoder(EncoderConfig())
-        False
-        >>> stored_encoder(EncoderConfig(attention="longformer"))["longformer"]["windows"]
-        []
-    """
+    """Return the settings of an encoder for a file, without those of other attentions."""
     settings = asdict(encoder)
     for name in OWN_SETTINGS:
         if encoder.attention != name:
@@ -304,14 +294,8 @@ def stored_encoder(encoder: EncoderConfig) -> dict:
 
 
 def stored_head(head: HeadConfig) -> dict:
-    """Return the settings of a head for a file, without those that its pooling does not read.
-
-    So files of a pooling stay as they were before there were others.
-
-    Example:
-        >>> sorted(stored_head(HeadConfig(pooling="mean")))
-        ['activation', 'centre_tokens', 'dropout', 'pooling']
-    """
+    """Return the settings of a head for a file, without those that its pooling does not read."""
+    # So files of a pooling stay as they were before there were others.
     settings = asdict(head)
     for pooling, names in POOLING_SETTINGS.items():
         for name in names if head.pooling != pooling else ():
@@ -322,11 +306,7 @@ def stored_head(head: HeadConfig) -> dict:
 
 
 def check_head(head: HeadConfig, encoder: EncoderConfig) -> None:
-    """Raise ValueError if the head reads what the encoder does not have.
-
-    Raises:
-        ValueError: If it reads global tokens of bins and the attention is not etc.
-    """
+    """Raise ValueError if the head reads global tokens of bins and the attention is not etc."""
     if head.pooling == BIN and encoder.attention != "etc":
         raise ValueError(
             f"--head.pooling {BIN} reads global tokens of bins, which a model of attention {encoder.attention} does "

@@ -32,10 +32,9 @@ def initialise(module: nn.Module, std: float, generator: torch.Generator) -> Non
 
 
 class EncoderLayer(nn.Module):
-    """x → y = LN(x + drop(attention(x))) → LN(y + drop(FFN(y))).
+    """x → y = LN(x + drop(attention(x))) → LN(y + drop(FFN(y)))."""
 
-    With `norm_first`: x → y = x + drop(attention(LN(x))) → y + drop(FFN(LN(y))).
-    """
+    # With `norm_first`: x → y = x + drop(attention(LN(x))) → y + drop(FFN(LN(y))).
 
     def __init__(self, config: EncoderConfig, layer: int) -> None:
         super().__init__()
@@ -49,11 +48,7 @@ class EncoderLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x_PE: Tensor, packing: Packing, shared: Any = None) -> Tensor:
-        """Return the layer's output (packed tokens, hidden).
-
-        Args:
-            shared: By all layers: `ProjectedAttention.shared`.
-        """
+        """Return the layer's output (packed tokens, hidden); `shared` is by all layers."""
         if self.norm_first:
             mixed_PE = self.attention.packed(self.attention_norm(x_PE), packing, shared)
             y_PE = x_PE + self.dropout(mixed_PE)
@@ -120,22 +115,15 @@ class Encoder(nn.Module):
                 last.weight /= math.sqrt(2 * len(self.layers))
 
     def set_backend(self, name: str) -> None:
-        """Let every layer compute its attention with this backend, 'auto' or a name of `attend`.
-
-        It is not kept with the model: a backend has no meaning of its own.
-
-        Raises: As `attention_cores.check_backend`.
-        """
+        """Let every layer compute its attention with this backend, 'auto' or a name of `attend`."""
+        # It is not kept with the model: a backend has no meaning of its own.
         name = OLD_CHOICES.get(name, name)
         attention_cores.check_backend(self.config, name)
         for layer in self.layers:
             layer.attention.backend = name
 
     def without_native(self) -> str | None:
-        """Return why 'auto' computes on a CPU without the native kernel, several times slower.
-
-        None if it computes with it or has no blocks.
-        """
+        """Return why 'auto' computes on a CPU without the native kernel, or None."""
         return attention_cores.without_native(self.config)
 
     def forward(
@@ -157,12 +145,8 @@ class Encoder(nn.Module):
                 `norm_first` only those after the last layer are normalised.
             packing: What `packing` returns for this batch, if it was called ahead. With it
                 torch.compile makes one graph of the model where the backend is an operator.
-            is_global_BT: Of Longformer: True for tokens that read all tokens and that all tokens read; by
+            is_global_BT: Of Longformer: True for tokens that read all tokens and that all read; by
                 default the first one. A patch is global if one of its tokens is.
-
-        Raises:
-            ValueError: If positions are learned and a sequence is longer than `max_tokens`, the
-                shapes differ, or global tokens are named and the attention is another one.
         """
         self._check_shapes(token_ids_BT, is_padding_BT, segment_ids_BT, is_global_BT)
         if packing is None:
@@ -231,11 +215,7 @@ class Encoder(nn.Module):
         return (norm or self.norm)(x) if self.config.norm_first and is_last else x
 
     def packing(self, is_padding_BT: Tensor) -> Packing:
-        """Plan how a batch is packed, on the device of `is_padding_BT`; `forward` may be given it.
-
-        Raises:
-            ValueError: If positions are learned and a sequence is longer than `max_tokens`.
-        """
+        """Return how a batch is packed, on the device of `is_padding_BT`, for `forward`."""
         return Packing.of(
             is_padding_BT,
             self.config.block_size,
@@ -251,10 +231,7 @@ class Encoder(nn.Module):
     def _embed(
         self, packing: Packing, token_ids_BT: Tensor, segment_ids_BT: Tensor | None
     ) -> Tensor:
-        """Return LN(drop(stem(word + position + segment))), without LN with `norm_first`.
-
-        The shape is (packed tokens, hidden).
-        """
+        """Return LN(drop(stem(word + position + segment))) (P, E), with `norm_first` no LN."""
         if self._has_few_letters(segment_ids_BT):
             return self._embed_letters(packing, token_ids_BT)
         x_PE = self.embed_words(packing.pack(token_ids_BT))

@@ -80,15 +80,8 @@ class EncoderChanges(SettingChanges):
         """Return the settings of an encoder with these changes.
 
         With attention etc an encoder of rotary positions loses them, and with performer its dropout of
-        attention weights, unless they are asked for. With another attention than before, the settings of
-        the attention before are left out.
-
-        Raises:
-            ValueError: If the settings contradict each other.
-
-        Example:
-            >>> EncoderChanges(num_layers=0).applied_to(EncoderConfig()).num_layers
-            0
+        attention weights, unless they are asked for. With another attention than before, the settings
+        of the attention before are left out.
         """
         own = {name: value for name, value in self.values.items() if "." not in name}
         parts = {name: getattr(encoder, name) for name in OWN_SETTINGS}
@@ -100,15 +93,9 @@ class EncoderChanges(SettingChanges):
         return replace(encoder, **own, **parts)
 
     def other_weights(self, encoder: EncoderConfig) -> list[str]:
-        """Return the changed settings of an encoder that its weights were not trained with.
-
-        The attention pattern, dropout and, without a table of positions, the longest sequence may
-        change; attention may not change from or to etc (`moved_weights` has what the others do).
-
-        Example:
-            >>> EncoderChanges(num_random=1, stem_width=9).other_weights(EncoderConfig())
-            ['stem_width']
-        """
+        """Return the changed settings of an encoder that its weights were not trained with."""
+        # The attention pattern, dropout and, without a table of positions, the longest sequence may change;
+        # attention may not change from or to etc (`weight_transfer` has what the others do).
         free = WITHOUT_WEIGHTS | ({"max_tokens"} if encoder.reads_any_length else set())
         if "etc" in (self.attention, encoder.attention):
             free.remove("attention")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -28,27 +28,14 @@ NO_SENTENCE = -1
 
 @dataclass(frozen=True, eq=False)
 class GlobalTokens:
-    """The global tokens of a batch.
-
-    A global token has no word: its type says what it stands for.
-
-    Attributes:
-        types_BG: int64, numbers of `global_types`; anything at padding.
-        layout: Padding of both streams, and which long tokens belong to which global token.
-    """
+    """The global tokens of a batch: no words, but types, which say what a token stands for."""
 
     types_BG: Tensor
     layout: EtcLayout
 
     @classmethod
     def of_sentences(cls, sentences_BL: Tensor, is_padding_BL: Tensor) -> Self:
-        """Return one global token for each sentence.
-
-        Args:
-            sentences_BL: Number of each token's sentence, int64 from 0 in each sequence, or
-                `NO_SENTENCE`.
-            is_padding_BL: True = padding.
-        """
+        """Return one global token per sentence; they are numbered from 0, or `NO_SENTENCE`."""
         sentences_BL = sentences_BL.masked_fill(is_padding_BL, NO_SENTENCE)
         counts_B = (sentences_BL.amax(1) + 1).clamp(min=1)
         G = int(counts_B.max())
@@ -66,13 +53,8 @@ class GlobalTokens:
         links: Sequence[Tensor],
         **parts: Tensor,
     ) -> Self:
-        """Return global tokens with their types, and what belongs to them.
-
-        Args:
-            is_padding_BG, is_padding_BL: True = padding.
-            links: Of each sequence (n, 2) int64, a long token and a global token that it belongs to.
-            parts: Segments and free tokens; see `EtcLayout`.
-        """
+        """Return global tokens with their types, and what belongs to them."""
+        # `links` are, for each sequence, (n, 2): a long token and a global token that it belongs to.
         belongs_BLG = torch.zeros(*is_padding_BL.shape, types_BG.shape[1], dtype=torch.bool)
         for belongs_LG, pairs in zip(belongs_BLG, links, strict=True):
             belongs_LG[pairs[:, 0], pairs[:, 1]] = True
@@ -80,10 +62,8 @@ class GlobalTokens:
 
     @classmethod
     def evenly(cls, is_padding_BL: Tensor, tokens: int) -> Self:
-        """Return one global token for every so many neighbouring tokens, the last one for the rest.
-
-        It depends on the length of a sequence alone, so a sequence has the same ones next to others.
-        """
+        """Return one global token for each so many neighbouring tokens, the last for the rest."""
+        # It depends on the length of a sequence alone, so a sequence has the same ones next to others.
         at_L = torch.arange(is_padding_BL.shape[1], device=is_padding_BL.device)
         return cls.of_sentences((at_L // tokens).expand(is_padding_BL.shape), is_padding_BL)
 
@@ -96,11 +76,10 @@ class GlobalTokens:
 
 
 class EtcLayer(nn.Module):
-    """A layer over two streams: attention, then a feed-forward layer for each token of either.
+    """A layer over two streams: attention, then a feed-forward layer for each token of either."""
 
-    Norms are where `EncoderLayer` has them. Parts of the long stream have the names of that class, so
-    weights move; both streams share the feed-forward layer and its norm, unless `shared_ffn` is False.
-    """
+    # Parts of the long stream have the names of `EncoderLayer`, so weights move; both streams share the
+    # feed-forward layer and its norm, unless `shared_ffn` is False.
 
     def __init__(self, config: EncoderConfig, layer: int) -> None:
         super().__init__()
@@ -181,20 +160,9 @@ class EtcEncoder(Encoder):
         for layer in self.layers:
             layer.attention.reset_labels(generator)
 
-    def forward(
-        self,
-        token_ids_BT: Tensor,
-        is_padding_BT: Tensor,
-        segment_ids_BT: Tensor | None = None,
-        num_layers: int | None = None,
-        packing: Packing | None = None,
-        global_tokens: GlobalTokens | None = None,
-    ) -> Tensor:
+    def forward(self, *batch: Any, **settings: Any) -> Tensor:
         """Return hidden states of the long stream; see `both` and `Encoder.forward`."""
-        states = self.both(
-            token_ids_BT, is_padding_BT, segment_ids_BT, num_layers, packing, global_tokens
-        )
-        return states[0]
+        return self.both(*batch, **settings)[0]
 
     def both(
         self,
@@ -205,17 +173,8 @@ class EtcEncoder(Encoder):
         packing: Packing | None = None,
         global_tokens: GlobalTokens | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Return hidden states (batch, tokens, hidden) and (batch, global tokens, hidden).
-
-        Those of padding are zero.
-
-        Args:
-            token_ids_BT, is_padding_BT, segment_ids_BT, num_layers, packing: As for `Encoder`.
-            global_tokens: Of this batch; by default `GlobalTokens.evenly`.
-
-        Raises:
-            ValueError: If shapes differ.
-        """
+        """Return hidden states (batch, tokens, hidden) and (batch, global tokens, hidden)."""
+        # Those of padding are zero.
         self._check_shapes(token_ids_BT, is_padding_BT, segment_ids_BT)
         if packing is None:
             packing = self.packing(is_padding_BT)
@@ -247,9 +206,5 @@ def label_biases(model: nn.Module) -> set[int]:
 
 
 def build_encoder(config: EncoderConfig, generator: torch.Generator | None = None) -> Encoder:
-    """Return the encoder of its settings, with fresh weights.
-
-    Args:
-        generator: Draws the weights; by default one seeded with 0.
-    """
+    """Return the encoder of its settings, with fresh weights; by default the seed is 0."""
     return (EtcEncoder if config.attention == "etc" else Encoder)(config, generator)

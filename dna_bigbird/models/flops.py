@@ -29,22 +29,13 @@ from dna_bigbird.models.etc_encoder import EtcEncoder
 
 
 def block_pairs(pattern: BlockPattern) -> int:
-    """Return how many (query block, key block) pairs all heads together compute.
-
-    Example:
-        >>> from dna_bigbird.attention.patterns import full
-        >>> block_pairs(full(num_blocks=3, block_size=16, num_heads=2))
-        18
-    """
+    """Return how many (query block, key block) pairs all heads together compute."""
     listed = int((pattern.key_blocks >= 0).sum())
     return listed + int(pattern.is_global.sum()) * pattern.num_blocks * pattern.num_heads
 
 
 def etc_pairs(config: EncoderConfig, num_long: int, num_global: int) -> int:
-    """Return how many pairs of a query and a key each head of a layer of BigBird-ETC reads.
-
-    Every long token belongs to one global token.
-    """
+    """Return how many pairs of a query and a key each head of a layer of BigBird-ETC reads."""
     settings = config.etc
     size, reach = (
         (settings.radius, 1) if settings.local_mode == "three_blocks" else (1, settings.radius)
@@ -58,10 +49,7 @@ def etc_pairs(config: EncoderConfig, num_long: int, num_global: int) -> int:
 
 
 def longformer_pairs(config: EncoderConfig, layer: int, num_tokens: int) -> int:
-    """Return how many pairs of a query and a key all heads of a layer of Longformer read.
-
-    The first token is global.
-    """
+    """Return how many pairs all heads of a layer of Longformer read; the first token is global."""
     own, pairs, at = config.longformer, 0, np.arange(num_tokens)
     for dilation in own.dilations_of(layer, config.num_heads):
         window = own.window_of(layer)
@@ -75,11 +63,9 @@ def longformer_pairs(config: EncoderConfig, layer: int, num_tokens: int) -> int:
 
 
 def _unread_by_one_global(encoder: Encoder, num_tokens: int) -> int:
-    """Return the operations of global projections that one global token does not need.
-
-    Its query is projected back and attends to states (`attend_states`): for each head E instead of D
-    numbers of a token, and no keys and values of all tokens.
-    """
+    """Return the operations of global projections that one global token does not need."""
+    # Its query is projected back and attends to states (`attend_states`): for each head E instead of D
+    # numbers of a token, and no keys and values of all tokens.
     config = encoder.config
     if not config.longformer.separate_global:
         return 0
@@ -130,13 +116,7 @@ def _dense(module: nn.Module) -> int:
 
 
 def forward_flops(model: nn.Module, lengths: Sequence[int], predicted: int = 0) -> int:
-    """Return the operations of a forward pass of a batch.
-
-    Args:
-        model: PretrainingModel or SequenceClassifier: an `encoder`, and heads on it.
-        lengths: Tokens of each sequence, without padding.
-        predicted: Masked tokens of the whole batch.
-    """
+    """Return the operations of a forward pass of a batch with so many masked tokens."""
     cost = {length: encoder_flops(model.encoder, length) for length in set(lengths)}
     total = sum(cost[length] for length in lengths)
     for name, module in model.named_modules():

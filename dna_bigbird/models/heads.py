@@ -71,10 +71,9 @@ def numbers_and_middle(is_padding_BT: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class CentrePooler(nn.Module):
-    """The mean over about `tokens` real tokens (one more, if that is symmetric) in the middle.
+    """The mean over about `tokens` real tokens (one more, if that is symmetric) in the middle."""
 
-    The middle of the tokens is that of the window to within a few tokens, as bases per token vary.
-    """
+    # The middle of the tokens is that of the window to within a few tokens, as bases per token vary.
 
     def __init__(self, tokens: int) -> None:
         super().__init__()
@@ -95,9 +94,6 @@ class PartsPooler(nn.Module):
     part, as convolutional networks of promoters have (CNNProm, DeePromoter). Real token number i of n
     (from 0) is in part i * parts // n; a part without tokens is 0. Divided by the root of the number
     of parts, so that a step of the optimizer changes the logits about as much as with one part.
-
-    Args:
-        value: 'mean', or 'max' as in networks that look for motifs (DeepSEA).
     """
 
     def __init__(self, parts: int, value: str = "mean") -> None:
@@ -138,10 +134,6 @@ class AttentionPooler(nn.Module):
     in Lee et al. 2019 (Set Transformer, PMA); a learned term of the distance as in Enformer (Avsec et
     al. 2021). p_k begins as a band, the k-th of `queries` equal parts of `reach_tokens`: from the first
     step each part of the window has numbers of its own in the vector.
-
-    Args:
-        queries: Number of queries, K.
-        reach_tokens: Distance of the last knot; farther tokens have its value.
     """
 
     def __init__(
@@ -177,13 +169,7 @@ class AttentionPooler(nn.Module):
 
 
 def bands(queries: int, knots: int) -> Tensor:
-    """Return one profile per query (queries, knots): 0 in its part of the knots, `OUTSIDE` elsewhere.
-
-    Example:
-        >>> bands(2, 4)
-        tensor([[ 0.,  0., -4., -4.],
-                [-4., -4.,  0.,  0.]])
-    """
+    """Return one profile per query (queries, knots): 0 in its part of the knots, else `OUTSIDE`."""
     part_D = torch.arange(knots) * queries // knots
     return torch.where(part_D == torch.arange(queries)[:, None], 0.0, OUTSIDE)
 

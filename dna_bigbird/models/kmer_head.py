@@ -1,7 +1,4 @@
-"""k-mers, counted from tokens, and their part of the logits.
-
-Linear in counts, added to a deep model: "wide and deep" (Cheng et al. 2016, arXiv:1606.07792).
-"""
+"""k-mers, counted from tokens, and their part of the logits: "wide and deep" (arXiv:1606.07792)."""
 
 # B batch, T tokens, V vocabulary, I bases of a token, S bases, D k-mers, L labels
 
@@ -18,11 +15,9 @@ N_CODE, NO_BASE = 4, 5
 
 
 class KmerCounts(nn.Module):
-    """Tokens to the share of every k-mer of 1 to `max_k` bases among the k-mers of its length.
+    """Tokens to the share of every k-mer of 1 to `max_k` bases among the k-mers of its length."""
 
-    k-mers with an N are not counted. The shares in the middle of the sequence follow those of the
-    whole.
-    """
+    # k-mers with an N are not counted. The shares in the middle of the sequence follow those of the whole.
 
     def __init__(self, config: KmerHeadConfig, vocab_size: int) -> None:
         super().__init__()
@@ -104,23 +99,13 @@ class KmerHead(nn.Module):
 
 
 def num_kmers(k: int, *, together: bool) -> int:
-    """Return how many different k-mers of k bases there are.
-
-    Example:
-        >>> num_kmers(2, together=False), num_kmers(2, together=True)
-        (16, 10)
-    """
+    """Return how many different k-mers of k bases there are, both strands `together` or not."""
     return (4**k + (4 ** (k // 2) if k % 2 == 0 else 0)) // 2 if together else 4**k
 
 
 def bases_of_pieces(pieces: list[str], piece_bp: np.ndarray) -> np.ndarray:
-    """Return the bases of every token of a vocabulary, (V, I) in int8.
-
-    Args:
-        pieces: Text of every token.
-        piece_bp: Bases of every token; 0: it stands for none. A token that is not spelled in A, C, G and
-            T stands for unknown ones.
-    """
+    """Return the bases of every token of a vocabulary, (V, I) int8; none for `piece_bp` 0."""
+    # A token that is not spelled in A, C, G and T stands for unknown ones.
     codes = np.full((len(pieces), int(piece_bp.max(initial=1))), NO_BASE, dtype=np.int8)
     for i, (piece, bp) in enumerate(zip(pieces, piece_bp.tolist(), strict=True)):
         spelled = piece if len(piece) == bp else "N" * bp

@@ -27,22 +27,12 @@ TRIVIAL = {MULTI_CLASS: "majority", REGRESSION: "mean"}
 
 
 def label_type_of(recorded: str | None, label_names: Sequence[str]) -> str:
-    """Return the type of a set or bundle that may not record one.
-
-    Example:
-        >>> label_type_of(None, ["promoter"]), label_type_of("regression", ["activity"])
-        ('binary', 'regression')
-    """
+    """Return the type of a set or bundle that may not record one."""
     return recorded or (BINARY if len(label_names) == 1 else MULTI_LABEL)
 
 
 def headlines_in(scores: Collection[str]) -> tuple[str, ...]:
-    """Return the names of the main scores among those of a source, the main one first.
-
-    Example:
-        >>> headlines_in({"auroc": 0.9, "mcc": 0.7}), headlines_in({"mcc": 0.5, "accuracy": 0.8})
-        (('auroc', 'auprc'), ('mcc', 'accuracy', 'macro_f1', 'macro_auroc'))
-    """
+    """Return the names of the main scores among those of a source, the main one first."""
     if "pearson" in scores:
         return HEADLINES[REGRESSION]
     if "accuracy" in scores:
@@ -51,11 +41,6 @@ def headlines_in(scores: Collection[str]) -> tuple[str, ...]:
 
 
 def gain_key(score: str, baseline: str) -> str:
-    """Return the name of the difference of a score from a baseline.
-
-    Example:
-        >>> gain_key("macro_auroc", "kmer"), gain_key("mcc", "kmer")
-        ('auroc_gain_over_kmer', 'mcc_gain_over_kmer')
-    """
+    """Return the name of the difference of a score from a baseline."""
     name = score.removeprefix("macro_") if score in HEADLINES[MULTI_LABEL] else score
     return f"{name}_gain_over_{baseline}"

@@ -18,13 +18,7 @@ PARTS = ("query", "key", "value")
 
 
 class LowRank(nn.Module):
-    """W + scale * B A on some rows of W; the rest of W is as it was.
-
-    Args:
-        rows: First and last row (exclusive) of each adapted part, which has a product of its own.
-        scale: alpha / rank.
-        generator: Draws A; B begins at 0, so the matrix begins as it was.
-    """
+    """W + scale * B A on some rows of W; B begins at 0, so the matrix begins as it was."""
 
     def __init__(
         self,
@@ -54,12 +48,7 @@ class LowRank(nn.Module):
 
 
 def adapt(encoder: Encoder, config: LoraConfig, generator: torch.Generator) -> None:
-    """Freeze an encoder and add trained products to the matrices of its layers.
-
-    Raises:
-        ValueError: If it has no layers, the rank is larger than a matrix allows, or keys and values have
-            projections of their own (`sharing` none).
-    """
+    """Freeze an encoder and add trained products to the matrices of its layers, or a ValueError."""
     if not len(encoder.layers):
         raise ValueError(f"--lora.rank {config.rank}: the encoder has no layers to adapt")
     if config.rank > encoder.config.hidden_size:

@@ -61,15 +61,10 @@ def embedding_parameters(config: EncoderConfig) -> int:
 
 
 def kept_in_addition(config: EncoderConfig, num_tokens: int, value: int) -> float:
-    """Return what a layer keeps in addition to one of block-sparse attention, in bytes per token.
-
-    Scores of labels and the output of each softmax are in float32, and so is a copy of narrower queries.
-    Keys and values of the other stream may be their own. Scores of labels between global tokens are a
-    square, shared by all tokens.
-
-    Args:
-        value: Bytes of a number that a matrix product reads or gives.
-    """
+    """Return what a layer keeps beyond one of block-sparse attention, in bytes per token."""
+    # Scores of labels and the output of each softmax are in float32, and so is a copy of narrower queries.
+    # Keys and values of the other stream may be their own. Scores of labels between global tokens are a
+    # square, shared by all tokens. `value` is the bytes of a number that a matrix product reads or gives.
     h = config.hidden_size
     wide = FLOAT32 * h * (2 if value < FLOAT32 else 1)
     labels = FLOAT32 * config.num_heads * etc_pattern(config.etc).num_labels
@@ -91,15 +86,10 @@ def tokens_of_both(config: EncoderConfig) -> float:
 
 
 def longformer_kept(config: EncoderConfig, num_tokens: int, value: int) -> float:
-    """Return what a layer of Longformer keeps in addition, in bytes per token.
-
-    The output of all heads is also kept in the order of the tokens. Of the global projections, with one
-    global token: two matrices per sequence that replace keys and values, and with narrow products the
-    states in both types; with rotary positions or `qk_norm` keys and values.
-
-    Args:
-        value: Bytes of a number that a matrix product reads or gives.
-    """
+    """Return what a layer of Longformer keeps in addition, in bytes per token."""
+    # The output of all heads is also kept in the order of the tokens. Of the global projections, with one
+    # global token: two matrices per sequence that replace keys and values, and with narrow products the
+    # states in both types; with rotary positions or `qk_norm` keys and values.
     h, is_narrow = config.hidden_size, value < FLOAT32
     kept = value * h
     if not config.longformer.separate_global:
@@ -116,14 +106,9 @@ def longformer_kept(config: EncoderConfig, num_tokens: int, value: int) -> float
 
 
 def performer_kept(config: EncoderConfig, num_tokens: int, value: int) -> float:
-    """Return what a layer of the Performer keeps in addition, in bytes per token.
-
-    The sums over keys of a sequence, in float32. Values are copied, so the product that they come from
-    is not kept with rotary positions or `qk_norm`.
-
-    Args:
-        value: Bytes of a number that a matrix product reads or gives.
-    """
+    """Return what a layer of the Performer keeps in addition, in bytes per token."""
+    # The sums over keys of a sequence, in float32. Values are copied, so the product that they come from
+    # is not kept with rotary positions or `qk_norm`.
     h, D = config.hidden_size, config.hidden_size // config.num_heads
     own = config.performer
     num_features = D if own.rows == "identity" else own.num_features or default_features(D)
@@ -194,11 +179,8 @@ def pretraining_parameters(config: EncoderConfig) -> int:
 
 
 def check_weights_fit(config: EncoderConfig) -> None:
-    """Raise InputError if the weights of a model do not fit into the memory that is free.
-
-    Raises:
-        InputError: With the bytes, before any layer is built. On the device `meta` weights take none.
-    """
+    """Raise InputError if the weights of a model do not fit into the memory that is free."""
+    # Before any layer is built. On the device `meta` weights take none.
     if torch.get_default_device().type != "meta":
         sizes = ("num_layers", "hidden_size", "ffn_size", "vocab_size", "max_tokens")
         options = " ".join(f"--model.{name} {getattr(config, name)}" for name in sizes)
@@ -220,11 +202,7 @@ def has_global_projections(config: EncoderConfig) -> bool:
 
 
 def optimizer_bytes(config: EncoderConfig, optimizer: str) -> int:
-    """Return the bytes of the optimizer's state; Adafactor keeps rows and columns, which are few.
-
-    Args:
-        optimizer: 'adamw', 'lamb', 'muon' or 'adafactor'.
-    """
+    """Return the bytes of the optimizer's state; Adafactor's rows and columns are few."""
     if optimizer == "adafactor":
         return 0
     with_one_moment = muon_parameters(config) if optimizer == "muon" else 0
@@ -283,16 +261,12 @@ def pretraining_memory(
     """Return the estimated peak memory of one pretraining step on one device.
 
     Args:
-        batch_size: Sequences of one micro-batch (`--training.batch_size`).
         predicted: Masked tokens of the whole micro-batch.
         num_tokens: Tokens of each sequence; by default `max_tokens`.
-        precision: 'bf16-mixed' or '32-true'.
-        device: 'cuda' or 'cpu'.
         backend: 'gather', or any other.
         processes: Of the whole run; above 1 each has a copy of the gradients to exchange.
-        optimizer: 'adamw', 'lamb', 'muon' or 'adafactor'.
-        accumulates: Whether a step has several micro-batches, however many: gradients of the first
-            ones are there when the backward pass of the next begins.
+        accumulates: Whether a step has several micro-batches: gradients of the first ones are there
+            when the backward pass of the next begins.
 
     Example:
         >>> base = EncoderConfig()

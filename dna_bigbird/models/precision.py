@@ -26,33 +26,22 @@ LIMITS_WITHOUT_BF16 = {
 
 
 def resolve_precision(precision: str, device: str) -> str:
-    """Return '32-true' or 'bf16-mixed'; 'auto' is the latter where the device is made for it.
-
-    Args:
-        device: 'cpu', 'cuda' or another type of torch's.
-    """
+    """Return '32-true' or 'bf16-mixed'; 'auto' is the latter where the device is made for it."""
     if precision != "auto":
         return precision
     return BFLOAT16 if has_bf16_products(device) else FLOAT32
 
 
 def resolve_muon_precision(muon_precision: str, precision: str, device: str) -> str:
-    """Return 'float32' or 'bfloat16': in what the optimizer Muon multiplies.
-
-    Args:
-        precision: Of the training. With '32-true' 'auto' is 'float32'; else it is 'bfloat16' where
-            the device has its products.
-    """
+    """Return 'float32' or 'bfloat16' for Muon's products; 'auto' is 'float32' with '32-true'."""
     if muon_precision != "auto":
         return muon_precision
     return "bfloat16" if precision != FLOAT32 and has_bf16_products(device) else "float32"
 
 
 def has_bf16_products(device: str) -> bool:
-    """Return True if a device multiplies bfloat16 in hardware, not via float32.
-
-    On a CPU oneDNN multiplies; a limit of its instructions in the environment counts.
-    """
+    """Return True if a device multiplies bfloat16 in hardware, not via float32."""
+    # On a CPU oneDNN multiplies; a limit of its instructions in the environment counts.
     if device == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device != "cpu" or not torch.backends.mkldnn.is_available():
@@ -71,13 +60,9 @@ def float32_products_are_rounded() -> bool:
 
 @contextlib.contextmanager
 def float32_matmul(by: str) -> Iterator[None]:
-    """Choose who multiplies float32 matrices on the CPU, and put the choice back.
-
-    Args:
-        by: 'onednn' allows oneDNN to round the factors to bfloat16. Processors with AMX do so; on
-            others it is oneDNN's plain float32, about twice as fast as MKL's on AMD. 'default'
-            leaves all as it is.
-    """
+    """Choose who multiplies float32 matrices on the CPU, and put the choice back."""
+    # 'onednn' allows oneDNN to round the factors to bfloat16. Processors with AMX do so; on others it is
+    # oneDNN's plain float32, about twice as fast as MKL's on AMD.
     setting = torch.backends.mkldnn.matmul
     before = setting.fp32_precision
     if by == "onednn":

@@ -42,10 +42,9 @@ class HiddenSentences:
 
 
 class CpcHead(nn.Module):
-    """Two linear layers: of the global token of a hidden sentence, and of that sentence read alone.
+    """Two linear layers: of the global token of a hidden sentence, and of it read alone."""
 
-    Their product is the similarity; the ETC paper does not give its own.
-    """
+    # Their product is the similarity; the ETC paper does not give its own.
 
     def __init__(self, hidden_size: int) -> None:
         super().__init__()
@@ -55,14 +54,9 @@ class CpcHead(nn.Module):
     def forward(
         self, encoder: EtcEncoder, global_BGE: Tensor, hidden: HiddenSentences
     ) -> tuple[Tensor, Tensor]:
-        """Return vectors of hidden sentences in their contexts, and of the sentences: (S, E) twice.
-
-        The encoder is also called where nothing is hidden: with FSDP all processes have to call it equally
-        often.
-
-        Args:
-            global_BGE: States of the global tokens of the batch.
-        """
+        """Return vectors of hidden sentences in their contexts, and alone: (S, E) twice."""
+        # The encoder is also called where nothing is hidden: with FSDP all processes have to call it equally
+        # often.
         context_SE = self.context(global_BGE[hidden.rows_S, hidden.numbers_S])
         ids_SU, is_padding_SU = hidden.sentence_ids_SU, hidden.is_sentence_padding_SU
         if not len(ids_SU):  # a token in place of a sentence
@@ -77,16 +71,10 @@ class CpcHead(nn.Module):
 
 
 class PretrainingModel(nn.Module):
-    """Encoder with the tied MLM head and the NSP head (specification §1.6).
+    """Encoder with the tied MLM head and the NSP head (specification §1.6), or some of `HEADS`."""
 
-    Args:
-        seed: Of the weights. The encoder's depend on nothing else but `config`.
-        heads: Those it has. A model of text has ("mlm",); one from elsewhere may lack even that: it
-            cannot be called then, but its parts can.
-
-    Raises:
-        ValueError: If a head is unknown, or NSP lacks the pooler it reads.
-    """
+    # A model of text has ("mlm",); one from elsewhere may lack even that: it cannot be called then, but
+    # its parts can.
 
     def __init__(
         self, config: EncoderConfig, seed: int = 0, heads: Sequence[str] = PRETRAINING_HEADS
@@ -121,21 +109,11 @@ class PretrainingModel(nn.Module):
         packing: Packing | None = None,
         hidden: HiddenSentences | None = None,
     ) -> tuple[Tensor, Tensor | tuple[Tensor, Tensor] | None]:
-        """Return MLM logits (positions, vocabulary) and NSP logits (batch, 2), None without NSP head.
+        """Return MLM logits (positions, vocabulary), and NSP logits (batch, 2) or None.
 
-        With hidden sentences, what `CpcHead` returns is in the place of NSP logits.
-
-        Args:
-            token_ids_BT, is_padding_BT, segment_ids_BT: As for `Encoder`.
-            positions_P: Flat indices into batch × tokens of the tokens to predict: row times T
-                plus column. Logits are computed for these only.
-            packing: See `Encoder.forward`.
-            hidden: Hidden sentences of this batch, for a model with the head cpc.
-
-        NSP logit 0 stands for the true continuation, 1 for a random one.
-
-        Raises:
-            ValueError: If the model has no MLM head.
+        `positions_P` are flat indices (row times T plus column) of the tokens to predict. NSP logit
+        0 stands for the true continuation, 1 for a random one. With hidden sentences, what
+        `CpcHead` returns is in the place of NSP logits.
         """
         if self.mlm is None:
             raise ValueError(f"the model has only the heads {', '.join(self.heads) or 'none'}")

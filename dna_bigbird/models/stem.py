@@ -15,9 +15,6 @@ class Patches(nn.Module):
     A patch has the maximum of its tokens, number by number: with a convolution in front of it,
     whether a pattern is anywhere in the patch. After the layers the state of a token is its own
     before them plus a linear map of its patch, one for each offset in a patch.
-
-    Args:
-        size: Tokens of a patch; a last one may have fewer.
     """
 
     def __init__(self, hidden_size: int, size: int) -> None:
@@ -53,14 +50,9 @@ NOWHERE = -(2**40)
 
 
 class Stem(nn.Module):
-    """x + convolution(x), `width` tokens wide, zero beyond the ends and at padding.
+    """x + convolution(x), `width` (odd) tokens wide, zero beyond the ends and at padding."""
 
-    It reads no token of another sequence of a packed batch, so a sequence has the same result alone
-    and next to others.
-
-    Args:
-        width: Odd; tokens that one token reads, itself in the middle.
-    """
+    # It reads no token of another sequence of a packed batch, so a sequence has the same result alone.
 
     def __init__(self, hidden_size: int, width: int) -> None:
         super().__init__()
@@ -76,15 +68,9 @@ class Stem(nn.Module):
         return x_PE + self.convolution(columns_PWE.flatten(1))
 
     def of_letters(self, letters_P: Tensor, table_VE: Tensor, packing: Packing) -> Tensor:
-        """Return what `forward` returns for `table_VE[letters_P]`, computed with V numbers per token.
-
-        The convolution of each letter is computed once for each of the W positions; then every token
-        adds up those of its neighbours, as a product with zeros and ones. For few letters, such as
-        single bases, it takes a small part of the time.
-
-        Args:
-            letters_P: Row of the table of each token.
-        """
+        """Return `forward` of `table_VE[letters_P]`, computed with V numbers per token."""
+        # The convolution of each letter is computed once for each of the W positions; then every token adds
+        # up those of its neighbours, as a product with zeros and ones: fast for few letters.
         x_PE, V = table_VE[letters_P], len(table_VE)
         if packing.is_padding_P is not None:
             letters_P = letters_P.masked_fill(packing.is_padding_P, V)

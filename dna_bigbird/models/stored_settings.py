@@ -21,16 +21,7 @@ T = TypeVar("T")
 
 
 def settings_from(config_type: type[T], values: object, *, ignore_unknown: bool = False) -> T:
-    """Return settings whose fields have the types that the dataclass declares.
-
-    Args:
-        config_type: `EncoderConfig`, `HeadConfig` or another with fields of the types of `typed_value`.
-        values: What JSON gave; fields that are absent have their defaults.
-        ignore_unknown: Leave out unknown keys, also of settings within.
-
-    Raises:
-        ValueError: If it is not an object, a key is unknown or missing, a value is not as `typed_value` expects, or
-            the settings contradict each other.
+    """Return settings from JSON, of the types that the dataclass declares, or a ValueError.
 
     Example:
         >>> from dna_bigbird.models.config import HeadConfig
@@ -63,23 +54,9 @@ def settings_from(config_type: type[T], values: object, *, ignore_unknown: bool 
 
 
 def typed_value(name: str, value: Any, hint: object, *, ignore_unknown: bool = False) -> Any:
-    """Return a value of JSON as a field of this type has it.
-
-    Args:
-        name: Its key, for messages.
-        hint: bool, int, float, str or choices, with or without a range; settings; lists, tuples and mappings of
-            these; each with or without None; or `Any`.
-        ignore_unknown: Leave out unknown keys of settings.
-
-    Raises:
-        ValueError: If it has another type, or is a text of several lines or a number that is not finite, too
-            large or out of its range.
-
-    Example:
-        >>> typed_value("label_names", ["CTCF", 1], list[str])
-        Traceback (most recent call last):
-        ValueError: label_names is 1, expected a text
-    """
+    """Return a value of JSON as a field of this type has it, or a ValueError that names the key."""
+    # Types: bool, int, float, str or choices, with or without a range; settings; lists, tuples and
+    # mappings of these; each with or without None; or `Any`.
     if hint in _SCALARS:
         return _scalar(name, value, hint)
     types = [each for each in alternatives(hint) if each is not NoneType]

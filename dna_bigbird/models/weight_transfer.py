@@ -16,18 +16,9 @@ _OTHER_KEYS = re.compile(r"\b(?:long_to_global|global_to_long)_kv\b")
 
 
 def lift_to_etc(encoder: Encoder, config: EncoderConfig, generator: torch.Generator) -> EtcEncoder:
-    """Return a BigBird-ETC encoder with the weights of one with blocks or full attention.
-
-    Projections, feed-forward layers and norms go to both streams, word and segment vectors to the
-    embeddings. Positions are left out. Label tables and the types of global tokens are fresh.
-
-    Args:
-        config: Of the result, with attention etc; sizes as those of `encoder`.
-        generator: Draws what is fresh.
-
-    Raises:
-        ValueError: If a size differs.
-    """
+    """Return a BigBird-ETC encoder with the weights of one with blocks or full attention."""
+    # Projections, feed-forward layers and norms go to both streams, word and segment vectors to the
+    # embeddings. Positions are left out. Label tables and the types of global tokens are fresh.
     result = EtcEncoder(config, generator)
     own, state = encoder.state_dict(), result.state_dict()
     for name, fresh in state.items():
@@ -49,13 +40,8 @@ def lift_to_etc(encoder: Encoder, config: EncoderConfig, generator: torch.Genera
 
 
 def with_tables(encoder: Encoder, config: EncoderConfig, generator: torch.Generator) -> Encoder:
-    """Return an encoder with at least as many word and segment vectors; the same one if it has them.
-
-    Args:
-        config: Has the wanted `vocab_size` and `num_segments`.
-        generator: Draws the appended word vectors as fresh ones are. An appended segment begins as
-            the first one, so that the states are those of pretraining.
-    """
+    """Return an encoder with at least the word and segment vectors of `config`, or the same one."""
+    # An appended segment begins as the first one, so that the states are those of pretraining.
     own = encoder.config
     words = max(config.vocab_size - own.vocab_size, 0)
     segments = max(config.num_segments - own.num_segments, 0) if encoder.segment is not None else 0
@@ -83,16 +69,11 @@ _OF_ONE_ATTENTION = re.compile(r"\.attention\.(global_qkv\.\w+|projection|_extra
 
 
 def copy_weights(source: Encoder, target: Encoder) -> None:
-    """Give an encoder the weights of another one, which may have another attention.
-
-    `qkv` and `output` mean the same in all four. What the target lacks is left out. Global projections
-    of Longformer that the source lacks begin as copies of the ordinary ones. The random features of a
-    Performer are kept if both have equal settings, else they are the target's own; the count of its
-    training forwards begins at 0.
-
-    Raises:
-        RuntimeError: If other weights are missing or have another shape.
-    """
+    """Give an encoder the weights of another one, which may have another attention."""
+    # `qkv` and `output` mean the same in all four. What the target lacks is left out. Global projections
+    # of Longformer that the source lacks begin as copies of the ordinary ones. The random features of a
+    # Performer are kept if both have equal settings, else they are the target's own; the count of its
+    # training forwards begins at 0.
     if "etc" in (source.config.attention, target.config.attention):  # whose global_qkv is another
         target.load_state_dict(source.state_dict())
         return

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from dna_bigbird.attention.autotune import Choice, Device, ShapeClass, choose
-from dna_bigbird.attention.autotune.timed import measure_on_gpu
+from dna_bigbird.attention.autotune_timing import measure_on_gpu
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from dna_bigbird.attention.autotune import Device, Row, ShapeClass, choose
-from dna_bigbird.attention.autotune.choice import keep
-from dna_bigbird.attention.autotune.timed import measure_on_gpu
+from dna_bigbird.attention.autotune import Device, Row, ShapeClass, choose, keep
+from dna_bigbird.attention.autotune_timing import measure_on_gpu
 from dna_bigbird.core.progress import progress_bar
 
 HEAD_DIM, BLOCK_SIZES, TOKENS = 64, (64, 128), (512, 4096, 16384)

@@ -7,9 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.attend_favor import attend_favor
 from dna_bigbird.attention.backends import favor
-from dna_bigbird.attention.cores.performer import draw_projection
+from dna_bigbird.attention.cores.performer import attend_favor, draw_projection
 from dna_bigbird.attention.favor_features import Favor
 
 

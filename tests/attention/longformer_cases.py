@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.attend_longformer import LONGFORMER_BACKENDS
 from dna_bigbird.attention.backends.longformer_windows import Cut
+from dna_bigbird.attention.cores.longformer import LONGFORMER_BACKENDS
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 from tests.attention.longformer_loops import LongformerHeads, attend_in_loops

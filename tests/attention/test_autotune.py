@@ -6,9 +6,17 @@ import logging
 import pytest
 import torch
 
-from dna_bigbird.attention.autotune import Device, Row, ShapeClass, choose, measure
-from dna_bigbird.attention.autotune.choice import VARIABLE, driver_version, path_of
-from dna_bigbird.attention.autotune.timed import attention_call
+from dna_bigbird.attention.autotune import (
+    VARIABLE,
+    Device,
+    Row,
+    ShapeClass,
+    choose,
+    driver_version,
+    measure,
+    path_of,
+)
+from dna_bigbird.attention.autotune_timing import attention_call
 
 DEVICE = Device("Some GPU", "580.1", "2.13.0")
 SHAPE = ShapeClass("bfloat16", 64, 64, 4096, True)

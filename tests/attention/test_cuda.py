@@ -16,7 +16,7 @@ from torch._dynamo.utils import counters
 
 from dna_bigbird.attention import attend
 from dna_bigbird.attention.autotune import Device, ShapeClass, choose, kept
-from dna_bigbird.attention.autotune.timed import measure_on_gpu
+from dna_bigbird.attention.autotune_timing import measure_on_gpu
 from dna_bigbird.attention.patterns import bigbird_itc, full
 from dna_bigbird.corpus.batches import PretrainingBatch
 from dna_bigbird.models.config import EncoderConfig

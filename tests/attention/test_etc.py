@@ -9,8 +9,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from dna_bigbird.attention.attend_etc import ETC_BACKENDS, attend_long
 from dna_bigbird.attention.backends import etc_global, etc_long
+from dna_bigbird.attention.cores.etc import ETC_BACKENDS, attend_long
 from dna_bigbird.attention.etc_heads import EtcHeads
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import LONG, EtcLayout, Example

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from dna_bigbird.attention.attend_etc import attend_global, attend_long
+from dna_bigbird.attention.cores.etc import attend_global, attend_long
 from dna_bigbird.attention.etc_heads import EtcHeads
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout, offset_labels

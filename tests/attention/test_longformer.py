@@ -7,13 +7,13 @@ from unittest.mock import PropertyMock, patch
 import pytest
 import torch
 
-from dna_bigbird.attention.attend_longformer import (
+from dna_bigbird.attention.backends import longformer_band, longformer_windows
+from dna_bigbird.attention.backends.longformer_band import Cut
+from dna_bigbird.attention.cores.longformer import (
     LONGFORMER_BACKENDS,
     attend_global,
     attend_windows,
 )
-from dna_bigbird.attention.backends import longformer_band, longformer_windows
-from dna_bigbird.attention.backends.longformer_band import Cut
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
 from tests.attention.longformer_cases import (

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dna_bigbird.attention.attend_longformer import attend_global, attend_windows
+from dna_bigbird.attention.cores.longformer import attend_global, attend_windows
 from dna_bigbird.attention.patterns.longformer import LongformerPattern, upper_dilations
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout, draw_longformer
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 import yaml
 
-from dna_bigbird.attention import attend
-from dna_bigbird.attention.autotune import choice
+from dna_bigbird.attention import attend, autotune
 from dna_bigbird.attention.patterns import bigbird_itc
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
@@ -60,9 +59,9 @@ def test_the_schema_of_configs():
 
 
 def test_environment(monkeypatch):
-    monkeypatch.setenv(choice.VARIABLE, "merged")
-    assert choice.kept(None) == "cpu_chunks"
-    assert choice.choose(None, None, None).backend == "cpu_chunks"
+    monkeypatch.setenv(autotune.VARIABLE, "merged")
+    assert autotune.kept(None) == "cpu_chunks"
+    assert autotune.choose(None, None, None).backend == "cpu_chunks"
 
 
 def test_a_run_that_began_with_the_old_name_continues(tmp_path):

@@ -6,9 +6,8 @@ from unittest.mock import patch
 import pytest
 import torch
 
-from dna_bigbird.attention.attend_favor import attend_favor
 from dna_bigbird.attention.backends import favor
-from dna_bigbird.attention.cores.performer import draw_projection
+from dna_bigbird.attention.cores.performer import attend_favor, draw_projection
 from dna_bigbird.attention.favor_features import Favor
 from tests.attention.favor_cases import answers, excess, random_case, truth
 from tests.attention.test_etc import LargestTensor

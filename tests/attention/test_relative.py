@@ -9,7 +9,7 @@ import torch
 
 from dna_bigbird.attention.backends import longformer_band, longformer_windows
 from dna_bigbird.attention.backends.longformer_band import Cut
-from dna_bigbird.attention.cores.relative_longformer import attend_relative
+from dna_bigbird.attention.cores.relative_longformer import attend_relative, window_rows
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from tests.attention.longformer_diagonals import attend_by_diagonals
 from tests.attention.relative_cases import answers, random_case
@@ -17,6 +17,11 @@ from tests.attention.test_etc import LargestTensor
 
 CASES, MORE_CASES, STEP = 160, 3000, 40
 NAMES = ("out", "q", "k", "v", "content_bias", "position_bias", "table")
+
+
+def test_rows_of_the_table_are_as_many_as_the_longest_window_has_keys():
+    pattern = LongformerPattern(window=8, dilations=(1, 2), is_causal=True)
+    assert [window_rows(pattern, num_tokens) for num_tokens in (6, 9, 20)] == [6, 9, 9]
 
 
 def check(seed):

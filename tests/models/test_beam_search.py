@@ -6,12 +6,17 @@ import math
 import pytest
 import torch
 
-from dna_bigbird.models.beam_search import Hypotheses, LengthRule, beam_search
+from dna_bigbird.models.beam_search import Hypotheses, LengthRule, beam_search, without_repeats
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.models.text_config import SummaryHead
 
 V, END = 5, 1
+
+
+def test_a_token_that_would_repeat_a_pair_is_left_out():
+    log_p_NV = without_repeats(torch.zeros(1, 4), torch.tensor([[2, 3, 1, 2]]), 2)
+    assert log_p_NV.tolist() == [[0, 0, 0, -math.inf]]
 
 
 def model_of(seed, vocab_size=V, std=0.5, coupled=True):

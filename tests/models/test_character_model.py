@@ -22,6 +22,10 @@ def parameters(config):
         return sum(p.numel() for p in CharacterModel(config).parameters())
 
 
+def test_the_last_heads_of_upper_layers_are_dilated():
+    assert CharacterConfig().head_dilations(11) == (1, 1, 1, 1, 1, 1, 4, 4)
+
+
 def test_the_published_sizes():
     """41 M parameters with 12 layers, 102 M with 30 (text8: 27 characters, enwik8: 205)."""
     assert round(parameters(CharacterConfig()) / 1e6) == 41

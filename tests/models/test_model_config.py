@@ -8,7 +8,31 @@ import pytest
 
 from dna_bigbird.attention.patterns import itc
 from dna_bigbird.models.activations import ACTIVATIONS, activation
-from dna_bigbird.models.config import EncoderConfig, HeadConfig
+from dna_bigbird.models.config import EncoderConfig, HeadConfig, stored_encoder, stored_head
+from dna_bigbird.models.label_types import gain_key, headlines_in, label_type_of
+from dna_bigbird.models.stored_settings import typed_value
+
+
+def test_a_file_has_only_what_is_read():
+    assert "etc" not in stored_encoder(EncoderConfig())
+    assert stored_encoder(EncoderConfig(attention="longformer"))["longformer"]["windows"] == []
+    expected = {"activation", "centre_tokens", "dropout", "pooling"}
+    assert stored_head(HeadConfig(pooling="mean")).keys() == expected
+
+
+def test_a_stored_value_of_another_type_is_named():
+    with pytest.raises(ValueError, match="label_names is 1, expected a text"):
+        typed_value("label_names", ["CTCF", 1], list[str])
+
+
+def test_label_types_and_their_main_scores():
+    assert label_type_of(None, ["promoter"]) == "binary"
+    assert label_type_of("regression", ["activity"]) == "regression"
+    assert headlines_in({"auroc": 0.9, "mcc": 0.7}) == ("auroc", "auprc")
+    classes = ("mcc", "accuracy", "macro_f1", "macro_auroc")
+    assert headlines_in({"mcc": 0.5, "accuracy": 0.8}) == classes
+    assert gain_key("macro_auroc", "kmer") == "auroc_gain_over_kmer"
+    assert gain_key("mcc", "kmer") == "mcc_gain_over_kmer"
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,25 @@
 """Lists of key blocks, copied and computed while they are in the cache; CPU.
 
 As `gather`, but in chunks of a few query blocks: their keys, values and scores never leave the
-cache and are never all in memory (below). Threads take whole heads and wait for nobody
-(`workers.py`). The backward pass reads the keys again and computes the weights again from the
-log-sum-exp of the scores.
-
-With everything in the cache one list of keys is as fast as, or faster than, global, window and random
-keys apart, joined by their log-sum-exp.
+cache and are never all in memory. The backward pass computes the weights again from the log-sum-exp
+of the scores. One list of keys is as fast as global, window and random keys apart, or faster.
 """
 
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dna_bigbird.attention.backends.sdpa import Lists, lists, sdpa, whole_blocks
-from dna_bigbird.attention.backends.softmax_parts import flash, flash_gradients, product_gradients
+from dna_bigbird.attention.backends.softmax_parts import (
+    HIDDEN,
+    flash,
+    flash_gradients,
+    product_gradients,
+)
 from dna_bigbird.attention.backends.workers import load, share_heads, store, workspace
 from dna_bigbird.attention.patterns import BlockPattern
 
@@ -76,12 +78,8 @@ class Chunk(NamedTuple):
 def chunks(
     of_pattern: Lists, first_head: int, num_heads: int, num_blocks: int, most_rows: int
 ) -> Iterator[Chunk]:
-    """Yield chunks that together hold every query block of some heads once.
-
-    Args:
-        first_head: Number of the first of these heads, counted through all sequences of a batch.
-        most_rows: Query blocks of a chunk, not counting those that read everything.
-    """
+    """Yield chunks that together hold every query block of some heads once."""
+    # The heads are counted through all sequences of a batch. Rows that read everything are one chunk.
     if len(of_pattern.global_rows):
         yield Chunk(slice(0, num_heads), of_pattern.global_rows, None, None)
     for group in of_pattern.groups:
@@ -134,7 +132,7 @@ def attend_long(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> tuple[T
         return flash(q, k, v, bias)
     out, lse = torch.empty_like(q), torch.empty_like(q[..., :1])
     scaled = q / math.sqrt(q.shape[-1])
-    for at in _matrices(q):
+    for at in np.ndindex(q.shape[:2]):
         scores = _product(scaled[at], k[at])
         if bias is not None:
             scores += bias[at]
@@ -155,7 +153,7 @@ def long_gradients(
     scale = 1 / math.sqrt(q.shape[-1])
     delta = (grad * out).sum(dim=-1, keepdim=True)
     scaled = q * scale
-    for at in _matrices(q):
+    for at in np.ndindex(q.shape[:2]):
         weights = _product(scaled[at], k[at])
         if bias is not None:
             weights += bias[at]
@@ -168,18 +166,11 @@ def long_gradients(
     return of_q, of_k, of_v
 
 
-def _matrices(x: Tensor) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(x.shape[0]) for j in range(x.shape[1])]
-
-
 # B batch, H heads, T tokens, N blocks, S tokens in a block,
 # C heads of a chunk, R its query blocks, D head dimension
 
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
-HIDDEN = -1e30
-"""Added to the score of a hidden key. Finite: minus infinity gives NaN where all keys are hidden."""
-
 MOST_TOKENS = 512
 """Queries of a chunk: with 512 keys each, a megabyte of scores in float32."""
 
@@ -192,12 +183,7 @@ def cpu_chunks(
     key_padding_mask_BT: Tensor | None,
     dropout_p: float,
 ) -> Tensor:
-    """Backend `cpu_chunks`, O(length) in time and memory; see `attend` for the arguments.
-
-    Raises:
-        ValueError: On another device than a CPU, for another type than float32, float64 or
-            bfloat16, or with dropout.
-    """
+    """Backend `cpu_chunks`, O(length) in time and memory; see `attend` for the arguments."""
     if q_BHTD.device.type != "cpu":
         raise ValueError(f"backend 'cpu_chunks' runs on a CPU, the tensors are on {q_BHTD.device}")
     if q_BHTD.dtype not in DTYPES:

@@ -1,7 +1,6 @@
 """Global queries of BigBird-ETC: one softmax over global and long tokens, some long ones at a time.
 
-Linear in the long stream, in time and in memory: the scores of a few hundred long tokens exist at a
-time, and the softmax is rescaled from chunk to chunk.
+The softmax is rescaled from chunk to chunk, so time and memory are linear in the long stream.
 """
 
 # B batch, H heads, G global tokens, L long tokens, K long tokens of a chunk, D head dimension
@@ -41,12 +40,7 @@ def blocked_global(
     dropout_p: float = 0.0,
     keys: int | None = None,
 ) -> Tensor:
-    """Return the output of the global stream (B, H, G, D), linear in the long stream.
-
-    Args:
-        keys: Long tokens of a chunk; the result does not depend on it. By default as many as the
-            device computes well.
-    """
+    """Return the output of the global stream (B, H, G, D), from chunks of `keys` long tokens."""
     of_label = label_scores(heads)
     index = layout.global_labels(pattern)[:, None].expand(-1, heads.q.shape[1], -1, -1)
     bias = of_label.gather(3, index)

@@ -1,7 +1,7 @@
 """Long queries of BigBird-ETC: one softmax over the band and the global tokens, block by block.
 
-Time is linear in the long stream, and so is memory: of the scores only those of a few blocks exist
-at a time, forward and backward. The backward pass computes the weights again from the log-sum-exp.
+Time and memory are linear in the long stream: of the scores only those of a few blocks exist at a
+time. The backward pass computes the weights again from the log-sum-exp.
 """
 
 import functools
@@ -205,11 +205,7 @@ def blocked_long(
     dropout_p: float = 0.0,
     block: int = BLOCK,
 ) -> Tensor:
-    """Return the output of the long stream (B, H, L, D) in linear time and memory.
-
-    Args:
-        block: Queries of a block in mode 'exact'; the result does not depend on it.
-    """
+    """Return the output of the long stream (B, H, L, D); in mode 'exact' by blocks of queries."""
     order = [*pattern.labels_by_offset(), pattern.label_outside, pattern.label_belongs]
     of_label = label_scores(heads, order)
     tensors = (heads.q, heads.k_long, heads.v_long, heads.k_global, heads.v_global, of_label)

@@ -64,12 +64,7 @@ def wide(x: Tensor) -> Tensor:
 def read_keys(
     k: Tensor, v: Tensor, keep: Tensor | None, w_MD: Tensor, favor: Favor, c: Tensor
 ) -> Keys:
-    """Compute the features of a chunk.
-
-    Args:
-        keep: (G, T, 1) bool, False = padding; None: no padding.
-        c: (G, 1), stabiliser of the keys before.
-    """
+    """Compute the features of a chunk; `c` (G, 1) is the stabiliser of the keys before it."""
     k, v = wide(k), wide(v)
     exponents = favor.exponents(k, w_MD)
     tops = favor.tops(exponents, k)
@@ -127,10 +122,8 @@ def _first_state(num_heads: int, w_MD: Tensor, dim: int, favor: Favor) -> State:
 
 
 def _sums_before(x: Tensor) -> Tensor:
-    """Return for each piece (dimension 1) the sum over earlier ones.
-
-    Not the cumulative sum minus the piece: the sizes of pieces differ too much to be subtracted.
-    """
+    """Return for each piece (dimension 1) the sum over earlier ones."""
+    # Not the cumulative sum minus the piece: the sizes of pieces differ too much to be subtracted.
     return torch.cat([torch.zeros_like(x[:, :1]), x[:, :-1].cumsum(1)], dim=1)
 
 
@@ -155,12 +148,10 @@ class _Chunk:
         )
 
     def _epsilon(self, keys: Keys, piece: int) -> Tensor:
-        """Return ε for each query (G, K, S, 1), on the scale of the features of this chunk's keys.
-
-        A query reads keys up to itself only, and their stabiliser is at most that of the chunk:
-        f has the factor exp(c of the query - c of the chunk), so ε has it too. The factor ends
-        where f would leave the range of the type.
-        """
+        """Return ε of each query (G, K, S, 1), on the scale of the chunk's features of keys."""
+        # A query reads keys up to itself only, and their stabiliser is at most that of the chunk: f has the
+        # factor exp(c of the query - c of the chunk), so ε has it too. The factor ends where f would leave
+        # the range of the type.
         least = 0.7 * math.log(torch.finfo(keys.f.dtype).tiny)
         factor = (keys.c_T - keys.c).clamp_(min=least).exp_()
         return factor.mul_(self.favor.added).unflatten(1, (-1, piece))[..., None]
@@ -173,12 +164,7 @@ class _Chunk:
         return sums.addcmul_(of_epsilon, self.plain), pairs, of_epsilon
 
     def gradients(self, grad: Tensor, later: State) -> tuple[Tensor, Tensor, Tensor, State]:
-        """Return the gradients of q, k, v (G, K, S, D) and of the state before the chunk.
-
-        Args:
-            grad: Of the output.
-            later: Gradient of the state after the chunk.
-        """
+        """Return the gradients of q, k, v (G, K, S, D) and of the state before the chunk."""
         sums, pairs, of_epsilon = self.outputs()
         of_sums = gradient_of_sums(sums, divided(sums), grad.unflatten(1, self.q.shape[1:3]))
         of_pairs = (of_sums @ self.v1.mT).tril_()

@@ -1,16 +1,10 @@
 """FlexAttention: PyTorch's own block-sparse kernel, compiled, from the same table.
 
-One call computes all rows, global ones too. Measured on a CPU against a second way, in which plain
-attention takes the global rows: equal within noise from 1,024 to 16,384 tokens (at 4,096 both 99 ms
-with one thread, 12 heads of 64), so the simpler one stays.
-
-No mask function is evaluated: the kernel cuts a ragged last block itself. Padding and repeats go
-through a score function, which is compiled in only where they occur. Listing a block k times would
-not count it k times everywhere: the CUDA kernels, forward and backward, read no more blocks than
-the sequence has.
-
-What torch 2.13 generates for an H100 was run in Triton's interpreter (float32, blocks of 32 and 64,
-holes, repeats): output and gradients agree with `dense` to 1e-6.
+One call computes all rows: plain attention for the global rows is equal within noise from 1,024 to
+16,384 tokens on a CPU. No mask function is evaluated: the kernel cuts a ragged last block itself.
+Padding and repeats go through a score function, compiled in only where they occur: a block that is
+listed k times would not count k times, because CUDA kernels read no more blocks than there are.
+What torch 2.13 generates for an H100 agrees with `dense` to 1e-6 in Triton's interpreter.
 """
 
 import contextlib
@@ -37,11 +31,9 @@ READER_PLACES = 32
 
 
 class Lists(NamedTuple):
-    """What each line (query block, or key block) of each head reads, or is read by.
+    """What each line (query or key block) of each head reads, or is read by, as in `BlockMask`."""
 
-    A line is stored in one of two ways, so that all takes O(blocks) integers: those that list
-    everything share one list, the others have a short one each. The order is that of `BlockMask`.
-    """
+    # Lines that list everything share one list, the others have a short one each: O(blocks) integers.
 
     num_all: Tensor
     """(1, H, N): the number of blocks for a line that lists everything, else 0."""
@@ -121,12 +113,10 @@ def _lists(
     divisor: int,
     device: torch.device,
 ) -> Lists:
-    """Build the lists of (head, line, other); `whole` (H, N) marks lines that list everything.
-
-    torch.compile makes a kernel of its own for a size of 1 and for each overlapping stride, so
-    there are at least two lines, and `divisor` in each or a multiple. Lists are ascending: a kernel
-    that stops after as many tokens as there are must have met the ragged block last.
-    """
+    """Build the lists of (head, line, other); `whole` (H, N) marks lines that list everything."""
+    # torch.compile makes a kernel of its own for a size of 1 and for each overlapping stride, so there
+    # are at least two lines, and `divisor` in each or a multiple. Lists are ascending: a kernel that
+    # stops after as many tokens as there are must have met the ragged block last.
     heads, blocks = whole.shape
     lines = max(blocks, 2)
     flat = head * lines + line
@@ -202,11 +192,6 @@ def flex(
     block sizes that 32 divides. The first call compiles (some 5 to 20 seconds on a CPU). Later ones
     of other lengths do not, but each dtype, a batch of one and of more, a batch with padding and a
     pattern with repeats have a kernel of their own.
-
-    Raises:
-        ValueError: If there is dropout, another dtype than float32, bfloat16 and float16, a
-            gradient to compute on the CPU, or a block size or head dimension that CUDA lacks.
-        RuntimeError: If the kernel cannot be compiled, for instance without a C++ compiler.
     """
     training = torch.is_grad_enabled() and any(x.requires_grad for x in (q_BHTD, k_BHTD, v_BHTD))
     _check(q_BHTD, pattern.block_size, dropout_p, training)
@@ -255,28 +240,19 @@ def _check(q: Tensor, block_size: int, dropout_p: float, training: bool) -> None
 
 
 def _as_input(x: Tensor) -> Tensor:
-    """Return a tensor object of its own, for a kernel must not get one twice, with fixed heads.
-
-    Compiled first for 12 heads and 12 blocks, a kernel would otherwise take both for one number.
-    """
-    x = x.view_as(x) if torch.is_grad_enabled() else x.detach()
-    torch._dynamo.mark_static(x, [1, 3])
-    return x
+    """Return a tensor object of its own, for a kernel must not get one twice, with fixed heads."""
+    # Compiled first for 12 heads and 12 blocks, a kernel would otherwise take both for one number.
+    return _fix(x.view_as(x) if torch.is_grad_enabled() else x.detach(), (1, 3))
 
 
 @functools.lru_cache(maxsize=256)
 def _compiled(device_type: str, variant: tuple, search_tiles: bool) -> Callable[..., Tensor]:
-    """Return `_attend`, to be compiled once for a variant and used for all lengths.
-
-    torch.compile keeps 8 kernels for a piece of code and then gives up; a copy of the code for each
-    variant keeps their number small. `fullgraph` makes giving up an error: without compilation
-    FlexAttention would write the whole score matrix.
-
-    Args:
-        search_tiles: On a GPU a tile must divide the block. The stored ones suit blocks of 128. For
-            others `_options` gives the forward tile; the backward one cannot be given (pytorch
-            issue 176025), but a search tries smaller ones.
-    """
+    """Return `_attend`, to be compiled once for a variant and used for all lengths."""
+    # torch.compile keeps 8 kernels for a piece of code and then gives up; a copy of the code for each
+    # variant keeps their number small. `fullgraph` makes giving up an error: without compilation
+    # FlexAttention would write the whole score matrix.
+    # On a GPU a tile must divide the block, and the stored ones suit blocks of 128. The backward one
+    # cannot be given (pytorch issue 176025), but a search tries smaller ones.
     code = _attend.__code__.replace(co_name=f"flex {device_type} {variant}")
     copy = types.FunctionType(code, _attend.__globals__)
     options = {"max_autotune": True} if search_tiles else None
@@ -293,11 +269,8 @@ def _attend(
     hidden_BT: Tensor | None,
     block_size: str,
 ) -> Tensor:
-    """What is compiled. A query that sees no key gives zero: the kernels take care of it.
-
-    Args:
-        block_size: As text, for torch.compile would make a variable of a number.
-    """
+    """What is compiled. A query that sees no key gives zero: the kernels take care of it."""
+    # The block size is text, because torch.compile would make a variable of a number.
     size, heads = int(block_size), q.shape[1]
 
     def score_mod(score: Tensor, b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:

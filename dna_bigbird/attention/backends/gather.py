@@ -73,11 +73,10 @@ def _plan(pattern: BlockPattern, device: torch.device) -> _Plan:
 
 
 class _ReadBlocks(torch.autograd.Function):
-    """Copy blocks to their readers; backward, each block sums over its readers.
+    """Copy blocks to their readers; backward, each block sums over its readers."""
 
-    The table of readers is known, so the sum needs no atomic additions: it is faster than the
-    backward of indexing and the same in every run. Sums of bfloat16 are kept in float32.
-    """
+    # The table of readers is known, so the sum needs no atomic additions: it is faster than the backward
+    # of indexing and the same in every run. Sums of bfloat16 are kept in float32.
 
     @staticmethod
     def forward(ctx, blocks: Tensor, sources: Tensor, readers: Tensor, first_reader: Tensor):

@@ -1,8 +1,7 @@
 """Windows of Longformer block by block: one softmax over a band and the global keys.
 
-Time and memory are linear in the length. Of the scores only those of a block exist at a time, forward
-and backward, for a few heads (a "unit"), so that they stay in the cache of a processor. The backward
-pass computes the weights again from the log-sum-exp.
+Time and memory are linear in the length: of the scores only those of a block exist at a time, for a
+few heads (a "unit"), so that they stay in the cache. The backward pass computes the weights again.
 """
 
 import math
@@ -12,8 +11,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dna_bigbird.attention.backends.longformer_band import Band, Block, Corners, Cut, Windows
-from dna_bigbird.attention.backends.longformer_positions import Positions, PositionScores
+from dna_bigbird.attention.backends.longformer_band import (
+    Band,
+    Block,
+    Corners,
+    Cut,
+    Positions,
+    PositionScores,
+    Windows,
+)
 from dna_bigbird.attention.backends.sdpa import sdpa
 from dna_bigbird.attention.backends.softmax_parts import (
     HIDDEN,
@@ -44,13 +50,8 @@ def blocked_windows(
     cut: Cut | None = None,
     positions: Positions | None = None,
 ) -> Tensor:
-    """Return the output (B, H, T, D), zero for tokens without a window.
-
-    Args:
-        q, k, v: (B, H, T, D).
-        k_global, v_global: (B, H, G, D).
-        positions: Relative positions of the window, added to its scores; not to those of global keys.
-    """
+    """Return the output (B, H, T, D), zero for tokens without a window."""
+    # `positions` are added to the scores of the window, not to those of global keys.
     cut = cut or Cut.of(q, windows)
     tensors = (q, k, v, k_global, v_global, *(positions or (None, None)))
     return _Windows.apply(*tensors, windows, cut, dropout_p, new_seed(dropout_p))
@@ -272,11 +273,8 @@ def blocked(
 ) -> Tensor:
     """Return the output of ordinary tokens (B, H, T, D), zero for the others.
 
-    Args:
-        cut: How the work is cut; the result does not depend on it. By default as the device computes
-            well.
-        positions: Relative positions of a causal pattern: queries (B, H, T, D), and a table (B, H, R, D)
-            with the key m steps to the left in row m. More rows than the window needs are not read.
+    `positions` are for a causal pattern: queries (B, H, T, D), and a table (B, H, R, D) with the
+    key m steps to the left in row m. More rows than the window needs are not read.
     """
     T = q.shape[2]
     groups = pattern.heads_by_dilation(q.shape[1])

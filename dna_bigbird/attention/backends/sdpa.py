@@ -69,12 +69,8 @@ def _reads_each_once(table: np.ndarray) -> np.ndarray:
 
 
 def sdpa(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, dropout_p: float) -> Tensor:
-    """Scaled dot-product attention in which a query without keys gives zero.
-
-    Args:
-        q, k, v: (…, queries or keys, head_dim).
-        hidden: True = hidden; broadcasts to (…, queries, keys) and is the same for all queries.
-    """
+    """Scaled dot-product attention in which a query without keys gives zero."""
+    # `hidden` (True = hidden) broadcasts to (…, queries, keys) and is the same for all queries.
     if hidden is None:
         return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_p)
     nothing_seen = hidden.all(dim=-1, keepdim=True)

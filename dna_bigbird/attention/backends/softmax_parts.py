@@ -21,13 +21,7 @@ _backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
 
 def flash(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return the output (X, Y, L, D) and the log-sum-exp of the scaled scores (X, Y, L, 1).
-
-    Args:
-        q: (X, Y, L, D).
-        k, v: (X, Y, K, D).
-        bias: (X, Y, 1, K), added to the scores of every query.
-    """
+    """Return the output (X, Y, L, D) and the log-sum-exp (X, Y, L, 1); `bias` is (X, Y, 1, K)."""
     out, lse = _forward(q, k, v, attn_mask=bias)
     return out, lse[..., None]
 
@@ -42,10 +36,8 @@ def flash_gradients(
 def product_gradients(
     grad: Tensor, q: Tensor, out: Tensor, lse: Tensor, k: Tensor, v: Tensor, bias: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the same by five matrix products: faster, while the scores stay in the cache.
-
-    What is returned is valid until this thread calls again.
-    """
+    """Return the same by five matrix products: faster, while the scores stay in the cache."""
+    # What is returned is valid until this thread calls again.
     # With weights P = exp(S - lse): dV = Pᵀ dO, dS = P * (dO Vᵀ - rowsum(dO * O)), dQ = dS K, dK = dSᵀ Q. The row
     # sum equals that of P * dP, and needs no scores (FlashAttention, Dao et al. 2022, appendix B).
     shape, scale = k.shape, 1 / math.sqrt(q.shape[-1])
@@ -78,12 +70,8 @@ LOWEST_EXPONENT = -80.0
 
 
 def hide(scores: Tensor, visible: Tensor) -> None:
-    """Make the scores of hidden keys about -1e30, in place.
-
-    Args:
-        visible: 1 where a query reads a key, 0 elsewhere, of the scores' type: adding and
-            multiplying such a mask is several times faster on a CPU than filling by a boolean one.
-    """
+    """Make the scores of hidden keys about -1e30, in place; `visible` is 1 for the others."""
+    # Such a mask, of the scores' type, is several times faster on a CPU than filling by a boolean one.
     scores.add_((1 - visible) * HIDDEN)
 
 
@@ -93,13 +81,9 @@ def exponentials(scores: Tensor, subtracted: Tensor, visible: Tensor) -> Tensor:
 
 
 def finished(total: Tensor, top: Tensor, out: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the output and the log-sum-exp of the scores, both (…, Q, any).
-
-    Args:
-        total: (…, Q, 1), the sum of exp(score - top); 0 where everything is hidden: then the output
-            is zero, and the log-sum-exp infinite, so that every weight computed from it is zero.
-        out: The values, weighted by exp(score - top).
-    """
+    """Return the output and log-sum-exp from sums weighted by exp(score - top)."""
+    # Where everything is hidden, the output is zero, and the log-sum-exp infinite, so that every weight
+    # computed from it is zero.
     is_empty = total == 0
     total = total.masked_fill(is_empty, 1.0)
     lse = (top + total.log()).masked_fill_(is_empty, torch.inf)
@@ -107,11 +91,7 @@ def finished(total: Tensor, top: Tensor, out: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class Dropout:
-    """Masks of attention weights that can be drawn again: the same seed gives the same masks.
-
-    Args:
-        p: Probability that a weight becomes 0; the others are divided by 1 - p.
-    """
+    """Masks of attention weights that can be drawn again: the same seed gives the same masks."""
 
     def __init__(self, p: float, seed: int, device: torch.device) -> None:
         self.p = p

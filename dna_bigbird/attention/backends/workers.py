@@ -1,9 +1,8 @@
 """Share heads among threads that each compute alone.
 
 PyTorch lets all threads work on one operation and wait for each other at its end. Attention in
-small pieces is thousands of such waits, and on a machine with other work each may last until the
-scheduler lets the last thread run: many times slower. Here a thread takes whole heads instead and
-waits for nobody.
+small pieces is thousands of such waits, each as long as the scheduler leaves the last thread
+waiting: many times slower on a machine with other work.
 """
 
 import functools
@@ -20,10 +19,7 @@ _of_thread = threading.local()
 
 
 def workspace(name: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """Return uninitialised memory, the same for the same name and type in the same thread.
-
-    It grows to the largest size asked for, a few megabytes per thread.
-    """
+    """Return uninitialised memory, the same for the same name and type in the same thread."""
     size, key = math.prod(shape), f"{name} {dtype}"
     kept = getattr(_of_thread, key, None)
     if kept is None or kept.numel() < size:
@@ -66,13 +62,7 @@ def store(into_BHTD: Tensor, heads: slice, values_CNSD: Tensor) -> None:
 
 
 def share_heads(task: Callable[[slice], None], num_heads: int) -> None:
-    """Call `task` with slices that together are all heads, on all of PyTorch's threads.
-
-    The task runs without autograd and outside of autocast.
-
-    Raises:
-        Exception: What a task raised.
-    """
+    """Call `task` with slices of all heads, on all of PyTorch's threads, without autograd."""
     threads = torch.get_num_threads()
     run = functools.partial(_run, task, torch.is_inference_mode_enabled())
     if threads == 1:

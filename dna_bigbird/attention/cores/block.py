@@ -10,6 +10,7 @@ from torch import Tensor
 from dna_bigbird.attention.attend import attend, operator_of
 from dna_bigbird.attention.cores.projected import ProjectedAttention, by_groups
 from dna_bigbird.attention.kernels.native import operator as native
+from dna_bigbird.attention.kernels.operators import define_operator, empty_gradients
 from dna_bigbird.attention.kernels.triton import operator as triton
 from dna_bigbird.attention.kernels.triton.operator import two_way_lists
 from dna_bigbird.attention.packing import Group, Packing, Sequences, groups_of
@@ -20,21 +21,9 @@ from dna_bigbird.attention.patterns.itc import PatternRule
 #
 # What it does follows from its arguments alone: the pattern comes as text (`PatternRule`), the groups
 # of sequences as a tensor on the CPU. So one compiled model serves all lengths, and its step on a GPU
-# waits for nothing. Two derivatives of it are not possible.
+# waits for nothing.
 
 # P packed tokens, H heads, D head dimension, B sequences of a group, T tokens of each
-
-
-_GROUPS = "Tensor sizes, Tensor? hidden, str rule, str kernel"
-torch.library.define(
-    "dna_bigbird::packed_attention",
-    f"(Tensor q, Tensor k, Tensor v, {_GROUPS}) -> (Tensor, Tensor)",
-)
-torch.library.define(
-    "dna_bigbird::packed_attention_backward",
-    "(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor log2_sum_exp, "
-    f"{_GROUPS}) -> (Tensor, Tensor, Tensor)",
-)
 
 
 class Kernel(NamedTuple):
@@ -59,15 +48,7 @@ KERNELS = {
 def attend_packed(
     q_PHD: Tensor, k_PHD: Tensor, v_PHD: Tensor, packing: Packing, rule: str, kernel: str
 ) -> Tensor:
-    """Attend within each sequence of a packed batch, as `attend` does.
-
-    Args:
-        rule: Text of the `PatternRule`.
-        kernel: A name in `KERNELS`.
-
-    Returns:
-        (P, H, D), contiguous.
-    """
+    """Attend within each sequence of a packed batch: (P, H, D); `rule` is the text of a rule."""
     out_PHD, _ = torch.ops.dna_bigbird.packed_attention(
         q_PHD, k_PHD, v_PHD, packing.sizes_G3, packing.is_padding_P, rule, kernel
     )
@@ -114,7 +95,6 @@ def _parts(
         yield _Part(group, H, Sequences(q, k, v, lists, hidden_BT, of_text.block_size))
 
 
-@torch.library.impl("dna_bigbird::packed_attention", "default")
 def _forward(q, k, v, sizes, hidden, rule, kernel):
     out, log2_sum_exp = _empty_results(q)
     for part in _parts((q, k, v), sizes, hidden, rule, KERNELS[kernel]):
@@ -122,44 +102,12 @@ def _forward(q, k, v, sizes, hidden, rule, kernel):
     return out, log2_sum_exp
 
 
-@torch.library.impl("dna_bigbird::packed_attention_backward", "default")
 def _backward(grad, q, k, v, out, log2_sum_exp, sizes, hidden, rule, kernel):
-    grads = _empty_gradients(q)
+    grads = empty_gradients(q)
     for part in _parts((q, k, v), sizes, hidden, rule, KERNELS[kernel]):
         results = (*map(part.of_tokens, (grad, out)), part.of_rows(log2_sum_exp))
         KERNELS[kernel].backward_into(tuple(map(part.of_tokens, grads)), *results, part.read)
     return grads
-
-
-@torch.library.register_fake("dna_bigbird::packed_attention")
-def _fake_forward(q, k, v, sizes, hidden, rule, kernel):
-    return _empty_results(q)
-
-
-@torch.library.register_fake("dna_bigbird::packed_attention_backward")
-def _fake_backward(grad, q, k, v, out, log2_sum_exp, sizes, hidden, rule, kernel):
-    return _empty_gradients(q)
-
-
-def _keep(ctx, inputs, output) -> None:
-    q, k, v, sizes, hidden, ctx.rule, ctx.kernel = inputs
-    ctx.save_for_backward(q, k, v, *output, sizes, hidden)
-    ctx.mark_non_differentiable(output[1])
-    ctx.set_materialize_grads(False)
-
-
-def _differentiate(ctx, grad, _):
-    if grad is None:
-        return (None,) * 7
-    grads = torch.ops.dna_bigbird.packed_attention_backward(
-        grad, *ctx.saved_tensors, ctx.rule, ctx.kernel
-    )
-    return *grads, None, None, None, None
-
-
-torch.library.register_autograd(
-    "dna_bigbird::packed_attention", _differentiate, setup_context=_keep
-)
 
 
 def _empty_results(q_PHD: Tensor) -> tuple[Tensor, Tensor]:
@@ -168,9 +116,14 @@ def _empty_results(q_PHD: Tensor) -> tuple[Tensor, Tensor]:
     return q_PHD.new_empty(q_PHD.shape), q_PHD.new_empty(P * H, dtype=torch.float32)
 
 
-def _empty_gradients(q_PHD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    q_grad, k_grad, v_grad = (q_PHD.new_empty(q_PHD.shape) for _ in range(3))
-    return q_grad, k_grad, v_grad
+define_operator(
+    "packed_attention",
+    "Tensor sizes, Tensor? hidden, str rule, str kernel",
+    "default",
+    _forward,
+    _backward,
+    _empty_results,
+)
 
 
 # B batch, T tokens, P packed tokens (attention/packing.py), E hidden size, H heads, D head size
@@ -185,9 +138,6 @@ class BlockAttention(ProjectedAttention):
         dropout_p: Dropout of the attention weights in training.
         backend: See `attend`. It may be changed at any time and has no meaning of its own.
         projections: Further settings of `ProjectedAttention`.
-
-    Raises:
-        ValueError: If positions are rotary and the size of a head is odd.
     """
 
     def __init__(
@@ -215,12 +165,7 @@ class BlockAttention(ProjectedAttention):
         return self._rules[self.training].pattern(num_tokens)
 
     def packed(self, x_PE: Tensor, packing: Packing, shared: Tensor | None = None) -> Tensor:
-        """Return the attention output (packed tokens, hidden) of sequences of several lengths.
-
-        Args:
-            x_PE: The tokens of all sequences, as `packing` says.
-            shared: Turns of rotary positions (`turns`), to be shared by layers; else made here.
-        """
+        """Return the attention output (packed tokens, hidden); `shared` are the rotary turns."""
         turns_P1F2 = self.turns(packing, x_PE.dtype) if shared is None else shared
         q_PHD, k_PHD, v_PHD = self.heads(x_PE, turns_P1F2)
         return self.output(self._mix(q_PHD, k_PHD, v_PHD, packing).flatten(1))

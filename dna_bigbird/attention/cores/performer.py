@@ -7,11 +7,70 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dna_bigbird.attention.attend_favor import attend_favor
+from dna_bigbird.attention.attend import check_heads
+from dna_bigbird.attention.backends.dense import favor_dense
+from dna_bigbird.attention.backends.favor import FavorCausal, FavorWhole, wide
 from dna_bigbird.attention.cores.projected import ProjectedAttention, by_groups
 from dna_bigbird.attention.favor_features import Favor
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.core.choices import checked
+
+FAVOR_BACKENDS = ("auto", "linear", "dense")
+
+
+@torch.compiler.disable
+def attend_favor(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    projection: Tensor,
+    favor: Favor,
+    key_padding_mask: Tensor | None = None,
+    causal: bool = False,
+    backend: str = "auto",
+) -> Tensor:
+    """Attend by features: Σ φ(q)·φ(k) v / Σ φ(q)·φ(k) (Choromanski et al. 2021, eq. 4 and §2.5).
+
+    Features and sums are float32 (float64 for float64), also for bfloat16 and float16. With `causal` a
+    query gets exactly what it would get alone with the tokens up to itself, unless the keys of 512
+    tokens differ by a factor of more than e^60 in their largest feature (e^490 in float64).
+
+    Args:
+        q, k, v: (batch, heads, length, head_dim), as the result.
+        projection: (features, head_dim).
+        key_padding_mask: (batch, length), True = padding, anywhere: in no sum, whatever its memory
+            holds, and exactly zero as a query.
+        backend: 'linear' takes time and memory in proportion to the length; 'dense' has a weight per
+            pair and feature, for tests; 'auto' is 'linear'.
+
+    Raises:
+        ValueError: If shapes or types do not fit each other, or the backend is unknown.
+    """
+    device = q.device.type
+    if torch.is_autocast_enabled(device):
+        q, k, v = (x.to(torch.get_autocast_dtype(device)) for x in (q, k, v))
+    check_heads(q, k, v, key_padding_mask)
+    if projection.dim() != 2 or projection.shape[1] != q.shape[3]:
+        raise ValueError(
+            f"projection must be (features, {q.shape[3]}), got {tuple(projection.shape)}"
+        )
+    if backend not in FAVOR_BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(FAVOR_BACKENDS)}; got {backend!r}")
+    hidden = None if key_padding_mask is None else key_padding_mask[:, None, :, None]
+    if hidden is not None:
+        q, k, v = (x.masked_fill(hidden, 0.0) for x in (q, k, v))
+    with torch.autocast(device, enabled=False):
+        w_MD = projection.to(torch.promote_types(q.dtype, torch.float32))
+        if backend == "dense":
+            wides = (wide(x) for x in (q, k, v))
+            out = favor_dense(*wides, w_MD, favor, key_padding_mask, causal).to(q.dtype)
+        else:
+            keep = None if hidden is None else ~hidden.expand(*q.shape[:3], 1).flatten(0, 1)
+            flat = (x.flatten(0, 1) for x in (q, k, v))
+            form = FavorCausal if causal else FavorWhole
+            out = form.apply(*flat, keep, w_MD, favor).view(q.shape)
+    return out if hidden is None else out.masked_fill(hidden, 0.0)
+
 
 # M features, D head dimension
 
@@ -30,21 +89,16 @@ def draw_projection(
     rows: Rows = "orthogonal",
     norms: Norms = "gaussian",
 ) -> Tensor:
-    """Draw the projection of one layer (Choromanski et al. 2021, arXiv 2009.14794, §2.4).
+    """Draw the projection of one layer, (M, D) float32 (Choromanski et al. 2021, §2.4).
 
-    The generator is NumPy's PCG64 with (`seed`, `draw`): no other random number has influence, and no
-    state but these two numbers is needed to go on.
+    The generator is NumPy's PCG64 with (`seed`, `draw`): no other random number has influence, and
+    no state but these two numbers is needed to go on.
 
     Args:
-        num_features: Rows M of the matrix.
-        draw: Number of this draw of the layer, from 0.
         rows: 'orthogonal': the rows of each block of D are orthogonal; the last block may have
             fewer. 'independent': Gaussian rows. 'identity': no randomness, M = D.
         norms: Of orthogonal rows. 'gaussian': each has the length of a Gaussian vector of its own, so
             a single row has the normal distribution. 'sqrt_dim': all have length √D.
-
-    Returns:
-        (M, D) float32, on the CPU.
 
     Raises:
         ValueError: If a number is out of range, or there is not one row per dimension for 'identity'.
@@ -104,8 +158,8 @@ class Performer(ProjectedAttention):
     matrices. There is no attention dropout, because no weight of a pair is computed.
 
     A forward that activation checkpointing repeats in the backward pass does not count, and uses the
-    projection of that time, which differs if a redraw came between: with
-    checkpointing, run each backward before the next forward.
+    projection of that time, which differs if a redraw came between: with checkpointing, run each
+    backward before the next forward.
 
     Args:
         num_features: M; None: D ln D, or D for identity rows.
@@ -150,15 +204,7 @@ class Performer(ProjectedAttention):
         self.register_buffer("projection", self._draw(0))
 
     def packed(self, x_PE: Tensor, packing: Packing, shared: Tensor | None = None) -> Tensor:
-        """Return the attention output (packed tokens, hidden) of sequences of several lengths.
-
-        Padding gets the bias of the output projection: the encoder sets it to zero if it matters. Not
-        even not-a-number there has influence.
-
-        Args:
-            x_PE: The tokens of all sequences, as `packing` says.
-            shared: Turns of rotary positions (`turns`), to be shared by layers; else made here.
-        """
+        """Return the attention output (packed tokens, hidden); padding, even NaN, is ignored."""
         self._count()
         if packing.is_padding_P is not None:
             x_PE = x_PE.masked_fill(packing.is_padding_P[:, None], 0.0)

@@ -12,16 +12,10 @@ from dna_bigbird.attention.packing import Packing
 
 
 def turns(positions_P: Tensor, head_dim: int, base: float, dtype: torch.dtype) -> Tensor:
-    """Return cosine and sine of the angles of every position: (P, 1, F, 2).
-
-    Frequency i turns position p by p * base^(-2 i / D) (Su et al. 2021, RoFormer). Angles are taken
-    in float64, so a distant token is turned as exactly as the first one.
-
-    Args:
-        positions_P: Position of each token in its sequence, from 0.
-        base: Of the frequencies; the slowest pair turns once in about 2 pi * base tokens.
-        dtype: Of the heads to be turned; the result is float32, or float64 for float64.
-    """
+    """Return cosine and sine of the angles of every position: (P, 1, F, 2), float32 or float64."""
+    # Frequency i turns position p by p * base^(-2 i / D) (Su et al. 2021, RoFormer); the slowest pair
+    # turns once in about 2 pi * base tokens. Angles are taken in float64, so a distant token is turned
+    # as exactly as the first one.
     wide = torch.float64 if dtype == torch.float64 else torch.float32
     exponents = torch.arange(0, head_dim, 2, dtype=torch.float64, device=positions_P.device)
     angles_PF = positions_P[:, None].double() * base ** (-exponents / head_dim)
@@ -29,11 +23,8 @@ def turns(positions_P: Tensor, head_dim: int, base: float, dtype: torch.dtype) -
 
 
 def rotate(heads_PHD: Tensor, turns_P1F2: Tensor) -> Tensor:
-    """Turn values 2 i and 2 i + 1 of each head as a pair by the angle of frequency i.
-
-    So the product of a query at position p and a key at position r depends on p - r only, for any
-    length. The arithmetic is that of `turns_P1F2`; shape and type stay.
-    """
+    """Turn values 2 i and 2 i + 1 of each head as a pair by the angle of frequency i."""
+    # So the product of a query at position p and a key at position r depends on p - r only.
     pairs = heads_PHD.to(turns_P1F2.dtype).unflatten(-1, (-1, 2))
     if torch.compiler.is_compiling():  # which makes one loop of it, but has no complex numbers
         (x, y), (cos, sin) = pairs.unbind(-1), turns_P1F2.unbind(-1)
@@ -99,20 +90,11 @@ class ProjectedAttention(nn.Module):
     def shared(
         self, packing: Packing, dtype: torch.dtype, is_global_P: Tensor | None = None
     ) -> Any:
-        """Return what is the same in all layers of an encoder, for `packed`: here the turns.
-
-        Args:
-            is_global_P: True for global tokens, of cores that have them.
-        """
+        """Return what is the same in all layers of an encoder, for `packed`: here the turns."""
         return self.turns(packing, dtype)
 
     def packed(self, x_PE: Tensor, packing: Packing, shared: Any = None) -> Tensor:
-        """Return the attention output (packed tokens, hidden) of sequences of several lengths.
-
-        Args:
-            x_PE: The tokens of all sequences, as `packing` says.
-            shared: What `shared` returns for this packing; else made here.
-        """
+        """Return the attention output (packed tokens, hidden); `shared` is made here if None."""
         raise NotImplementedError
 
     def turns(self, packing: Packing, dtype: torch.dtype) -> Tensor | None:
@@ -124,12 +106,7 @@ class ProjectedAttention(nn.Module):
     def heads(
         self, x: Tensor, turns: Tensor | None, linear: nn.Linear | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return queries, keys and values (…, H, D) of states (…, E), normed and with positions.
-
-        Args:
-            turns: Of these tokens, (…, 1, D / 2, 2).
-            linear: The projection; by default `qkv`.
-        """
+        """Return queries, keys and values (…, H, D) of states (…, E), normed and with positions."""
         q, k, v = (linear or self.qkv)(x).unflatten(-1, (3, self.num_heads, -1)).unbind(-3)
         return (
             self.positioned(q, self.query_norm, turns),
@@ -153,12 +130,8 @@ def by_groups(
     heads: tuple[Tensor, Tensor, Tensor],
     packing: Packing,
 ) -> Tensor:
-    """Return the output of attention (packed tokens, H, D), computed for each group of one length.
-
-    Args:
-        attend: Of queries, keys and values (B, H, T, D) and padding (B, T), None if there is none.
-        heads: Queries, keys and values (packed tokens, H, D).
-    """
+    """Return the output of attention (packed tokens, H, D), one group of a length at a time."""
+    # `attend` takes queries, keys, values (B, H, T, D) and padding (B, T), None if there is none.
     mixed = []
     for group in packing.groups():
         shape = (group.num_sequences, group.num_tokens)

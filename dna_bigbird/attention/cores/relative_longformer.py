@@ -4,8 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from dna_bigbird.attention.backends.longformer_band import Cut
-from dna_bigbird.attention.backends.longformer_positions import Positions
+from dna_bigbird.attention.backends.longformer_band import Cut, Positions
 from dna_bigbird.attention.backends.longformer_windows import blocked
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
@@ -33,13 +32,9 @@ def attend_relative(
     """Return the output (B, H, T, D); linear in the length, forward and backward.
 
     Args:
-        q, k, v: (B, H, T, D), not scaled.
         content_bias, position_bias: (H, D), the paper's u and v.
         table: (H, R, D): row m of head h is p of the distance m · dilation(h). At least `window_rows`
             rows; more are not read.
-        pattern: Causal.
-        dropout_p: Dropout of the attention weights; the caller passes 0 in evaluation.
-        cut: How the work is cut; by default as the device computes well.
 
     Raises:
         ValueError: If the pattern is not causal, shapes do not fit each other, or the table is short.
@@ -68,25 +63,13 @@ def _attend(q, k, v, content_bias, position_bias, table, pattern, dropout_p, cut
 
 
 def window_rows(pattern: LongformerPattern, num_tokens: int) -> int:
-    """Return how many keys a window has at most in a sequence: rows of the table.
-
-    Example:
-        >>> window_rows(LongformerPattern(window=8, dilations=(1, 2), is_causal=True), num_tokens=6)
-        6
-    """
+    """Return how many keys a window has at most in a sequence: rows of the table."""
     return min(pattern.window, -(-num_tokens // min(pattern.dilations)) - 1) + 1
 
 
 def sinusoids(distances: Tensor, num_features: int, dtype: torch.dtype) -> Tensor:
-    """Return sines, then cosines, of the distances times num_features / 2 frequencies: (…, E).
-
-    The frequencies are 10,000^(-2 i / E). Angles are taken in float64, so that those of large distances
-    are as exact as those of small ones.
-
-    Args:
-        distances: (…) integers.
-        num_features: E, even.
-    """
+    """Return sines, then cosines, of the distances times 10,000^(-2 i / E): (…, E)."""
+    # Angles are taken in float64, so that those of large distances are as exact as those of small ones.
     exponents = torch.arange(0, num_features, 2, dtype=torch.float64, device=distances.device)
     angles = distances[..., None].double() * 10_000.0 ** (-exponents / num_features)
     return torch.cat([angles.sin(), angles.cos()], dim=-1).to(dtype)

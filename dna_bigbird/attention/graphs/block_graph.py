@@ -13,11 +13,9 @@ from scipy.sparse import csgraph
 
 @dataclass(frozen=True, eq=False)
 class BlockGraph:
-    """Which blocks read which; every token of a block reads every token of the blocks it reads.
+    """Which blocks read which; every token of a block reads every token of the blocks it reads."""
 
-    The same at two levels: with `tokens_per_block` 1 the vertices are blocks (or tokens, if the
-    adjacency is of tokens); with more, each vertex is that many tokens.
-    """
+    # With `tokens_per_block` 1 the vertices are blocks, or tokens if the adjacency is of tokens.
 
     name: str
     reads: sparse.csr_array
@@ -36,8 +34,7 @@ class BlockGraph:
 
     @cached_property
     def both_ways(self) -> sparse.csr_array:
-        """(N, N) float64 of 0 and 1: i reads j or j reads i. The diagonal says that tokens of a block
-        read each other; with one token per block it is 0, because edges join two vertices."""
+        """(N, N) float64: 1 where i reads j or j reads i; i = j: its tokens read each other."""
         joined = (self.reads + self.reads.T).astype(bool).astype(np.float64).tocsr()
         if self.tokens_per_block == 1:
             joined = (joined - sparse.diags_array(joined.diagonal())).tocsr()
@@ -92,12 +89,8 @@ class Paths(NamedTuple):
 
 
 def paths(graph: BlockGraph, most_sources: int = 256, seed: int = 0) -> Paths:
-    """Measure shortest paths between vertices.
-
-    A vertex that is joined with all makes every distance 1 or 2, which is counted exactly. Else the
-    paths start at every block, or at `most_sources` blocks drawn without repetition if there are more
-    than EXACT_UP_TO.
-    """
+    """Measure shortest paths, from every block or from `most_sources` random blocks."""
+    # A vertex that is joined with all makes every distance 1 or 2, which is counted exactly.
     n, b = graph.num_vertices, graph.tokens_per_block
     if graph.hubs.any():
         share = 2 * graph.num_edges / (n * (n - 1))
@@ -124,11 +117,9 @@ def paths(graph: BlockGraph, most_sources: int = 256, seed: int = 0) -> Paths:
 
 
 def layers_to_reach_all(graph: BlockGraph, most: int = 128) -> int | None:
-    """Return after how many layers every token depends on every token; None if never, or too many.
-
-    Directed: a layer carries from a key to the queries that read it. A query always keeps its own
-    state (the residual connection).
-    """
+    """Return after how many layers each token depends on each token; None if never, or too many."""
+    # Directed: a layer carries from a key to the queries that read it. A query always keeps its own
+    # state (the residual connection).
     n = graph.num_blocks
     one_layer = (graph.reads + sparse.eye_array(n, dtype=bool)).astype(np.float32).tocsr()
     # A token keeps its own state, but the other tokens of its block must be read.

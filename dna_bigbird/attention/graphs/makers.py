@@ -1,6 +1,6 @@
 """Graphs to measure: patterns of this package, patterns from their definitions, random graphs."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 from scipy import sparse
@@ -26,11 +26,7 @@ def _adjacency(
 
 
 def pattern_graph(name: str, pattern: object, head: int = 0, at_tokens: bool = True) -> BlockGraph:
-    """Return the graph of a `BlockPattern`: one head.
-
-    Args:
-        at_tokens: Vertices are tokens; False: blocks.
-    """
+    """Return the graph of one head of a `BlockPattern`; vertices are tokens, or blocks."""
     table = pattern.key_blocks[head]
     rows, slots = np.nonzero(table >= 0)
     columns = table[rows, slots]
@@ -51,24 +47,15 @@ def band(num: int, radius: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def longformer_graph(num_tokens: int, one_sided: int, num_global: int) -> BlockGraph:
-    """Return Longformer's pattern: a sliding window, and global tokens at the beginning.
-
-    Built here from its definition (specification §8.1, no dilation), at the level of tokens: token i
-    reads the tokens at a distance of at most `one_sided`; the first `num_global` tokens read all
-    tokens and are read by all.
-    """
+    """Return Longformer's pattern (specification §8.1, no dilation); global tokens come first."""
     rows, columns = band(num_tokens, one_sided)
     name = f"Longformer, window {2 * one_sided}"
     return _with_globals(name, num_tokens, rows, columns, np.arange(num_global))
 
 
 def etc_graph(num_tokens: int, radius: int, num_global: int) -> BlockGraph:
-    """Return ETC's pattern: a second stream of global tokens, and a band in the long stream.
-
-    As `attention.patterns.etc.EtcPattern` without padding, cuts and hard attention: the vertices are
-    `num_global` global tokens, then the long tokens. A long token reads the global tokens and the
-    long tokens at a distance of at most the radius; a global token reads everything.
-    """
+    """Return ETC's pattern: a second stream of global tokens, then a band in the long stream."""
+    # As `patterns.etc.EtcPattern` without padding, cuts and hard attention.
     rows, columns = band(num_tokens, radius)
     num = num_global + num_tokens
     name = f"ETC, radius {radius}"
@@ -133,11 +120,9 @@ def erdos_renyi_graph(num: int, num_edges: int, rng: np.random.Generator, name: 
 def watts_strogatz_graph(
     num: int, neighbours: int, probability: float, rng: np.random.Generator
 ) -> BlockGraph:
-    """Return a ring whose edges were rewired, each with this probability (Watts and Strogatz).
-
-    The edges i to i + 1 of all vertices are tried first, then those to i + 2, and so on; the far end
-    of an edge moves to a vertex that is not a neighbour yet.
-    """
+    """Return a ring whose edges were rewired, each with this probability (Watts and Strogatz)."""
+    # The edges i to i + 1 of all vertices are tried first, then those to i + 2, and so on; the far end
+    # of an edge moves to a vertex that is not a neighbour yet.
     adjacent = [set() for _ in range(num)]
     for offset in range(1, neighbours // 2 + 1):
         for i in range(num):
@@ -198,11 +183,8 @@ MOST_COMPLETE = 2048
 def itc_graphs(
     num_tokens: int, block_size: int, num_random: int, seed: int = 0, *, at_tokens: bool = False
 ) -> list[BlockGraph]:
-    """Return BigBird-ITC with every plan of random blocks: head 0, layer `seed`.
-
-    'huggingface' is drawn as in evaluation, where its random blocks are all block 0, and as in
-    training.
-    """
+    """Return BigBird-ITC with every plan of random blocks: head 0, layer `seed`."""
+    # 'huggingface' in evaluation has block 0 in place of all random blocks.
     from dna_bigbird.attention.patterns import bigbird_itc
 
     settings = {
@@ -222,23 +204,16 @@ def itc_graphs(
 
 
 def token_graphs(num_tokens: int, num_global: int) -> list[BlockGraph]:
-    """Return the patterns that are defined by tokens, with this many global tokens.
-
-    To add another pattern, return its `BlockGraph` here.
-    """
-    makers: list[Callable[[], BlockGraph]] = [
-        lambda: etc_graph(num_tokens, ETC_RADIUS, num_global),
-        lambda: longformer_graph(num_tokens, LONGFORMER_ONE_SIDED, num_global),
+    """Return the patterns that are defined by tokens; to add another one, return its graph here."""
+    return [
+        etc_graph(num_tokens, ETC_RADIUS, num_global),
+        longformer_graph(num_tokens, LONGFORMER_ONE_SIDED, num_global),
     ]
-    return [make() for make in makers]
 
 
 def comparison_graphs(graph: BlockGraph, seed: int = 0) -> list[BlockGraph]:
-    """Return random graphs with as many vertices as a graph, and about as many edges.
-
-    Erdős–Rényi has as many; Watts–Strogatz (p = 0.1) the nearest even number of neighbours; both are
-    left out above MOST_EDGES. Complete is the graph of full attention.
-    """
+    """Return random graphs with as many vertices, about as many edges, and the complete graph."""
+    # Watts-Strogatz (p = 0.1) has the nearest even number of neighbours.
     n, edges = graph.num_vertices, graph.num_edges
     rng = np.random.default_rng(seed)
     graphs = []

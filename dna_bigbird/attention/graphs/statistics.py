@@ -27,13 +27,9 @@ class Clustering(NamedTuple):
 
 
 def clustering(graph: BlockGraph, sample: int = 512, seed: int = 0) -> Clustering:
-    """Count triangles.
-
-    Hubs are counted exactly: the neighbours of a vertex that is joined with all have every edge that
-    does not end in it, and a hub closes every pair that it is in. The other triangles are counted at
-    every vertex, or at `sample` of them drawn without repetition if the adjacency without hubs has
-    more than EXACT_UP_TO entries.
-    """
+    """Count triangles; above EXACT_UP_TO entries without hubs at `sample` random vertices only."""
+    # Hubs are counted exactly: the neighbours of a vertex that is joined with all have every edge that
+    # does not end in it, and a hub closes every pair that it is in.
     n, degrees, is_hub = graph.num_vertices, graph.degrees, graph.hubs
     others, rest = np.flatnonzero(~is_hub), graph.without(is_hub)
     rows = np.arange(len(others))
@@ -98,12 +94,10 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(graph: BlockGraph) -> Spectrum:
-    """Compute the eigenvalues.
-
-    The tokens of a block are twins. So an eigenvector is either constant on every block, and an
-    eigenvector of a matrix of blocks, or it sums to 0 within one block: then its eigenvalue is
-    -1 where the tokens of the block read each other, else 0 (over the degree, for the walk).
-    """
+    """Compute the eigenvalues."""
+    # The tokens of a block are twins. So an eigenvector is either constant on every block, and an
+    # eigenvector of a matrix of blocks, or it sums to 0 within one block: then its eigenvalue is -1
+    # where the tokens of the block read each other, else 0 (over the degree, for the walk).
     b = graph.tokens_per_block
     adjacency = graph.both_ways * b - sparse.diags_array(graph.inside)
     degrees = graph.degrees
@@ -128,11 +122,9 @@ def _two_largest(matrix: sparse.sparray, within: np.ndarray, tokens: int) -> tup
 
 
 def _connectivity(graph: BlockGraph) -> float | None:
-    """Return the second smallest eigenvalue of the Laplacian.
-
-    With h vertices that are joined with all, it is h plus that of the graph without them; if nothing
-    remains, the number of vertices.
-    """
+    """Return the second smallest eigenvalue of the Laplacian."""
+    # With h vertices that are joined with all, it is h plus that of the graph without them; if nothing
+    # remains, the number of vertices.
     b = graph.tokens_per_block
     num_hubs = int(graph.hubs.sum()) * b
     if num_hubs == graph.num_vertices:

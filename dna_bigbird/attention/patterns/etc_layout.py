@@ -21,16 +21,12 @@ PADDING_QUERY, PADDING_KEY = -1, -2
 class EtcLayout:
     """Padding, segments and belongings of one batch; the same for all layers.
 
-    `belongs` is a boolean table and not an index, because a token may belong to any number of
-    global tokens (its sentence, its paragraph, candidates that it mentions). It has G bytes per
-    long token, one table for all layers and heads; with 256 global tokens that is a twelfth of one
-    float32 hidden state of 768. It is linear in the long stream.
-
     Attributes:
         long_padding: (B, L) bool, True = padding, anywhere.
         global_padding: (B, G) bool.
         belongs: (B, L, G) bool, True where the long token belongs to the global token: label and
             hard attention follow it. (In the public code a linked mention has the label only.)
+            A table, because a token may belong to several: its sentence, its paragraph.
         long_segments: (B, L) integers from 0, equal within a paragraph; None: one segment.
         global_segments: (B, G) integers from 0, equal for the global tokens of a paragraph.
         free_global: (B, G) bool, global tokens that read everything in spite of `hard_g2l`:
@@ -73,12 +69,7 @@ class EtcLayout:
     def of_owners(
         cls, owners: Tensor, long_padding: Tensor, global_padding: Tensor, **more: Tensor | None
     ) -> Self:
-        """Build the layout from the global tokens that each long token belongs to.
-
-        Args:
-            owners: (B, L, M) int64 positions of global tokens, -1 in unused entries.
-            more: Further attributes.
-        """
+        """Build the layout from the global tokens (B, L, M) of each long token; -1 is unused."""
         B, L, _ = owners.shape
         G = global_padding.shape[1]
         counts = torch.zeros(B, L, G + 1, dtype=torch.bool, device=owners.device)

@@ -16,14 +16,7 @@ from dna_bigbird.attention.patterns.pattern import BlockPattern, full
 def draw_uniform(
     fixed: np.ndarray, num_blocks: int, num_random: int, num_heads: int, seed: int
 ) -> np.ndarray:
-    """Draw without repetition from the blocks that a row does not read yet.
-
-    Args:
-        fixed: (rows, most) int64; what each row reads anyway, every block once, -1 = unused place.
-
-    Returns:
-        (heads, rows, num_random) int64, ascending, -1 at the end where no block is left.
-    """
+    """Draw from what a row does not read yet: (heads, rows, num_random) ascending, then -1."""
     # Blocks already read in ascending order, unused entries after all blocks.
     used = np.sort(np.where(fixed < 0, num_blocks, fixed), axis=1)
     num_free = num_blocks - (fixed >= 0).sum(axis=1)
@@ -67,19 +60,9 @@ def random_blocks_with_globals(
 ) -> np.ndarray:
     """Return the random blocks of the ordinary rows when other blocks than the published are global.
 
-    The table stays as published. The last block was global there, so the table has no row for it:
-    its blocks are drawn as in plan 'uniform', from those that it does not read yet, with the layer
-    as the seed. A random block that a row reads anyway, as a global block or in its window, is left
-    out, so every block counts once.
-
-    Args:
-        published: (heads, blocks - 2, num_random); the table of query blocks 1 … n-2.
-        is_global: (blocks,) bool.
-        fixed: (ordinary rows, most); what they read without drawing, -1 in unused places.
-
-    Returns:
-        (heads, ordinary rows, num_random) int64; -1 where a random block is left out, so that heads
-        may read different numbers of blocks.
+    The table (heads, blocks - 2, num_random) stays as published. The last block was global there,
+    so its blocks are drawn as in plan 'uniform', with the layer as the seed. A random block that a
+    row reads anyway is left out (-1), so every block counts once; heads may read different numbers.
     """
     heads, _, num_random = published.shape
     table = np.full((heads, len(is_global), num_random), -1)
@@ -156,11 +139,7 @@ def bigbird_itc(
 
 
 def check_reach(plan: str, window_blocks: int, global_blocks: str, num_random: int) -> None:
-    """Raise ValueError for settings that contradict each other; the same for every length.
-
-    Raises:
-        ValueError: See `bigbird_itc`.
-    """
+    """Raise ValueError for settings that contradict each other; the same for every length."""
     if plan not in PLANS:
         raise ValueError(f"plan must be one of {', '.join(PLANS)}, got {plan!r}")
     if global_blocks not in GLOBAL_BLOCKS:
@@ -237,12 +216,7 @@ def _build(
 def global_and_window(
     num_blocks: int, window_blocks: int, global_blocks: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which blocks are global, and what every other block reads without drawing.
-
-    Returns:
-        (blocks,) bool, and (ordinary blocks, most) int64: the global blocks and the window of each
-        ordinary block, every one once, with -1 in unused places.
-    """
+    """Return which blocks are global, and what the others read without drawing (-1 unused)."""
     of_name = {"first_last": [0, num_blocks - 1], "first_two": [0, 1], "none": []}
     is_global = np.zeros(num_blocks, dtype=bool)
     is_global[[block for block in of_name[global_blocks] if block < num_blocks]] = True

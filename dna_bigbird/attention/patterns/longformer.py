@@ -1,8 +1,4 @@
-"""Longformer: which keys the window of a token has, per head, in plain integers.
-
-Beltagy et al. 2020 (arXiv 2004.05150), §3.1. Global tokens belong to a batch, not to the pattern:
-they are in `longformer_layout.py`.
-"""
+"""Longformer: which keys the window of a token has, per head (Beltagy et al. 2020, §3.1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

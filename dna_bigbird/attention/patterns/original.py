@@ -11,14 +11,9 @@ HUGGINGFACE_PLAN_A_LENGTHS = (1024, 3072, 4096)
 def original_random_blocks(
     num_blocks: int, block_size: int, num_random: int, num_heads: int, layer: int
 ) -> np.ndarray:
-    """Return the random key blocks of query blocks 1 … n-2: (heads, blocks - 2, num_random).
-
-    Meant for more than 5 + 2 `num_random` blocks: with fewer the published code finds too few
-    blocks, and full attention takes its place (§1.4).
-
-    Raises:
-        ValueError: If a query block has fewer than `num_random` blocks to choose from.
-    """
+    """Return the random key blocks of query blocks 1 … n-2: (heads, blocks - 2, num_random)."""
+    # Meant for more than 5 + 2 `num_random` blocks: with fewer the published code finds too few blocks,
+    # and full attention takes its place (§1.4).
     rng = np.random.RandomState(layer)
     if num_blocks * block_size in PLAN_A_LENGTHS:
         table = _plan_a(TABLE_TOKENS, block_size, num_random, num_heads, rng)
@@ -36,16 +31,10 @@ def huggingface_random_blocks(
     table_tokens: int,
     training: bool,
 ) -> np.ndarray:
-    """Return what that library reads in place of the random blocks; shapes as above.
-
-    It draws only in training, where it differs from the published code in two ways: 2,048 tokens
-    follow plan B, and the table of plan A is made for `table_tokens` (its
-    `max_position_embeddings`) before it is cut. In evaluation every random slot is block 0.
-
-    Raises:
-        ValueError: If a query block has too few blocks to choose from, or the table is shorter
-            than the sequence.
-    """
+    """Return what that library reads in place of the random blocks; shapes as above."""
+    # It draws only in training, where it differs from the published code in two ways: 2,048 tokens
+    # follow plan B, and the table of plan A is made for `table_tokens` (its `max_position_embeddings`)
+    # before it is cut. In evaluation every random slot is block 0.
     plan_a = num_blocks * block_size in HUGGINGFACE_PLAN_A_LENGTHS
     if plan_a and table_tokens // block_size < num_blocks:
         raise ValueError(
@@ -72,12 +61,9 @@ def _first(pool: np.ndarray, num_random: int, row: int) -> np.ndarray:
 def _plan_a(
     table_tokens: int, block_size: int, num_random: int, num_heads: int, rng: np.random.RandomState
 ) -> np.ndarray:
-    """The whole table for `table_tokens`, heads outer and rows inner; shorter lengths cut it.
-
-    Columns come from 1 … `last` only, without the window of the row. At 1,024 tokens cut from
-    4,096 `last` is the global last block, so a row may read it twice: kept, for published weights
-    rely on it.
-    """
+    """The whole table for `table_tokens`, heads outer and rows inner; shorter lengths cut it."""
+    # Columns come from 1 … `last` only, without the window of the row. At 1,024 tokens cut from 4,096
+    # `last` is the global last block, so a row may read it twice: kept, for published weights rely on it.
     table_blocks = table_tokens // block_size
     last = RANDOM_TOKENS // block_size - 1 if 2 * block_size < RANDOM_TOKENS else table_blocks
     last = min(last, table_blocks - 2)
@@ -98,10 +84,8 @@ def _plan_a(
 def _plan_b(
     num_blocks: int, num_random: int, num_heads: int, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Rows outer and heads inner, all from the first 2 r + 5 blocks.
-
-    The published plans for fewer blocks are never reached: full attention comes first.
-    """
+    """Rows outer and heads inner, all from the first 2 r + 5 blocks."""
+    # The published plans for fewer blocks are never reached: full attention comes first.
     end = 2 * num_random + 5
     table = np.empty((num_heads, num_blocks - 2, num_random), dtype=np.int64)
     for row in range(1, num_blocks - 1):

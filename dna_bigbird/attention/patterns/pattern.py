@@ -63,10 +63,7 @@ class BlockPattern:
         return bool(self.is_global.all())
 
     def times(self) -> np.ndarray:
-        """Return how often each query block counts each key block: (heads, blocks, blocks) int64.
-
-        O(blocks²) in memory: for the oracle and for drawing.
-        """
+        """Return how often each query block counts each key block: (heads, blocks, blocks)."""
         heads, blocks, _ = self.key_blocks.shape
         counts = np.zeros((heads, blocks, blocks + 1), dtype=np.int64)
         head, row, _ = np.indices(self.key_blocks.shape)

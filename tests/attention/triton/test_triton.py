@@ -115,7 +115,7 @@ def test_what_it_cannot_do(dtype, head_dim, dropout_p, message, monkeypatch):
         attend(q, q, q, bigbird_itc(5, 16, 1, 2), None, dropout_p, "triton")
 
 
-BACKEND = "dna_bigbird.attention.backends.triton"
+BACKEND = "dna_bigbird.attention.kernels.triton.operator"
 CONFIG = EncoderConfig(
     vocab_size=50, hidden_size=288, num_layers=1, num_heads=2, ffn_size=16, max_tokens=64,
     block_size=16, num_random=1,

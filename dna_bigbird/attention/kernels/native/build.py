@@ -39,11 +39,7 @@ class NativeUnavailableError(InputError, RuntimeError):
 
 
 def find_compiler() -> str:
-    """Return the path of the C++ compiler: $CXX, else c++, g++ or clang++.
-
-    Raises:
-        NativeUnavailableError: If there is none.
-    """
+    """Return the path of the C++ compiler: $CXX, else c++, g++ or clang++."""
     named = os.environ.get("CXX")
     for name in (named,) if named else COMPILERS:
         path = shutil.which(name)
@@ -57,11 +53,7 @@ def find_compiler() -> str:
 
 
 def path_with_ninja() -> str:
-    """Return a search path on which there is ninja; it may be in an environment not activated.
-
-    Raises:
-        NativeUnavailableError: If there is none.
-    """
+    """Return a search path on which there is ninja; it may be in an environment not activated."""
     folders = [os.environ.get("PATH", os.defpath), sysconfig.get_path("scripts")]
     search_path = os.pathsep.join([*folders, str(Path(sys.executable).parent)])
     if shutil.which("ninja", path=search_path) is None:
@@ -97,11 +89,7 @@ _SCRIPT = (
 
 
 def cache_folder() -> Path:
-    """Return where libraries are kept.
-
-    $DNA_BIGBIRD_CACHE; else `.cache/` of the checkout, if this Python is of the environment that
-    `make setup` made in one; else below the user's cache folder.
-    """
+    """Return $DNA_BIGBIRD_CACHE, else `.cache/` of `make setup`'s checkout, else the user's."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).absolute()
@@ -115,10 +103,7 @@ def cache_folder() -> Path:
 
 
 def built(isa: str, *, source: Path = SOURCE) -> Path | None:
-    """Return the library that is there for an instruction set, or None; never compiles.
-
-    The one of this machine's compiler is preferred; then the newest.
-    """
+    """Return the library for an instruction set or None, never compiled here."""
     try:
         folder = _folder(isa, _texts(source))
         libraries = sorted(folder.glob("*.so"), key=lambda path: path.stat().st_mtime_ns)
@@ -134,9 +119,6 @@ def built(isa: str, *, source: Path = SOURCE) -> Path | None:
 
 def build(isa: str, *, verbose: bool = False, source: Path = SOURCE) -> Path:
     """Return the library for an instruction set, made first if it is not there (some seconds).
-
-    Args:
-        verbose: Say on standard error that it is being made.
 
     Raises:
         NativeUnavailableError: If compiling fails (the message names the file with all the compiler
@@ -251,10 +233,8 @@ def _library(folder: Path, compiler: str) -> Path:
 
 
 def _is_ours(library: Path) -> bool:
-    """Return True if a library is there and may be loaded: another user's code must not run.
-
-    A cache under /tmp can be another user's. Who names a cache folder trusts it.
-    """
+    """Return True if a library is there and may be loaded: another user's code must not run."""
+    # A cache under /tmp can be another user's. Who names a cache folder trusts it.
     try:
         stat = library.stat()
     except OSError:

@@ -26,12 +26,7 @@ CPUINFO = Path("/proc/cpuinfo")
 
 
 def supported_isas(cpuinfo: Path = CPUINFO, machine: str | None = None) -> tuple[str, ...]:
-    """Return what this processor can run, best first; always ends with 'portable'.
-
-    Args:
-        cpuinfo: What Linux says of its processors. Where it is absent, PyTorch is asked.
-        machine: Name of the architecture, of this machine if not given.
-    """
+    """Return what this processor can run, best first; always ends with 'portable'."""
     if (machine or platform.machine()).lower() not in X86:
         return ("portable",)
     flags = processor_flags(cpuinfo)
@@ -41,11 +36,7 @@ def supported_isas(cpuinfo: Path = CPUINFO, machine: str | None = None) -> tuple
 
 
 def best_isa() -> str:
-    """Return the instruction set to use: DNA_BIGBIRD_NATIVE_ISA, else the processor's best.
-
-    Raises:
-        InputError: If the variable names none, or one that this processor lacks.
-    """
+    """Return DNA_BIGBIRD_NATIVE_ISA (InputError if the processor lacks it), else its best."""
     supported = supported_isas()
     chosen = os.environ.get(VARIABLE)
     if not chosen:

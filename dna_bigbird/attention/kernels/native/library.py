@@ -59,11 +59,7 @@ class Problem(ctypes.Structure):
 
 
 class Library:
-    """The kernel for one instruction set.
-
-    Raises:
-        NativeUnavailableError: If it cannot be loaded.
-    """
+    """The kernel for one instruction set; NativeUnavailableError if it cannot be loaded."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -94,11 +90,7 @@ class Library:
 
 @functools.cache
 def library() -> Library:
-    """Return the kernel of this processor, made first if it is not there (some seconds).
-
-    Raises:
-        NativeUnavailableError: If it cannot be made or loaded.
-    """
+    """Return the kernel of this processor, made first if it is not there (some seconds)."""
     return Library(build(best_isa(), verbose=True))
 
 

@@ -1,10 +1,4 @@
-"""The native kernel as PyTorch operators: `torch.ops.dna_bigbird.block_attention` and its backward.
-
-With autograd and a fake implementation, so that torch.compile, checkpointing and autocast around
-them work. Two derivatives of it are not possible.
-"""
-
-# B batch, H heads, T tokens, N blocks, D head dimension
+"""The native kernel as a PyTorch operator: `torch.ops.dna_bigbird.block_attention`; backend `native`."""
 
 import functools
 import math
@@ -14,23 +8,17 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.kernels.native.library import Problem, TensorView, library
+from dna_bigbird.attention.kernels.operators import define_operator, empty_gradients, empty_results
 from dna_bigbird.attention.packing import Sequences
 from dna_bigbird.attention.patterns import BlockPattern
+
+# B batch, H heads, T tokens, N blocks, D head dimension
+
 
 DTYPES = (torch.float32, torch.bfloat16)
 MULTIPLE = 16
 """Of this the block size and the head dimension must be multiples."""
 MOST_HEAD_DIM = 256
-
-_LISTS = "Tensor row_starts, Tensor key_blocks, Tensor order, Tensor? hidden, int block_size"
-torch.library.define(
-    "dna_bigbird::block_attention", f"(Tensor q, Tensor k, Tensor v, {_LISTS}) -> (Tensor, Tensor)"
-)
-torch.library.define(
-    "dna_bigbird::block_attention_backward",
-    "(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor log2_sum_exp, "
-    f"{_LISTS}) -> (Tensor, Tensor, Tensor)",
-)
 
 
 def shape_obstacle(head_dim: int, block_size: int) -> str | None:
@@ -45,13 +33,8 @@ def shape_obstacle(head_dim: int, block_size: int) -> str | None:
 @functools.lru_cache(maxsize=1024)
 @torch.inference_mode(False)  # kept for training too, also if inference asks first
 def block_lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
-    """Return a pattern as the kernel reads it, int32.
-
-    Returns:
-        row_starts (H, N + 1): where each query block's list begins in `key_blocks`, and ends;
-        key_blocks: all lists, one after the other; a block that counts twice is listed twice;
-        order (H, N): the query blocks, longest list first.
-    """
+    """Return (row_starts (H, N + 1), key_blocks, order (H, N)) int32, as the kernel reads them."""
+    # A block that counts twice is listed twice. Order (H, N): the query blocks, longest list first.
     table, N = pattern.key_blocks, pattern.num_blocks
     every = np.arange(N)
     lists = [
@@ -67,18 +50,16 @@ def block_lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
     return tuple(torch.from_numpy(part.astype(np.int32)) for part in arrays)
 
 
-@torch.library.impl("dna_bigbird::block_attention", "CPU")
 def _forward(q, k, v, row_starts, key_blocks, order, hidden, block_size):
     _check(q, k, v, row_starts, key_blocks, order, hidden, block_size)
-    results = _empty_results(q)
+    results = empty_results(q)
     lists = (row_starts, key_blocks, order)
     forward_into(*results, Sequences(q, k, v, lists, hidden, block_size))
     return results
 
 
-@torch.library.impl("dna_bigbird::block_attention_backward", "CPU")
 def _backward(grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size):
-    grads = _empty_gradients(q)
+    grads = empty_gradients(q)
     lists = (row_starts, key_blocks, order)
     read = Sequences(q, k, v, lists, hidden, block_size)
     backward_into(grads, grad, out, log2_sum_exp, read)
@@ -86,11 +67,7 @@ def _backward(grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, h
 
 
 def forward_into(out: Tensor, log2_sum_exp: Tensor, read: Sequences) -> None:
-    """Compute attention into `out` (B, H, T, D) and `log2_sum_exp` (B, H, T) float32, contiguous.
-
-    Args:
-        read: With `block_lists`.
-    """
+    """Compute attention into `out` (B, H, T, D) and `log2_sum_exp` (B, H, T) float32."""
     if read.q.numel():
         library().forward(_problem(read, out, log2_sum_exp))
 
@@ -102,46 +79,12 @@ def backward_into(
     log2_sum_exp: Tensor,
     read: Sequences,
 ) -> None:
-    """Compute the gradients of q, k and v into `grads`.
-
-    Args:
-        grad: Gradient of the output.
-        out, log2_sum_exp: What `forward_into` computed.
-    """
+    """Compute the gradients of q, k and v into `grads`, from what `forward_into` computed."""
     if read.q.numel():
         problem, grad = _problem(read, out, log2_sum_exp), _readable(grad)
         problem.grad = TensorView.of(grad)
         problem.grad_q, problem.grad_k, problem.grad_v = map(TensorView.of, grads)
         library().backward(problem)
-
-
-@torch.library.register_fake("dna_bigbird::block_attention")
-def _fake_forward(q, k, v, row_starts, key_blocks, order, hidden, block_size):
-    return _empty_results(q)
-
-
-@torch.library.register_fake("dna_bigbird::block_attention_backward")
-def _fake_backward(
-    grad, q, k, v, out, log2_sum_exp, row_starts, key_blocks, order, hidden, block_size
-):
-    return _empty_gradients(q)
-
-
-def _keep(ctx, inputs, output) -> None:
-    q, k, v, row_starts, key_blocks, order, hidden, ctx.block_size = inputs
-    ctx.save_for_backward(q, k, v, *output, row_starts, key_blocks, order, hidden)
-    ctx.mark_non_differentiable(output[1])
-    ctx.set_materialize_grads(False)
-
-
-def _differentiate(ctx, grad, _):
-    if grad is None:
-        return (None,) * 8
-    grads = torch.ops.dna_bigbird.block_attention_backward(grad, *ctx.saved_tensors, ctx.block_size)
-    return *grads, None, None, None, None, None
-
-
-torch.library.register_autograd("dna_bigbird::block_attention", _differentiate, setup_context=_keep)
 
 
 def _check(
@@ -154,11 +97,7 @@ def _check(
     hidden: Tensor | None,
     block_size: int,
 ) -> None:
-    """Raise ValueError if the kernel would read outside of its tensors; `block_lists` are trusted.
-
-    Raises:
-        ValueError: If shapes or types do not fit each other.
-    """
+    """Raise ValueError if the kernel would read outside of its tensors; it trusts the lists."""
     B, H, T, D = q.shape
     N = -(-T // block_size)
     why = shape_obstacle(D, block_size)
@@ -192,18 +131,6 @@ def _readable(x: Tensor) -> Tensor:
     return x if x.stride(3) == 1 and x.stride(2) % 2 == 0 else x.contiguous()
 
 
-def _empty_results(q: Tensor) -> tuple[Tensor, Tensor]:
-    """Return room for the output and the log-sum-exp of the scores to base 2 (B, H, T)."""
-    B, H, T, D = q.shape
-    # In memory as (B, T, H, D), which the projection after it wants.
-    return q.new_empty(B, T, H, D).transpose(1, 2), q.new_empty(B, H, T, dtype=torch.float32)
-
-
-def _empty_gradients(q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    q_grad, k_grad, v_grad = (q.new_empty(q.shape) for _ in range(3))
-    return q_grad, k_grad, v_grad
-
-
 def _problem(read: Sequences, out: Tensor, log2_sum_exp: Tensor) -> Problem:
     B, H, T, D = read.q.shape
     row_starts, key_blocks, order = read.lists
@@ -227,3 +154,47 @@ def _problem(read: Sequences, out: Tensor, log2_sum_exp: Tensor) -> Problem:
     )
     problem.tensors = tensors  # copies must outlive the call
     return problem
+
+
+define_operator(
+    "block_attention",
+    "Tensor row_starts, Tensor key_blocks, Tensor order, Tensor? hidden, int block_size",
+    "CPU",
+    _forward,
+    _backward,
+    empty_results,
+)
+
+
+def native(
+    q_BHTD: Tensor,
+    k_BHTD: Tensor,
+    v_BHTD: Tensor,
+    pattern: BlockPattern,
+    key_padding_mask_BT: Tensor | None,
+    dropout_p: float,
+) -> Tensor:
+    """Backend `native`, O(length); its first call compiles the kernel if that is not there yet."""
+    # The same bytes as 0 and 1.
+    hidden_BT = None if key_padding_mask_BT is None else key_padding_mask_BT.contiguous()
+    out_BHTD, _ = torch.ops.dna_bigbird.block_attention(
+        q_BHTD, k_BHTD, v_BHTD, *_lists(pattern), hidden_BT, pattern.block_size
+    )
+    return out_BHTD
+
+
+@torch.compiler.assume_constant_result
+def _lists(pattern: BlockPattern) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the lists of a pattern; torch.compile takes them as they are, for this pattern."""
+    return block_lists(pattern)
+
+
+def obstacle(q: Tensor, block_size: int, dropout_p: float) -> str | None:
+    """Return why the kernel cannot compute queries (…, D), or None if it can."""
+    if q.device.type != "cpu":
+        return f"runs on a CPU, the tensors are on {q.device}"
+    if q.dtype not in DTYPES:
+        return f"computes float32 and bfloat16; the tensors are {q.dtype}"
+    if dropout_p:
+        return f"has no dropout, dropout_p is {dropout_p}; 'gather' has it"
+    return shape_obstacle(q.shape[-1], block_size)

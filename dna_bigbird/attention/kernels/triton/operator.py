@@ -1,7 +1,6 @@
-"""The Triton kernels as PyTorch operators: `dna_bigbird::triton_block_attention` and its backward.
+"""The Triton kernels as a PyTorch operator: `dna_bigbird::triton_block_attention`; backend `triton`.
 
-With autograd and a fake implementation, so that torch.compile, checkpointing and autocast around
-them work. Two derivatives of it are not possible. Triton is imported at the first call.
+Triton is imported at the first call.
 """
 
 import contextlib
@@ -14,25 +13,18 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.attention.kernels.native.operator import block_lists
+from dna_bigbird.attention.kernels.operators import define_operator, empty_gradients, empty_results
 from dna_bigbird.attention.packing import Sequences
 from dna_bigbird.attention.patterns import BlockPattern
 
-# H heads, N blocks, M blocks in all lists together
+# B batch, H heads, T tokens, N blocks, D head dimension
 
 
 @functools.lru_cache(maxsize=1024)
 @torch.inference_mode(False)  # kept for training too, also if inference asks first
 def two_way_lists(pattern: BlockPattern, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the lists of both directions, int32, on a device.
-
-    The first of the two are the key blocks that each query block reads, the second are the query
-    blocks that read each key block. A block that counts twice is listed twice in both.
-
-    Returns:
-        starts_2HN (2, H, N + 1): where the list of each block begins in `blocks`, and ends;
-        blocks_2M: all lists, one after the other;
-        order_2HN: the blocks, longest list first.
-    """
+    """Return (starts, blocks, order) as `block_lists`, of both directions: (2, …) int32."""
+    # First the key blocks that each query block reads, then the query blocks that read each key block.
     starts, blocks, order = (part.numpy() for part in block_lists(pattern))
     H, N = order.shape
     lengths = np.diff(starts, axis=1).ravel()
@@ -47,22 +39,8 @@ def two_way_lists(pattern: BlockPattern, device: torch.device) -> tuple[Tensor, 
     return tuple(torch.from_numpy(np.stack(pair).astype(np.int32)).to(device) for pair in pairs)
 
 
-# B batch, H heads, T tokens, N blocks, D head dimension
-
-
 DTYPES = (torch.float32, torch.bfloat16)
 MOST_HEAD_DIM = 128
-
-_LISTS = "Tensor starts, Tensor blocks, Tensor order, Tensor? hidden, int block_size"
-torch.library.define(
-    "dna_bigbird::triton_block_attention",
-    f"(Tensor q, Tensor k, Tensor v, {_LISTS}) -> (Tensor, Tensor)",
-)
-torch.library.define(
-    "dna_bigbird::triton_block_attention_backward",
-    "(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor log2_sum_exp, "
-    f"{_LISTS}) -> (Tensor, Tensor, Tensor)",
-)
 
 
 def package_obstacle() -> str | None:
@@ -87,10 +65,7 @@ def is_interpreted() -> bool:
 
 
 def tuning(dtype: torch.dtype, head_dim: int, block_size: int) -> tuple[int, int, int]:
-    """Return the tokens of a tile, num_warps and num_stages.
-
-    They fit into shared memory and registers of an H100. Not tuned.
-    """
+    """Return the tokens of a tile, num_warps and num_stages that fit on an H100. Not tuned."""
     most = 64 if dtype == torch.bfloat16 else 32
     tile = min(most, power_of_2(block_size))
     return tile, 8 if head_dim > 64 else 4, 2
@@ -101,17 +76,15 @@ def power_of_2(number: int) -> int:
     return max(16, 1 << (number - 1).bit_length())
 
 
-@torch.library.impl("dna_bigbird::triton_block_attention", ("CPU", "CUDA"))
 def _forward(q, k, v, starts, blocks, order, hidden, block_size):
     _check(q, k, v, order, hidden, block_size)
-    results = _empty_results(q)
+    results = empty_results(q)
     forward_into(*results, Sequences(q, k, v, (starts, blocks, order), hidden, block_size))
     return results
 
 
-@torch.library.impl("dna_bigbird::triton_block_attention_backward", ("CPU", "CUDA"))
 def _backward(grad, q, k, v, out, log2_sum_exp, starts, blocks, order, hidden, block_size):
-    grads = _empty_gradients(q)
+    grads = empty_gradients(q)
     read = Sequences(q, k, v, (starts, blocks, order), hidden, block_size)
     backward_into(grads, grad, out, log2_sum_exp, read)
     return grads
@@ -135,43 +108,10 @@ def backward_into(
     _launch("backward_of_keys", (*inputs, *grads[1:]), vectors, readers, read)
 
 
-@torch.library.register_fake("dna_bigbird::triton_block_attention")
-def _fake_forward(q, k, v, starts, blocks, order, hidden, block_size):
-    return _empty_results(q)
-
-
-@torch.library.register_fake("dna_bigbird::triton_block_attention_backward")
-def _fake_backward(grad, q, k, v, out, log2_sum_exp, starts, blocks, order, hidden, block_size):
-    return _empty_gradients(q)
-
-
-def _keep(ctx, inputs, output) -> None:
-    q, k, v, starts, blocks, order, hidden, ctx.block_size = inputs
-    ctx.save_for_backward(q, k, v, *output, starts, blocks, order, hidden)
-    ctx.mark_non_differentiable(output[1])
-    ctx.set_materialize_grads(False)
-
-
-def _differentiate(ctx, grad, _):
-    if grad is None:
-        return (None,) * 8
-    backward = torch.ops.dna_bigbird.triton_block_attention_backward
-    return *backward(grad, *ctx.saved_tensors, ctx.block_size), None, None, None, None, None
-
-
-torch.library.register_autograd(
-    "dna_bigbird::triton_block_attention", _differentiate, setup_context=_keep
-)
-
-
 def _check(
     q: Tensor, k: Tensor, v: Tensor, order: Tensor, hidden: Tensor | None, block_size: int
 ) -> None:
-    """Raise ValueError if the kernels would read outside of their tensors; the lists are trusted.
-
-    Raises:
-        ValueError: If shapes, types or devices do not fit each other.
-    """
+    """Raise ValueError if the kernels would read outside of their tensors; lists are trusted."""
     B, H, T, D = q.shape
     if why := head_dim_obstacle(D):
         raise ValueError(f"the Triton kernel {why}")
@@ -199,18 +139,6 @@ def _readable(x: Tensor) -> Tensor:
     return x if x.stride(3) == 1 else x.contiguous()
 
 
-def _empty_results(q: Tensor) -> tuple[Tensor, Tensor]:
-    """Return room for the output and the log-sum-exp of the scores to base 2 (B, H, T)."""
-    B, H, T, D = q.shape
-    # In memory as (B, T, H, D), which the projection after it wants.
-    return q.new_empty(B, T, H, D).transpose(1, 2), q.new_empty(B, H, T, dtype=torch.float32)
-
-
-def _empty_gradients(q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    q_grad, k_grad, v_grad = (q.new_empty(q.shape) for _ in range(3))
-    return q_grad, k_grad, v_grad
-
-
 def _launch(
     kernel: str,
     tensors: tuple[Tensor, ...],
@@ -236,3 +164,56 @@ def _launch(
             H, N, T, 1 / math.sqrt(D), block_size, D, tile, power_of_2(D),
             num_warps=warps, num_stages=stages,
         )  # fmt: skip
+
+
+define_operator(
+    "triton_block_attention",
+    "Tensor starts, Tensor blocks, Tensor order, Tensor? hidden, int block_size",
+    ("CPU", "CUDA"),
+    _forward,
+    _backward,
+    empty_results,
+)
+
+
+def triton(
+    q_BHTD: Tensor,
+    k_BHTD: Tensor,
+    v_BHTD: Tensor,
+    pattern: BlockPattern,
+    key_padding_mask_BT: Tensor | None,
+    dropout_p: float,
+) -> Tensor:
+    """Backend `triton`, O(length); each dtype, block size and head dimension is compiled once."""
+    hidden_BT = None if key_padding_mask_BT is None else key_padding_mask_BT.contiguous()
+    out_BHTD, _ = torch.ops.dna_bigbird.triton_block_attention(
+        q_BHTD, k_BHTD, v_BHTD, *_lists(pattern, q_BHTD.device), hidden_BT, pattern.block_size
+    )
+    return out_BHTD
+
+
+@torch.compiler.assume_constant_result
+def _lists(pattern: BlockPattern, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the lists of a pattern; torch.compile takes them as they are, for this pattern."""
+    return two_way_lists(pattern, device)
+
+
+def obstacle(q: Tensor, block_size: int, dropout_p: float) -> str | None:
+    """Return why the kernels cannot compute queries (…, D), or None; any block size will do."""
+    if why := _machine_obstacle(q.device.type):
+        return why
+    if q.dtype not in DTYPES:
+        return f"computes float32 and bfloat16; the tensors are {q.dtype}"
+    if dropout_p:
+        return f"has no dropout, dropout_p is {dropout_p}; 'gather' has it"
+    return head_dim_obstacle(q.shape[-1])
+
+
+@torch.compiler.assume_constant_result
+def _machine_obstacle(device_type: str) -> str | None:
+    """Return what is missing on this machine for tensors on this device, or None."""
+    if why := package_obstacle():
+        return why
+    if device_type != "cuda" and not (device_type == "cpu" and is_interpreted()):
+        return f"runs on a GPU, the tensors are on {device_type}; use 'gather'"
+    return None

@@ -108,12 +108,7 @@ def candidates(shape: ShapeClass) -> list[str]:
 
 
 def measure(shape: ShapeClass, make: Make, timer: Timer) -> list[Row]:
-    """Return how long each backend takes, fastest first; those that do not run come last.
-
-    Args:
-        make: Returns the call of a backend.
-        timer: Returns the seconds of a call.
-    """
+    """Return the seconds of a call of each backend, fastest first; last those that do not run."""
     rows = []
     for backend in candidates(shape):
         try:
@@ -152,12 +147,8 @@ def choose(
     device: Device,
     measured: Callable[[ShapeClass], list[Row]] | None,
 ) -> Choice:
-    """Return the backend for a class of problems on a GPU.
-
-    Args:
-        measured: Times the backends, if nothing was kept. None for work that would take no longer
-            than measuring: without a kept choice it is 'gather'.
-    """
+    """Return the backend for a class of problems on a GPU."""
+    # `measured` is None for work that would take no longer than measuring.
     if named := _named():
         return Choice(named, f"{VARIABLE} names it")
     rows = read(shape, device)

@@ -3,8 +3,7 @@
 import torch
 
 from dna_bigbird.attention.attend import attend
-from dna_bigbird.attention.autotune import Row, ShapeClass, measure
-from dna_bigbird.attention.autotune.choice import Call
+from dna_bigbird.attention.autotune import Call, Row, ShapeClass, measure
 from dna_bigbird.attention.patterns import bigbird_itc
 
 NUM_HEADS, NUM_RANDOM = 12, 3
@@ -14,10 +13,7 @@ REPEATS = 10
 
 
 def measure_on_gpu(shape: ShapeClass) -> list[Row]:
-    """Return how long each backend takes on this GPU, fastest first.
-
-    Compiling is not counted. PyTorch's random numbers stay as they were.
-    """
+    """Return how long each backend takes on this GPU, compiling not counted, fastest first."""
     return measure(shape, attention_call, gpu_seconds)
 
 
