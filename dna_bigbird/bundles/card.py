@@ -48,12 +48,7 @@ def is_semi_synthetic(assembly: str) -> bool:
 def model_card(
     config: BundleConfig | Mapping[str, Any], metrics: Metrics | Mapping[str, Any]
 ) -> str:
-    """Return the card of a bundle: what it is, data, settings, scores with baselines, limits.
-
-    Args:
-        config: Settings, or their values by the keys of config.json.
-        metrics: Scores, or their values by the keys of metrics.json.
-    """
+    """Return the card of a bundle: what it is, data, settings, scores with baselines, limits."""
     config, metrics = BundleConfig.from_json(config), Metrics.from_json(metrics)
     is_text = config.reads == "text"
     lines = [f"# BigBird for {'text' if is_text else 'DNA'}: {config.task}", ""]

@@ -34,9 +34,8 @@ def describe_encoder(encoder: EncoderConfig) -> str:
 def own_settings(encoder: EncoderConfig) -> list[str]:
     """Return the settings that the paper's encoder does not have, in words.
 
-    Example:
-        >>> own_settings(EncoderConfig(positions="rotary", stem_width=5))
-        ['rotary positions', 'a convolution of 5 tokens on the embeddings']
+    >>> own_settings(EncoderConfig(positions="rotary", stem_width=5))
+    ['rotary positions', 'a convolution of 5 tokens on the embeddings']
     """
     width = encoder.stem_width
     settings = {

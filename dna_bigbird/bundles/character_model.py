@@ -71,11 +71,7 @@ def save_character_model(
     metrics: dict[str, Any],
     history: str,
 ) -> None:
-    """Write the folder.
-
-    Raises:
-        InputError: If it cannot be written.
-    """
+    """Write the folder."""
     state = {name: x.cpu().contiguous() for name, x in unique_tensors(model).items()}
     weights = safetensors.torch.save(state)
     first = {
@@ -97,11 +93,7 @@ def save_character_model(
 
 
 def load_character_model(folder: Path) -> tuple[CharacterModel, CharacterDescription]:
-    """Return the model in evaluation mode on the CPU, and its description.
-
-    Raises:
-        InputError: If the folder or a file is missing or damaged, or it is another model.
-    """
+    """Return the model in evaluation mode on the CPU, and its description."""
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: no character model; expected a folder of train-characters")
     values = read_bundle_json(folder / "config.json")

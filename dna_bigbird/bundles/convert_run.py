@@ -35,21 +35,15 @@ Model = TypeVar("Model", bound=nn.Module)
 def extend_positions(model: Model, max_tokens: int, rule: str | None = None) -> Model:
     """Return a copy of the model that reads up to `max_tokens` tokens; the model stays as it is.
 
-    Everything but the position table (and that of a decoder with its own, unless its length is set) is copied. Without this a
-    longer sequence is refused: no rule is right for every model, and after either the model should be
-    trained further. A model with rotary positions or labels (BigBird-ETC) has no table and needs no rule: its setting
-    `max_tokens` alone changes, which is what training and windows follow.
+    Everything but the position table (and that of a decoder without a length of its own) is copied.
+    'tile' repeats the table as often as needed, as Longformer did; the first positions keep their
+    rows. 'interpolate' stretches it linearly; both ends keep theirs. Rotary positions and labels
+    (BigBird-ETC) have no table and need no rule.
 
     With random plan 'uniform' the attention of a sequence depends on its own length alone, so old
     lengths keep theirs, and with 'tile' their states, too. Plan 'huggingface' makes its table for
     the whole position table: as in that library, the random blocks that 1,024, 3,072 and 4,096
     tokens have in training are other ones afterwards. In evaluation nothing changes.
-
-    Args:
-        model: An `Encoder`, or a model that has one as `.encoder`.
-        rule: 'tile' repeats the table as often as needed, as Longformer did; the first positions
-            keep their rows. 'interpolate' stretches it linearly; both ends keep theirs. None with
-            rotary positions.
 
     Raises:
         ValueError: If the rule is unknown, missing or has no meaning, or the model is as long already.
@@ -118,11 +112,7 @@ def from_huggingface(folder: Path, output: Path, plan: str | None) -> ConvertedM
 
 
 def task_settings(config: BundleConfig, search: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the options of a fine-tuned model's task, which a folder of the library lacks.
-
-    Args:
-        search: Settings of the beam search, if the folder has them.
-    """
+    """Return the options of a fine-tuned model's task, which a folder of the library lacks."""
     if config.is_pretrained_only:
         return {}
     options = text_tasks.describe(config.task).options()
@@ -139,11 +129,7 @@ def task_settings(config: BundleConfig, search: dict[str, Any] | None) -> dict[s
 def to_huggingface(
     source: Path, output: Path, allow_different_attention: bool, license: str | None = None
 ) -> ConvertedModel:
-    """Write a bundle as a folder of the library.
-
-    Args:
-        license: Identifier of the hub for the card; None is unknown.
-    """
+    """Write a bundle as a folder of the library."""
     license = checked_license(license or UNKNOWN)
     bundle = load_bundle(source)
     bundle.check_single("convert")
@@ -163,14 +149,7 @@ def to_huggingface(
 
 
 def lengthen(source: Path, output: Path, max_tokens: int, rule: str | None) -> ConvertedModel:
-    """Write a bundle again with more positions.
-
-    Args:
-        rule: 'tile' or 'interpolate', see models.positions; None without a table.
-
-    Raises:
-        InputError: If the new length does not fit the model.
-    """
+    """Write a bundle again with more positions."""
     bundle = load_bundle(source)
     bundle.check_single("convert")
     before = bundle.config.encoder.max_tokens

@@ -24,12 +24,7 @@ PER_FILE = ("format_version", "dna_bigbird_version", "sha256")
 
 
 def join_bundles(folders: Sequence[Path], output: Path) -> None:
-    """Write a bundle with all the models.
-
-    Raises:
-        InputError: If there are fewer than two, one is not a single fine-tuned model, two differ in
-            labels, windows, data, architecture or tokenizer, or two are the same model.
-    """
+    """Write a bundle with all the models, or raise InputError if they cannot be an ensemble."""
     if len(folders) < 2:
         raise InputError(f"--models names {len(folders)} bundle(s); an ensemble needs at least two")
     bundles: list[Bundle] = []
@@ -86,11 +81,7 @@ def _selected(bundle: Bundle, keys: Sequence[str]) -> dict[str, Any]:
 
 
 def check_member(bundle: Bundle, first: Bundle) -> None:
-    """Check that a bundle can be in an ensemble with the first bundle.
-
-    Raises:
-        InputError: Naming both bundles and what differs.
-    """
+    """Raise InputError if a bundle cannot be in an ensemble with the first, naming what differs."""
     if bundle.config.is_pretrained_only:
         raise InputError(
             f"{bundle.folder}: a pretrained model without a label head; fine-tune it first"

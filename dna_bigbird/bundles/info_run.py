@@ -76,11 +76,7 @@ def _first(names: list[str]) -> list[str]:
 
 
 def describe_characters(folder: Path) -> tuple[dict, str]:
-    """Return settings and scores of a character model, and as text for a terminal with its card.
-
-    Raises:
-        InputError: If the folder is damaged.
-    """
+    """Return settings and scores of a character model, and as text for a terminal with its card."""
     from dna_bigbird.bundles.character_model import load_character_model
 
     model, description = load_character_model(folder)
@@ -136,11 +132,7 @@ def _first_labels(labelled: LabelledSet) -> list[dict]:
 
 
 def describe_store(path: Path, verify: bool) -> dict:
-    """Return the size and the attributes of a token store.
-
-    Raises:
-        InputError: If it is not a token store, or (with `verify`) does not match its checksums.
-    """
+    """Return the size and the attributes of a token store, compared with its checksums if asked."""
     store = TokenStore(path)
     if verify:
         store.verify()

@@ -24,11 +24,7 @@ ASSUMED_RATE = 1e14
 def backend_for(
     encoder: EncoderConfig, *, in_bfloat16: bool, training: bool, operations: float
 ) -> Choice:
-    """Choose for sequences of `max_tokens`; short work measures nothing.
-
-    Args:
-        operations: Of the whole work, as `models.flops` counts them.
-    """
+    """Choose for sequences of `max_tokens`; work of few operations in all measures nothing."""
     shape = ShapeClass.of(
         torch.bfloat16 if in_bfloat16 else torch.float32,
         encoder.hidden_size // encoder.num_heads,
@@ -53,11 +49,7 @@ def is_open(model: nn.Module, config: TrainConfig, device: str) -> bool:
 
 
 def choose_for(model: nn.Module, config: TrainConfig) -> dict[str, str]:
-    """Choose a backend for a training and say so; short trainings measure nothing.
-
-    Returns:
-        What settings.json records.
-    """
+    """Choose and note the backend of a training, as settings.json records it."""
     sequences = config.max_steps * config.batch_size * config.accumulate
     choice = backend_for(
         model.encoder.config,
@@ -72,11 +64,7 @@ def choose_for(model: nn.Module, config: TrainConfig) -> dict[str, str]:
 
 
 def apply(model: nn.Module, folder: Path) -> None:
-    """Let a model compute with the backend that its run began with.
-
-    Raises:
-        InputError: If that one cannot compute it here.
-    """
+    """Let a model compute with the backend that its run began with, or raise InputError."""
     name = read_chosen(folder).get(BACKEND)
     if name is None:
         return

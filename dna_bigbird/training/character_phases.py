@@ -30,14 +30,7 @@ from dna_bigbird.training.training_checks import module_sha256
 
 
 def read_parts(path: Path, source: str, split: CharacterSplit) -> Characters:
-    """Return the characters of a file.
-
-    Args:
-        source: 'bytes', 'text8', 'enwik8' or 'dna'.
-
-    Raises:
-        InputError: As `read_bases` and `read_characters`.
-    """
+    """Return the characters of a file; `source` is 'bytes', 'text8', 'enwik8' or 'dna'."""
     return read_bases(path, split) if source == "dna" else read_characters(path, split, source)
 
 
@@ -60,15 +53,9 @@ def train_in_phases(
 ) -> list[FinishedPhase]:
     """Train a model, which has the weights and the windows of the last phase at the end.
 
-    A phase starts from the best weights of the one before, with a new optimizer. Each has a folder of its
-    own in `checkpoints`. The same call after a kill goes on exactly, within a phase or between two.
-
-    Args:
-        seed: Of dropout and of the order of the examples; those of a phase depend on its number too.
-        settings: What else decides the result, such as checksums of the input.
-
-    Raises:
-        InputError: If the data are too short, or as `fit`.
+    A phase starts from the best weights of the one before, with a new optimizer and a folder of its
+    own in `checkpoints`. `settings` is what else decides the result, such as checksums of the
+    input.
     """
     first_windows, finished = list(model.config.causal_windows), []
     for phase in training.phases:
@@ -191,15 +178,9 @@ def predictor_rows(
     unscored: int | None,
     seed: int,
 ) -> list[dict[str, object]]:
-    """Return bits per character of each predictor, all on the same characters.
-
-    Those are the ones that every predictor gives a number for, without `unscored`; n counts them. There is
-    no interval if all are in one piece.
-
-    Args:
-        nats: Of each character, (N,); NaN where there is none.
-        seed: Of the bootstrap over pieces of `PIECE` characters.
-    """
+    """Return bits per character of each predictor, all on the same characters."""
+    # Those are the ones that every predictor gives a number for (`nats`, (N,), NaN where it gives
+    # none), without `unscored`; n counts them.
     is_scored = np.all([np.isfinite(values) for values in nats.values()], axis=0)
     if unscored is not None:
         is_scored &= characters != unscored

@@ -33,13 +33,7 @@ def collate_characters(numbered: Sequence[tuple[int, NDArray[np.uint8]]]) -> Cha
 
 
 class CharacterTask(Objective):
-    """Predict the next character; the loss is the mean over the predicted ones.
-
-    `bits_per_character` is the mean negative log-likelihood over ln 2.
-
-    Args:
-        unscored: Number of a character that is read but never predicted; None: there is none.
-    """
+    """Predict the next character; loss and bits are means over the predicted ones."""
 
     monitor = "bits_per_character"
     mode = "min"

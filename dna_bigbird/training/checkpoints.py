@@ -25,11 +25,10 @@ from dna_bigbird.training.run_folder import best_path, note, prune, run_sha256, 
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
-    """Writes a checkpoint under a temporary name and renames it; reads without running code.
+    """Writes a checkpoint under a temporary name and renames it; reads without running code."""
 
-    Lightning's own writer goes through the system's temporary folder, which may be another disk,
-    so that a killed run can leave half a file under the final name.
-    """
+    # Lightning's own writer goes through the system's temporary folder, which may be another disk,
+    # so that a killed run can leave half a file under the final name.
 
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None
@@ -48,14 +47,10 @@ class AtomicCheckpointIO(TorchCheckpointIO):
 
 
 class Checkpoints(pl.Callback):
-    """Saves the training state, remembers the best validation, stops when patience ends.
+    """Saves the training state, remembers the best validation, stops when patience ends."""
 
-    Comes after `History` in the list of callbacks, so that its rows are in the state.
-
-    Args:
-        every_steps, every_minutes: When a checkpoint is due between validations; 0 for never.
-        clock: Seconds; only the first process asks it.
-    """
+    # Comes after `History` in the list of callbacks, so that its rows are in the state. Only the
+    # first process asks `clock`.
 
     def __init__(
         self,
@@ -169,14 +164,8 @@ class Checkpoints(pl.Callback):
 
 @contextlib.contextmanager
 def whole_restore(resume_from: Path | None, keeper: Checkpoints) -> Iterator[None]:
-    """Turn what Lightning raises while it takes a training state over into one line.
-
-    Only a state of an earlier version gets there with a part missing; others have a checksum of
-    their parts.
-
-    Raises:
-        InputError: If training could not begin from `resume_from`.
-    """
+    """Turn what Lightning raises while it takes a training state over into one line."""
+    # Only a state of an earlier version gets there with a part missing; others have a checksum.
     try:
         yield
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
@@ -189,11 +178,7 @@ def whole_restore(resume_from: Path | None, keeper: Checkpoints) -> Iterator[Non
 
 
 def load_best(task: Objective, path: Path) -> None:
-    """Give a task the best weights of its run, verified.
-
-    Raises:
-        InputError: If they are damaged or cannot be read now; the caller writes no model then.
-    """
+    """Give a task the best weights of its run, verified; InputError if they cannot be read."""
     try:
         weights = read_checkpoint(path)["state_dict"]
         try:

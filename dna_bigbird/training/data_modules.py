@@ -64,11 +64,7 @@ class _Numbered(Dataset):
 
 
 class _Rows(Dataset):
-    """Tokenized rows by number, a reverse complement by the bitwise complement (~) of the number.
-
-    Args:
-        groups: The bins that each row's window predicts, for all bins at once.
-    """
+    """Tokenized rows by number, a reverse complement by its bitwise complement (~)."""
 
     def __init__(self, rows: TokenizedRows | RowsOnTheFly, groups: BinGroups | None = None) -> None:
         self.rows = rows
@@ -106,13 +102,10 @@ def _index_and_strand(number: int) -> tuple[int, str]:
 
 
 class ExampleData(pl.LightningDataModule):
-    """A training stream that starts at the trainer's step, and a fixed validation set.
+    """A training stream that starts at the trainer's step, and a fixed validation set."""
 
-    Args:
-        train, validation: Datasets for `collate`.
-        train_numbers: Example numbers of a micro-batch of the training stream.
-        validation_batches: Example numbers of every validation batch.
-    """
+    # `train_numbers` gives the example numbers of a micro-batch, `validation_batches` those of each
+    # batch.
 
     def __init__(
         self,
@@ -206,13 +199,9 @@ def labelled_data(
     workers: int = 0,
     groups: BinGroups | None = None,
 ) -> ExampleData:
-    """Micro-batches of a labelled set, in the order of `LabelledOrder`.
-
-    Rows whose tokens are drawn (`RowsOnTheFly.is_drawn`) are drawn for every example of the stream.
-
-    Args:
-        groups: With all bins at once: what the windows of `train` predict, whose rows are the centres.
-    """
+    """Micro-batches of a labelled set, in the order of `LabelledOrder`."""
+    # Rows whose tokens are drawn (`RowsOnTheFly.is_drawn`) are drawn for every example of the
+    # stream.
     order = LabelledOrder(len(train), seed=seed, batch_size=batch_size, both_strands=both_strands)
     by_length = sorted(range(len(validation)), key=lambda index: len(validation.ids(index)))
     is_drawn = isinstance(train, RowsOnTheFly) and train.is_drawn
@@ -231,12 +220,8 @@ class LabelledOrder:
     """Which rows, on which strand, make each micro-batch of a labelled set.
 
     Example e of the stream is row `permutation(seed, epoch)[e % count]` of epoch e // count,
-    reverse complemented if the (seed, epoch) coin of its place says so; micro-batch m holds the
-    examples m * batch_size … (m + 1) * batch_size - 1. Batches are not sorted by length: that
-    would sort by label too wherever positives and negatives differ in tokens.
-
-    Args:
-        count: Number of rows.
+    reverse complemented if the (seed, epoch) coin of its place says so. Batches are not sorted by
+    length: that would sort by label too wherever positives and negatives differ in tokens.
     """
 
     def __init__(self, count: int, *, seed: int, batch_size: int, both_strands: bool) -> None:

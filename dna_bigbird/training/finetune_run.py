@@ -24,14 +24,7 @@ BASELINES = ("kmer", "gc")
 def score_trained(
     trained: TrainedModel, data: Path, genome: Path | None, scored: Path, seed: int
 ) -> TrainedModel:
-    """Fit the baselines of k-mer counts and GC content, and evaluate the model next to them.
-
-    Args:
-        scored: Bundle to write; scores of the baselines go next to it.
-
-    Returns:
-        The same result with its evaluation.
-    """
+    """Evaluate a model next to baselines of k-mer counts and GC content: the bundle `scored`."""
     paths = {name: next_to(scored, f"{name}.h5") for name in BASELINES}
     for name, path in paths.items():
         fit_kmer_baseline(genome, data, path, KmerConfig(), only_gc=name == "gc", seed=seed)
@@ -43,11 +36,7 @@ def score_trained(
 def train(
     setup: FinetuningSetup, training: TrainConfig, checkpoints: Path
 ) -> tuple[LabelModule, FitResult, int]:
-    """Train a setup; what `train_on_labels` returns.
-
-    Raises:
-        InputError: As `train_on_labels` and `set_training_backend`.
-    """
+    """Train a setup; what `train_on_labels` returns."""
     network = setup.build_model()
     set_training_backend(network.encoder, training.attention_backend)
     return train_on_labels(
@@ -67,11 +56,7 @@ def train(
 def chosen_recipe(
     setup: FinetuningSetup, training: TrainConfig, count: int, checkpoints: Path
 ) -> tuple[FinetuningSetup, TrainConfig, Path, dict[str, str]]:
-    """Return the setup, the settings and the checkpoints of the best recipe, and the table as a file.
-
-    Args:
-        count: Recipes to try on the validation rows; 0 keeps what is given.
-    """
+    """Return setup, settings and checkpoints of the best recipe, and the table as a file."""
     if not count:
         return setup, training, checkpoints, {}
     recipes = draw_recipes(training, setup.dropout, count, setup.seed)

@@ -213,11 +213,7 @@ def _callbacks(
 def with_precision(
     config: TrainConfig, checkpoints: Path, settings: dict, is_writer: bool
 ) -> tuple[TrainConfig, dict]:
-    """Return the config with its precisions decided, and all settings of the run with them.
-
-    With 'auto' a run that these very settings began goes on in the arithmetic it began with, also
-    on a machine that would choose another one.
-    """
+    """Return the config with its precisions decided, and all settings of the run with them."""
 
     def whole(config: TrainConfig) -> dict:
         # Through JSON, as settings.json has them: tuples are lists there, and keys are text.
@@ -306,14 +302,9 @@ def strategy_of(config: TrainConfig) -> str | Sharded:
 
 
 def cluster_plugins(config: TrainConfig) -> list[LightningEnvironment | SLURMEnvironment]:
-    """Take SLURM at its word only if it started several tasks.
-
-    In a job of one task Lightning would otherwise believe SLURM's task count and train on one
-    process, whatever `devices` says.
-
-    Raises:
-        InputError: If SLURM was asked for tasks in a way that Lightning cannot read.
-    """
+    """Take SLURM at its word only if it started several tasks."""
+    # In a job of one task Lightning would otherwise believe SLURM's task count and train on one
+    # process, whatever `devices` says.
     tasks = os.environ.get("SLURM_NTASKS", "1")
     if config.processes > 1 and tasks.isdigit() and int(tasks) > 1:
         try:

@@ -19,15 +19,10 @@ from dna_bigbird.training.objective import Sums, add_sums, is_step_end, ratios
 
 
 class GrowingTable:
-    """Tab-separated rows, the first cell of each a step.
+    """Tab-separated rows, the first cell of each a step."""
 
-    It is rewritten as a whole when a run begins or continues; later rows are added at the end in
-    one write, since to rewrite it each time would cost ever more. What a kill leaves half written
-    the next start replaces.
-
-    Args:
-        header: Names of the columns.
-    """
+    # It is rewritten as a whole when a run begins or continues; later rows are added at the end in
+    # one write. What a kill leaves half written the next start replaces.
 
     def __init__(self, path: Path, header: str) -> None:
         self.path = path
@@ -68,12 +63,11 @@ def looks_always(device: torch.device) -> bool:
 
 
 class StopAtNan(pl.Callback):
-    """Ends training with one line that names step, process and examples.
+    """Ends training with one line that names step, process and examples."""
 
-    On a CPU every micro-batch and every gradient is looked at. A look costs a GPU its lead, so
-    there it comes once in `look_every` steps; the message then says so. Gradients are looked at
-    before the weights are changed.
-    """
+    # On a CPU every micro-batch and every gradient is looked at. A look costs a GPU its lead, so
+    # there it comes once in `look_every` steps. Gradients are looked at before the weights are
+    # changed.
 
     def __init__(self, look_every: int) -> None:
         self.look_every = look_every
@@ -139,14 +133,10 @@ SHOWN = ("loss", "bits_per_base_masked")
 
 
 class History(pl.Callback):
-    """Rows of (step, split, name, value), kept in the checkpoints and in a file; progress.
+    """Rows of (step, split, name, value), kept in the checkpoints and in a file; progress."""
 
-    Training figures are sums over `log_every` steps, divided once. On a terminal and in a notebook
-    there is a progress bar; elsewhere one line per validation.
-
-    Args:
-        path: The file, kept up to date while the run goes on.
-    """
+    # Training figures are sums over `log_every` steps, divided once. On a terminal and in a
+    # notebook there is a progress bar; elsewhere one line per validation.
 
     def __init__(self, path: Path, log_every: int) -> None:
         self.file = GrowingTable(path, HEADER)

@@ -19,11 +19,7 @@ DEFAULTS = EncoderConfig()
 
 
 def load_initial(initial: Path) -> Bundle:
-    """Load the bundle that a pretraining starts from.
-
-    Raises:
-        InputError: If it cannot be loaded, or has no head for masked tokens.
-    """
+    """Load the bundle that a pretraining starts from; it must have a head for masked tokens."""
     bundle = load_bundle(initial)
     if "mlm" not in getattr(bundle.model, "heads", ()):
         raise InputError(
@@ -33,14 +29,9 @@ def load_initial(initial: Path) -> Bundle:
 
 
 def take_weights(network: PretrainingModel, source: PretrainingModel, seed: int) -> None:
-    """Fill a model with the weights of another: its encoder, and the heads that both have.
-
-    A model with attention etc takes those of another attention for both streams. Between the others
-    weights move as `copy_weights` says.
-
-    Args:
-        seed: Of what the other model lacks.
-    """
+    """Fill a model with the weights of another: its encoder, and the heads that both have."""
+    # A model with attention etc takes those of another attention for both streams; `seed` draws the
+    # rest.
     encoder, config = source.encoder, network.encoder.config
     if config.attention == "etc" != encoder.config.attention:
         encoder = lift_to_etc(encoder, config, torch.Generator().manual_seed(seed))
@@ -51,17 +42,6 @@ def take_weights(network: PretrainingModel, source: PretrainingModel, seed: int)
 
 def settings_of(own: EncoderConfig, recipe: EncoderConfig, initial: Path) -> EncoderConfig:
     """Return the settings of a model to start from, changed by those of a recipe that may change.
-
-    A setting at its default counts as not given; the size of the vocabulary never changes. With
-    attention etc the weights of another attention go to both streams; between the others they move
-    (`copy_weights`). Without a table of positions the longest sequence may change.
-
-    Args:
-        own: Of the model.
-        initial: The model's bundle, for the message.
-
-    Raises:
-        InputError: If the recipe needs other weights than the model has, or settings contradict.
 
     Example:
         >>> recipe = EncoderConfig(hidden_size=1024, num_heads=16, random_plan="original")

@@ -52,21 +52,12 @@ def fit_kmer_head(
     precision: torch.dtype,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> dict[str, float]:
-    """Add a regression on k-mer counts to the logits of a trained model.
+    """Add a regression on k-mer counts to a trained model; return scores on validation.
 
-    The regression is that of the k-mer baseline, with its penalty chosen on validation. The logits become
-    a * model + b * k-mers + c; a, b and c, the same for all labels, have the lowest loss on the validation
-    rows (`weights_of_sum`).
-
-    Args:
-        model: Its label layer is scaled by a, and it gets the part.
-        bases_VI: What each token spells (`models.kmer_head.bases_of_pieces`).
-        train, validation: Their forward strands are read.
-        precision: Of the encoder's products.
-
-    Returns:
-        On validation the loss, and named by the objective's score: both together, `_of_network` and
-        `_of_words` alone; `penalty`; `network` and `words`, a and b.
+    The regression is that of the k-mer baseline, its penalty chosen on validation. The logits
+    become a * model + b * k-mers + c, the same for all labels, with the lowest loss on the
+    validation rows. The scores have loss, the objective's for both together, `_of_network` and
+    `_of_words` alone, penalty, a and b.
     """
     rows = np.unique(np.linspace(0, len(train) - 1, min(MOST_ROWS, len(train))).astype(int))
     held = np.arange(len(validation))
@@ -106,10 +97,8 @@ def fit_kmer_head(
 def weights_of_sum(
     network_NL: Tensor, kmers_NL: Tensor, labels_NL: Tensor, objective: LabelObjective
 ) -> tuple[float, float, float]:
-    """Return a, b and c with the lowest loss of a * network + b * k-mers + c, neither a nor b below 0.
-
-    (1, 0, 0), the network as it is, if k-mers do not help; a is 0 if the network does not.
-    """
+    """Return a, b (neither below 0) and c with the lowest loss of a * network + b * k-mers + c."""
+    # (1, 0, 0), the network as it is, if k-mers do not help; a is 0 if the network does not.
     network, kmer, shift = _lowest_loss([network_NL, kmers_NL], labels_NL, objective)
     if kmer > 0 and network <= 0:
         network = 0.0
@@ -169,15 +158,8 @@ def kmers_for(
     both_strands: bool,
     has_recipe: bool,
 ) -> KmerHeadConfig | None:
-    """Return the k-mers that are counted for a labelled set, None if none are.
-
-    Args:
-        both_strands: As in the settings of the training.
-        has_recipe: Whether the settings of the training are chosen for the set, and so the k-mers too.
-
-    Raises:
-        InputError: If k-mers are asked for and the labels are not 0 and 1.
-    """
+    """Return the k-mers that are counted for a labelled set, None if none are."""
+    # `has_recipe`: the settings of the training are chosen for the set, and so the k-mers too.
     of_labels = labelled.label_type in (BINARY, MULTI_LABEL)
     max_k = kmers.max_k
     if max_k < 0:
@@ -201,11 +183,7 @@ def kmers_for(
 def add_kmers(
     setup: FinetuningSetup, task: LabelModule, training: TrainConfig
 ) -> tuple[FinetuningSetup, dict[str, float]]:
-    """Add the k-mer counts of a setup to the trained model, and note what they are worth.
-
-    Returns:
-        The setup, without k-mers if they add nothing, and scores on validation; none without k-mers.
-    """
+    """Add the k-mer counts of a setup to the model, if they help; return setup and scores."""
     if setup.words is None:
         return setup, {}
     tokenizer, objective = setup.source.tokenizer, task.objective

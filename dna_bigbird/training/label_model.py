@@ -57,15 +57,7 @@ def choose_settings(
     *,
     trains_layers: bool = True,
 ) -> tuple[TrainConfig, HeadConfig]:
-    """Return the settings with what was not given, and note what was chosen.
-
-    Args:
-        source: Encoder and tokenizer.
-        trains_layers: Whether matrices of layers are trained, which Muon needs.
-
-    Raises:
-        InputError: If the head reads what the encoder does not have, or given settings contradict chosen ones.
-    """
+    """Return the settings with what was not given, and note what was chosen."""
     rows = labelled.rows("train")
     bp_per_token = _bp_per_token(labelled, rows[:MEASURED_WINDOWS], source.tokenizer)
     with checked_settings():
@@ -116,11 +108,7 @@ def label_facts(labelled: LabelledSet) -> dict:
 
 
 def is_directional(labelled: LabelledSet, both_strands: bool) -> bool:
-    """Return True if the labels belong to one strand: trained so, and not bins, which have none.
-
-    Args:
-        both_strands: As in the settings of the training.
-    """
+    """Return True if the labels belong to one strand: trained so, and not bins, which have none."""
     return not both_strands and not labelled.bin_bp
 
 

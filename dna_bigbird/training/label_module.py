@@ -16,15 +16,9 @@ from dna_bigbird.training.objective import Objective, Sums, pair
 
 
 class LabelModule(Objective):
-    """The loss of a `LabelObjective`: by default binary cross-entropy over independent labels.
+    """The loss of a `LabelObjective`, by default independent labels; its score chooses the step."""
 
-    Validation chooses the step by the objective's score, of the validation examples (forward strand
-    only, to be cheap).
-
-    Args:
-        model: Called as models.classifier.SequenceClassifier.
-        objective: By default `IndependentLabels` with the `positive_weight` of the settings.
-    """
+    # Validation reads the forward strand only, to be cheap.
 
     example = "window"
     mode = "max"
@@ -75,11 +69,8 @@ class LabelModule(Objective):
 
 @torch.no_grad()
 def start_at_shares(layer: nn.Linear, rows_L: np.ndarray) -> None:
-    """Let the last layer of a model give every row the shares of the classes.
-
-    Args:
-        rows_L: Training rows of each class; one half is added to each, so that no share is 0.
-    """
+    """Let the last layer of a model give every row the shares of the classes."""
+    # One half is added to the rows of each class, so that no share is 0.
     shares_L = (rows_L + 0.5) / (rows_L + 0.5).sum()
     layer.weight.zero_()
     layer.bias.copy_(torch.from_numpy(np.log(shares_L)))
@@ -89,15 +80,9 @@ def start_at_shares(layer: nn.Linear, rows_L: np.ndarray) -> None:
 def start_at_base_rates(
     layer: nn.Linear, positives_L: np.ndarray, rows: int, *, positive_weight: float = 1.0
 ) -> None:
-    """Let the last layer of a model give every row the best constant logits for these labels.
-
-    With positives weighted by w, those of a label with share s are log(w * s / (1 - s)). Shares are
-    those of one half positive and one half negative row more, so that none is 0 or 1.
-
-    Args:
-        positives_L: Positives of every label among the training rows.
-        rows: Number of those rows.
-    """
+    """Let the last layer of a model give every row the best constant logits for these labels."""
+    # With positives weighted by w, those of a label with share s are log(w * s / (1 - s)). One half
+    # positive and one half negative row more keep each s from 0 and 1.
     odds_L = (positives_L + 0.5) / (rows - positives_L + 0.5)
     layer.weight.zero_()
     layer.bias.copy_(torch.from_numpy(np.log(positive_weight * odds_L)))

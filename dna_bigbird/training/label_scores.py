@@ -30,16 +30,9 @@ def mean_over_strands(
     progress: Callable[[Iterable], Iterable] = iter,
     activation: Callable[[Tensor], Tensor] = torch.sigmoid,
 ) -> NDArray[np.float32]:
-    """Return the mean of the probabilities of each window over the strands it is read on, (n, L).
-
-    In float32, on a GPU if there is one; the model is left in evaluation mode on the CPU.
-
-    Args:
-        model: Called as models.classifier.SequenceClassifier.
-        rows: At least one, with these strands.
-        strands: '+' reads a window as the set orients it, '-' its reverse complement.
-        activation: From outputs (B, L) in float64 to probabilities or targets.
-    """
+    """Return each window's mean probabilities over the strands it is read on, (n, L)."""
+    # In float32, on a GPU if there is one; the model is left in evaluation mode on the CPU.
+    # `activation` maps outputs (B, L) in float64 to probabilities or targets.
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = model.to(device).eval()
     parts = []

@@ -63,17 +63,12 @@ def train_on_labels(
     """Train a model on the training rows; killed and called again it continues.
 
     Args:
-        model: Called as models.classifier.SequenceClassifier.
         settings: What else decides the result: not the set, the seed and `training`.
-        leaves_out_frozen: Whether checkpoints lack the weights that are not trained.
         bins_at_once: Whether a training window predicts all known bins around its centre.
 
     Returns:
         The task (its model has the weights of the step with the highest score on validation),
         the result of the training and the number of validation rows.
-
-    Raises:
-        InputError: If the set cannot be trained on, or the training failed (training.fit.fit).
     """
     check_trainable(labelled)
     rows = validation_rows(labelled, training.validation_examples, seed)
@@ -115,11 +110,7 @@ def fit_last_layer(
     objective: LabelObjective,
     training: TrainConfig,
 ) -> None:
-    """Begin with the best last layer for the encoder as it is, and note its score.
-
-    Raises:
-        InputError: If the model has no encoder.
-    """
+    """Begin with the best last layer for the encoder as it is, and note its score."""
     if not hasattr(model, "encoder"):
         raise InputError("--training.start_at_probe is for a pretrained encoder, not for a network")
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -139,11 +130,7 @@ def fit_last_layer(
 
 
 def objective_for(labelled: LabelledSet, training: TrainConfig) -> LabelObjective:
-    """Return the loss and the scores for the labels of a set.
-
-    Raises:
-        InputError: If positives have a weight and there are none.
-    """
+    """Return the loss and the scores for the labels of a set."""
     if labelled.label_type in (BINARY, MULTI_LABEL):
         return IndependentLabels(training.positive_weight)
     if training.positive_weight != 1:
@@ -157,10 +144,7 @@ def objective_for(labelled: LabelledSet, training: TrainConfig) -> LabelObjectiv
 
 
 def set_label_biases(model: nn.Module, labelled: LabelledSet, positive_weight: float) -> None:
-    """Let the untrained model predict each label or class as often as it occurs in training.
-
-    Standardised targets have a mean of 0, which an untrained model is near.
-    """
+    """Let the untrained model predict each label or class as often as it occurs in training."""
     if labelled.label_type == REGRESSION:
         return
     rows = labelled.rows("train")
@@ -180,17 +164,8 @@ def tokenized_splits(
     seed: int,
     groups: BinGroups | None = None,
 ) -> tuple[TokenizedRows | RowsOnTheFly, TokenizedRows]:
-    """Return the training rows and the validation rows as token ids.
-
-    Validation is read many times and is small: it is always tokenized once, without dropout.
-
-    Args:
-        groups: Windows that are read of the training rows; by default each has its own.
-
-    Raises:
-        InputError: If a window has more tokens than the model reads, or `bpe_dropout` does not fit
-            the vocabulary.
-    """
+    """Return the training rows (or windows, `groups`) and the validation rows as token ids."""
+    # Validation is read many times and is small: it is always tokenized once, without dropout.
     limits = {"max_tokens": max_tokens, "name": str(labelled.path)}
 
     def tokenize_once(split: str, rows, both_strands: bool) -> TokenizedRows:
@@ -223,12 +198,7 @@ def drawn_rows(
     seed: int,
     **limits: object,
 ) -> RowsOnTheFly:
-    """Return training rows whose windows or tokens are drawn for every example.
-
-    Raises:
-        InputError: If `bpe_dropout` does not fit the vocabulary or the model, or windows are moved by as
-            much as they are long.
-    """
+    """Return training rows whose windows or tokens are drawn for every example."""
     share, most = training.bpe_dropout, training.max_shift
     dropout = PieceDropout(tokenizer, share) if share else None
     if most >= labelled.window_bp:

@@ -25,12 +25,11 @@ def is_step_end(trainer: pl.Trainer, batch_idx: int) -> bool:
 
 
 class SeededBatches(pl.Callback):
-    """Makes dropout a function of (seed, micro-batch number).
+    """Makes dropout a function of (seed, micro-batch number)."""
 
-    torch draws dropout from its global generator, so that generator is set before every
-    micro-batch. Nothing then depends on what was drawn before: not on a restart, not on how often
-    was validated, not on the number of processes.
-    """
+    # torch draws dropout from its global generator, so that generator is set before every
+    # micro-batch. Nothing then depends on a restart, on how often was validated, or on the number
+    # of processes.
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -170,8 +169,7 @@ class Objective(pl.LightningModule):
         )
 
     def configure_model(self) -> None:
-        """Cut the model into shards if the strategy asks for it; Lightning calls this one time
-        more than needed."""
+        """Cut the model into shards if the strategy asks for it; Lightning calls this twice."""
         if isinstance(self.trainer.strategy, Sharded) and not isinstance(self.model, FSDPModule):
             shard(self.model, self.device_mesh)
 
@@ -181,11 +179,9 @@ class Objective(pl.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Scale the whole gradient down to a norm of `gradient_clip_val`, if that is set.
-
-        Lightning's own way refuses a fused optimizer under any autocast, for the sake of a scaling
-        of the loss that bfloat16 does not have.
-        """
+        """Scale the whole gradient down to a norm of `gradient_clip_val`, if that is set."""
+        # Lightning's own way refuses a fused optimizer under any autocast, for the sake of a
+        # scaling of the loss that bfloat16 does not have.
         if gradient_clip_val:
             parameters = [p for group in optimizer.param_groups for p in group["params"]]
             nn.utils.clip_grad_norm_(parameters, gradient_clip_val)

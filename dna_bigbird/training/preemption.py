@@ -93,11 +93,7 @@ class Preemption(pl.Callback):
 
 @contextlib.contextmanager
 def naming_the_step(trainer: pl.Trainer, keeper: Checkpoints) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end a training with its step, and that from which it continues.
-
-    Raises:
-        Interrupted: With a message on the first process only.
-    """
+    """Let Ctrl-C and SIGTERM end a training with its step, and that from which it continues."""
     # Lightning's own handler of SIGTERM exchanges data with the other processes, in the middle of anything.
     trainer._signal_connector.register_signal_handlers = lambda: None
     with signals.interrupting():

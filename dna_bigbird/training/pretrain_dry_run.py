@@ -21,11 +21,7 @@ BACKENDS = {"gather": "gather", "flex": "flex, triton"}
 def dry_run(
     encoder: EncoderConfig, source: str, training: TrainConfig, masking: MaskingConfig
 ) -> DryRun:
-    """Return the estimate.
-
-    Args:
-        encoder, source: As `sized` returns them.
-    """
+    """Return the estimate; `encoder` and `source` are as `sized` returns them."""
     predicted = int(masking.fraction * encoder.max_tokens) * training.batch_size
     is_etc = encoder.attention == "etc"
     backends = BACKENDS if encoder.has_blocks else {"auto": "auto"}
@@ -64,13 +60,7 @@ def dry_run(
 def sized(
     encoder: EncoderConfig, tokenizer: Path | None, initial: Path | None
 ) -> tuple[EncoderConfig, str]:
-    """Return the encoder with the vocabulary of a tokenizer or the settings of a bundle, and where its size is from.
-
-    The tokenizer need not be there.
-
-    Raises:
-        InputError: As `choose_start`.
-    """
+    """Return the encoder as a bundle or a tokenizer, if it is there, sizes it, and its source."""
     from dna_bigbird.training.pretraining_start import choose_start
 
     if initial is None and tokenizer is not None and not tokenizer.is_file():

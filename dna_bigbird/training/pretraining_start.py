@@ -41,16 +41,7 @@ def run_pretraining(
     settings: dict,
     collate: Callable = collate_pretraining,
 ) -> FitResult:
-    """Train on `examples["train"]`; choose the step by `examples["validation"]`.
-
-    Args:
-        validation_examples: How many of the validation examples are scored.
-        collate: Joins examples into a batch.
-        settings, checkpoints, seed: See training.fit.fit.
-
-    Raises:
-        InputError: If the model cannot be trained on this machine, or the training failed.
-    """
+    """Train on `examples["train"]`; choose the step by some of `examples["validation"]`."""
     data = pretraining_data(
         examples["train"],
         examples["validation"],
@@ -112,11 +103,7 @@ class DnaStart:
 
 
 def choose_start(tokenizer: Path | None, initial: Path | None, model: EncoderConfig) -> DnaStart:
-    """Return the settings of a fresh model for a tokenizer, or those of a bundle with the changes of `model`.
-
-    Raises:
-        InputError: If not exactly one of `tokenizer` and `initial` is given, or one is unusable.
-    """
+    """Return the settings of a fresh model for a tokenizer, or those of a bundle with changes."""
     if (tokenizer is None) == (initial is None):
         raise InputError("pretrain: give either --tokenizer or --initial")
     if tokenizer is not None:

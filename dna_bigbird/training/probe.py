@@ -38,19 +38,12 @@ def init_from_probe(
     precision: torch.dtype,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> dict[str, float]:
-    """Fit the last layer on what the head pools from the encoder as it is, with the objective's loss.
+    """Fit the last layer on what the head pools from the encoder as it is.
 
-    Minimised by L-BFGS over standardised features for each of `PENALTIES`, beginning with the strongest;
-    the one with the highest score on validation is kept. Linear probing, then fine-tuning (LP-FT): Kumar
-    et al. 2022, arXiv:2202.10054.
-
-    Args:
-        model: A models.classifier.SequenceClassifier; its `label_layer` is changed.
-        strands: '+', or '+-' for the reverse complements of the training rows too.
-        precision: Of the encoder's products.
-
-    Returns:
-        `penalty`, and the objective's score on validation under its name.
+    The loss is the objective's, minimised by L-BFGS over standardised features for each of
+    `PENALTIES`, beginning with the strongest; the one with the highest score on validation is kept;
+    `penalty` and score are returned. Linear probing, then fine-tuning (LP-FT): Kumar et al. 2022,
+    arXiv:2202.10054.
     """
     head = model.head
     size = head.pooler_size
@@ -92,10 +85,8 @@ def init_from_probe(
 
 
 def _basis(outputs_NL: Tensor, rank: int | None) -> Tensor:
-    """Return the directions (L, R) of the outputs that vary most; all if there is no rank.
-
-    Projecting a regression's outputs on them is reduced-rank regression (Izenman 1975).
-    """
+    """Return the directions (L, R) of the outputs that vary most; all if there is no rank."""
+    # Projecting a regression's outputs on them is reduced-rank regression (Izenman 1975).
     if rank is None:
         return torch.eye(outputs_NL.shape[1])
     _, _, right_LL = torch.linalg.svd(outputs_NL, full_matrices=False)

@@ -31,14 +31,7 @@ LOST = ("gloo", "nccl", "connection closed by peer", "connection reset", "tcpsto
 
 @contextlib.contextmanager
 def ended_with_the_first(is_first: bool) -> Iterator[None]:
-    """Let this process be killed as soon as the first one on its machine ends (Linux).
-
-    Args:
-        is_first: This is the process that starts the others, which it leaves its number.
-
-    Raises:
-        InputError: If the first one has ended already.
-    """
+    """Let this process be killed as soon as the first one on its machine ends (Linux)."""
     if is_first:
         os.environ[STARTER] = str(os.getpid())
         try:
@@ -59,22 +52,16 @@ def ended_with_the_first(is_first: bool) -> Iterator[None]:
 
 
 def is_first_on_node() -> bool:
-    """Return True on one process of each machine, which verifies large inputs for all of them.
-
-    Processes that Lightning starts begin after the first one has verified; those of srun or
-    torchrun wait for it when they connect, and a process that fails ends all.
-    """
+    """Return True on one process of each machine, which verifies large inputs for all of them."""
+    # Processes that Lightning starts begin after the first one has verified; those of srun or
+    # torchrun wait for it when they connect, and a process that fails ends all.
     rank = os.environ.get("LOCAL_RANK") or os.environ.get("SLURM_LOCALID") or "0"
     return rank == "0"
 
 
 @contextlib.contextmanager
 def readable_loss(processes: int) -> Iterator[None]:
-    """Turn the error of a lost connection into the line a user reads.
-
-    Raises:
-        InputError: If another process of the run ended.
-    """
+    """Turn the error of a lost connection into the line a user reads."""
     try:
         yield
     except RuntimeError as error:
@@ -90,19 +77,13 @@ def readable_loss(processes: int) -> Iterator[None]:
 
 @functools.lru_cache(maxsize=1)
 def _on_cpus(world: object) -> torch.distributed.ProcessGroup:
-    """Return all processes, connected by their CPUs; every process must ask.
-
-    Args:
-        world: Group of all processes; another run in this process has another one.
-    """
+    """Return all processes, connected by their CPUs; `world` is another group in another run."""
     return torch.distributed.new_group(backend="gloo")
 
 
 def highest(trainer: pl.Trainer, value: int) -> int:
-    """Return the highest value (0 to 255) of the processes; all must ask at the same step.
-
-    It asks the processes, not their GPUs, which a program that asked each step would wait for.
-    """
+    """Return the highest value (0 to 255) of the processes; all must ask at the same step."""
+    # It asks the processes, not their GPUs, which a program that asked each step would wait for.
     if trainer.world_size == 1:
         return value
     values = torch.tensor([value], dtype=torch.uint8)
@@ -113,18 +94,13 @@ def highest(trainer: pl.Trainer, value: int) -> int:
 
 
 class SameStart(pl.Callback):
-    """Stops a training whose processes read different newest checkpoints.
+    """Stops a training whose processes read different newest checkpoints."""
 
-    Each process looks into the folder for itself, and a node may see a shared disk as it was up to
-    a minute ago (NFS). They would train on different weights.
-    """
+    # Each process looks into the folder for itself, and a node may see a shared disk as it was up
+    # to a minute ago (NFS). They would train on different weights.
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Compare the steps.
-
-        Raises:
-            InputError: If they differ.
-        """
+        """Compare the steps."""
         if trainer.world_size == 1:
             return
         steps: list = [None] * trainer.world_size
@@ -138,12 +114,7 @@ class SameStart(pl.Callback):
 
 
 def sha256_of_state(weights: dict[str, Any], optimizer: dict[str, Any]) -> str:
-    """Return one checksum of weights and optimizer state.
-
-    Args:
-        weights: A module's `state_dict()`.
-        optimizer: An optimizer's `state_dict()`: moments, step counters and settings.
-    """
+    """Return one checksum of the `state_dict()`s of weights and optimizer."""
     digest = hashlib.sha256()
     _add(digest, weights)
     _add(digest, optimizer)
@@ -151,17 +122,8 @@ def sha256_of_state(weights: dict[str, Any], optimizer: dict[str, Any]) -> str:
 
 
 def check_agreement(trainer: pl.Trainer, pl_module: pl.LightningModule) -> str:
-    """Compare weights and optimizer state over the processes, and note their checksum.
-
-    Every process calls it, after training. With weights in shards the whole of them has one
-    checksum, and there is nothing to compare.
-
-    Returns:
-        The checksum.
-
-    Raises:
-        InputError: If processes hold different weights.
-    """
+    """Compare weights and optimizer state over the processes; note and return their checksum."""
+    # With weights in shards the whole of them has one checksum, and there is nothing to compare.
     if isinstance(trainer.strategy, Sharded):
         weights = trainer.strategy.lightning_module_state_dict()
         optimizer = trainer.strategy.optimizer_state(trainer.optimizers[0])

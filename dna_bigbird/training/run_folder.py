@@ -51,11 +51,7 @@ def best_path(folder: Path, step: int) -> Path:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder for this process.
-
-    Raises:
-        InputError: If another living process trains there, or the folder cannot be written to.
-    """
+    """Hold the folder for this process."""
     busy = (
         f"{folder}: another process trains in this folder now; wait for it or stop it, or give "
         "--checkpoints another folder"
@@ -75,18 +71,10 @@ def open_run(
     """Return the checkpoint to continue from, or None to begin.
 
     A finished run of other settings or inputs, and what is damaged, is moved to a new folder
-    `superseded-…` with a note that says why.
-
-    Args:
-        settings: Nested dict of plain values.
-        is_writer: True on the process of rank zero; others wait until it has looked after the
-            folder.
-        choose: Called on the writing process if the run has not chosen yet; what it returns is kept
-            with the settings (`read_chosen`), but not compared with those of a later start.
-
-    Raises:
-        InputError: If something in the folder cannot be read or written now, or other settings began a
-            run that has not finished; nothing is changed.
+    `superseded-…` with a note that says why. An unfinished run of other settings is an InputError,
+    and so is what cannot be read or written now; nothing is changed then. Only the process that
+    is_writer changes anything; the others wait for it. What `choose` returns is kept with the
+    settings, but not compared with those of a later start.
     """
     settings = json.loads(json.dumps(settings))
     with usable(folder):
@@ -144,11 +132,7 @@ def run_sha256(folder: Path) -> str:
 
 
 def newest_usable(folder: Path) -> Path | None:
-    """Return the newest whole training state whose best weights are whole too.
-
-    Raises:
-        InputError: If one cannot be read now, which proves nothing about it.
-    """
+    """Return the newest whole training state whose best weights are whole too."""
     run = run_sha256(folder)
     for path in reversed(list_checkpoints(folder, "step")):
         try:
@@ -164,11 +148,7 @@ def newest_usable(folder: Path) -> Path | None:
 
 
 def keeper_state(path: Path, state: dict[str, Any]) -> dict[str, Any]:
-    """Return what a training state remembers of its validations; `best_step` is None before any.
-
-    Raises:
-        DamagedError: If it lacks that entry.
-    """
+    """Return what a training state remembers of its validations; `best_step` is None before any."""
     for name, callback in state["callbacks"].items():
         if name.startswith("Checkpoints") and "best_step" in callback:
             return callback
@@ -200,11 +180,8 @@ def set_aside(folder: Path, paths: list[Path]) -> Path:
 
 
 def list_checkpoints(folder: Path, prefix: str) -> list[Path]:
-    """Return the 'step' or 'best' checkpoints, oldest first.
-
-    Raises:
-        OSError: If the folder cannot be listed; `Path.glob` would return nothing.
-    """
+    """Return the 'step' or 'best' checkpoints, oldest first."""
+    # Not `Path.glob`, which would return nothing for a folder that cannot be listed.
     try:
         names = os.listdir(folder)
     except FileNotFoundError:
@@ -218,10 +195,8 @@ def step_of(path: Path) -> int:
 
 
 def prune(folder: Path) -> None:
-    """Delete all but the newest checkpoints of both kinds.
-
-    Best weights are kept as long as one of the kept states may name them: the newest two do.
-    """
+    """Delete all but the newest checkpoints of both kinds."""
+    # Best weights are kept as long as one of the kept states may name them: the newest two do.
     for prefix in ("step", "best"):
         for path in list_checkpoints(folder, prefix)[:-KEPT]:
             path.unlink(missing_ok=True)

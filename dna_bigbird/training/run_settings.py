@@ -19,11 +19,7 @@ WAIT_S = 600
 
 @contextlib.contextmanager
 def usable(folder: Path) -> Iterator[None]:
-    """Turn the OSError of a folder or file that cannot be used now into one line.
-
-    Raises:
-        InputError: Naming it.
-    """
+    """Turn the OSError of a folder or file that cannot be used now into one line."""
     try:
         yield
     except OSError as error:
@@ -35,13 +31,7 @@ def usable(folder: Path) -> Iterator[None]:
 
 
 def read_settings(folder: Path) -> dict | None:
-    """Return the settings that the folder's checkpoints were made with; None if unknown.
-
-    What the run chose by itself is not among them.
-
-    Raises:
-        InputError: If there is a file that cannot be read now.
-    """
+    """Return the settings of the folder's checkpoints, without CHOSEN; None if unknown."""
     whole = _read(folder)
     if not isinstance(whole, dict):
         return whole
@@ -49,11 +39,7 @@ def read_settings(folder: Path) -> dict | None:
 
 
 def read_chosen(folder: Path) -> dict:
-    """Return what the run chose by itself: names to values; nothing on a CPU.
-
-    Raises:
-        InputError: If there is a file that cannot be read now.
-    """
+    """Return what the run chose by itself: names to values; nothing on a CPU."""
     whole = _read(folder)
     return whole.get(CHOSEN, {}) if isinstance(whole, dict) else {}
 
@@ -73,11 +59,7 @@ def _current(settings: dict) -> dict:
 
 
 def wait_for_settings(folder: Path, settings: dict, *, with_choice: bool = False) -> None:
-    """Wait until the writing process has put these settings down.
-
-    Args:
-        with_choice: Wait for what it chooses too.
-    """
+    """Wait until the writing process has put these settings (and its choice) down."""
     deadline = time.monotonic() + WAIT_S
     while read_settings(folder) != settings or (with_choice and not read_chosen(folder)):
         if time.monotonic() > deadline:
@@ -92,9 +74,8 @@ def wait_for_settings(folder: Path, settings: dict, *, with_choice: bool = False
 def describe_change(old: dict | None, new: dict) -> str:
     """Return which settings differ, at most three.
 
-    Example:
-        >>> describe_change({"seed": 0, "training": {"max_steps": 5}}, {"seed": 0, "training": {"max_steps": 9}})
-        'settings changed (training.max_steps: 5 -> 9)'
+    >>> describe_change({"seed": 0, "training": {"max_steps": 5}}, {"seed": 0, "training": {"max_steps": 9}})
+    'settings changed (training.max_steps: 5 -> 9)'
     """
     if old is None:
         return "checkpoints without readable settings.json"
@@ -107,12 +88,7 @@ def describe_change(old: dict | None, new: dict) -> str:
 
 
 def flatten(settings: dict, prefix: str = "") -> dict[str, Any]:
-    """Give nested settings dotted names.
-
-    Example:
-        >>> flatten({"a": {"b": 1}, "c": 2})
-        {'a.b': 1, 'c': 2}
-    """
+    """Give nested settings dotted names."""
     flat = {}
     for name, value in settings.items():
         if isinstance(value, dict):

@@ -22,10 +22,7 @@ Clock = Callable[[], float]
 
 
 class DataClock(Profiler):
-    """Adds up the seconds for which training waits until a batch is there.
-
-    Lightning tells its profiler when it begins and ends to ask for one.
-    """
+    """Adds up the seconds for which training waits: Lightning tells its profiler of each batch."""
 
     def __init__(self, clock: Clock = time.perf_counter) -> None:
         super().__init__()
@@ -163,10 +160,8 @@ class Speed(pl.Callback):
 def measured_peak(
     device: torch.device, in_bfloat16: bool, clock: Clock = time.perf_counter
 ) -> float:
-    """Return the operations a second of the best of several large matrix products.
-
-    In the run's own type, on its device and threads; about 0.3 s. No random number is drawn.
-    """
+    """Return the operations a second of the best of some large matrix products, in about 0.3 s."""
+    # In the run's own type, on its device and threads. No random number is drawn.
     dtype = torch.bfloat16 if in_bfloat16 else torch.float32
     sizes = PEAK_SIZES.get(device.type, PEAK_SIZES["cuda"])
     factors = [

@@ -43,11 +43,7 @@ def check_trainable(labelled: LabelledSet) -> None:
 
 
 def set_training_backend(encoder: Encoder, name: str) -> None:
-    """Choose the attention backend for a training on this machine.
-
-    Raises:
-        InputError: If that backend cannot train this model on this machine.
-    """
+    """Choose the attention backend for a training on this machine, or raise InputError."""
     on_gpu, dropout = torch.cuda.is_available(), encoder.config.attention_dropout
     option = f"--training.attention_backend {name}"
     if not encoder.config.has_blocks:

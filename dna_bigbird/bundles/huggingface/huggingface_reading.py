@@ -153,11 +153,8 @@ def _read_summarizer(folder: Path, config: dict, plan: str | None) -> Converted:
 
 
 def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, path: str) -> dict:
-    """Return task, head and labels of a fine-tuned class.
-
-    Args:
-        name: BigBird's class; Longformer's question answering has one layer, its classifier tanh.
-    """
+    """Return task, head and labels of a fine-tuned class, by BigBird's name of it."""
+    # Longformer's question answering has one layer, its classifier tanh.
     task = task_of_library_class(name)
     dropout = encoder.dropout
     is_longformer = encoder.attention == "longformer"

@@ -48,10 +48,7 @@ from dna_bigbird.models.summarizer import Summarizer
 
 
 def tokenizer_json(tokenizer: DnaTokenizer) -> bytes:
-    """Return the `tokenizer.json`.
-
-    It takes DNA in either case; IUPAC codes become N and U becomes T, as `genome.normalise` does.
-    """
+    """Return `tokenizer.json`; IUPAC codes become N and U becomes T, as in `genome.normalise`."""
     cls, sep = (SPECIAL_PIECES[i] for i in (tokenizer.cls_id, tokenizer.sep_id))
     written = tokenizers.Tokenizer(_model(tokenizer))
     to_n = IUPAC_AMBIGUOUS + IUPAC_AMBIGUOUS.lower()
@@ -160,11 +157,7 @@ def write_huggingface(
 
 
 def _class_of(config: BundleConfig, model: nn.Module, encoder: EncoderConfig, source: str) -> str:
-    """Return the library's class that has the model's head: BigBird's name of it.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Return the library's class that has the model's head: BigBird's name of it."""
     task, head = config.task, config.head
     if task == "pretraining":
         return architecture(model.heads)

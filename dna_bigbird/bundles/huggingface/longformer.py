@@ -58,14 +58,7 @@ RENAMED = ROBERTA_HEAD | {
 
 
 def longformer_config(config: Mapping[str, Any], plan: str | None, source: str) -> EncoderConfig:
-    """Return our settings of the model that a config.json describes.
-
-    Args:
-        plan: Plan of random blocks, which Longformer does not have.
-
-    Raises:
-        InputError: If it describes a model that we do not have.
-    """
+    """Return our settings of the model that a config.json describes."""
     _check_class(config, source)
     if plan is not None:
         raise InputError(f"--plan {plan}: a Longformer has no random blocks")
@@ -116,14 +109,7 @@ def unused_positions(config: Mapping[str, Any]) -> int:
 
 
 def longformer_settings(config: Mapping[str, Any], num_layers: Any, source: str) -> dict:
-    """Return our windows: half of the library's, which count both sides.
-
-    Args:
-        num_layers: Of the encoder, as its config.json has it.
-
-    Raises:
-        InputError: If they are not even numbers, one for all layers or one per layer.
-    """
+    """Return our windows: half of the library's, which count both sides."""
     both = config.get(WINDOW, 512)
     windows = both if isinstance(both, list) else [both]
     are_even = all(type(each) is int and each > 0 and each % 2 == 0 for each in windows)
@@ -144,14 +130,7 @@ def as_bigbird(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain_longformer(tensors: Mapping[str, Tensor], unused: int, source: str) -> dict[str, Tensor]:
-    """Return the tensors under BigBird's plain names, without the positions that no token has.
-
-    Args:
-        unused: Number of such rows.
-
-    Raises:
-        InputError: If there is no table of positions.
-    """
+    """Return the tensors under BigBird's plain names, without the positions that no token has."""
     short = {name.removeprefix(f"{MODEL_TYPE}."): x for name, x in tensors.items()}
     plain = {}
     for name, tensor in plain_names(short).items():
@@ -184,16 +163,7 @@ def longformer_folder(
     token_ids: Mapping[str, int],
     source: str,
 ) -> tuple[dict[str, Any], dict[str, Tensor], list[str]]:
-    """Return config.json and tensors of a folder, and what the library would not compute.
-
-    Args:
-        as_class: BigBird's class with the model's heads.
-        token_ids: Values of `TOKEN_IDS`.
-        source: What to call the model in messages.
-
-    Raises:
-        InputError: If the library's Longformer cannot hold the model.
-    """
+    """Return config.json and tensors of a folder, and what the library would not compute."""
     encoder = config.encoder
     heads = getattr(model, "heads", ())
     left_out = [head for head in ("nsp", "pooler") if head in heads and "mlm" in heads]
@@ -231,11 +201,7 @@ def longformer_folder(
 
 
 def check_longformer(encoder: EncoderConfig, source: str, *, has_mlm: bool) -> None:
-    """Raise InputError, naming the setting, if the library's Longformer has no such layers or weights.
-
-    Args:
-        has_mlm: The model has the head for masked tokens.
-    """
+    """Raise InputError, naming the setting, if the library's Longformer cannot hold the model."""
     other = settings.not_held(encoder, ONLY) + dilated(encoder)
     if has_mlm and encoder.activation != HEAD_ACTIVATION:
         other.append(

@@ -50,14 +50,7 @@ ONLY = {
 
 
 def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> EncoderConfig:
-    """Return our settings of the model that a config.json describes.
-
-    Args:
-        plan: Plan of the random blocks; by default the library's own, so that results agree.
-
-    Raises:
-        InputError: If it describes another model, or one that we do not have.
-    """
+    """Return our settings of the model of a config.json; without `plan` that of the library."""
     _check_kind(config, source)
     for name in set(KEPT) - {"hidden_act"}:
         value = config.get(name)
@@ -115,15 +108,8 @@ def class_of(config: Mapping[str, Any]) -> str | None:
 
 
 def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]:
-    """Return the names of the classes of a classifier.
-
-    Args:
-        count: Classes that the weights have.
-
-    Raises:
-        InputError: If config.json has another number of them, or the classifier is a regression or
-            gives several labels at once, which no task here does.
-    """
+    """Return the names of the classes of a classifier, as many as the weights have."""
+    # A regression, or a classifier that gives several labels at once, has no task here.
     problem_type = config.get("problem_type")
     if problem_type not in (None, "single_label_classification") or count < 2:
         raise InputError(
@@ -156,14 +142,7 @@ def required_heads(config: Mapping[str, Any], known_heads: set[str]) -> list[str
 def library_config(
     encoder: EncoderConfig, name: str, token_ids: Mapping[str, int], kept: Mapping
 ) -> dict[str, Any]:
-    """Return the contents of a config.json that the library reads.
-
-    Args:
-        name: Of the library's class.
-        token_ids: Values of `TOKEN_IDS`.
-        kept: What a converted bundle keeps of the config it came from; it goes before our choice
-            where it says the same.
-    """
+    """Return the contents of a config.json; what a converted bundle has kept goes first."""
     written = {
         "architectures": [name],
         "model_type": MODEL_TYPE,
@@ -193,11 +172,7 @@ OTHER_ATTENTION = {
 
 
 def check_held(encoder: EncoderConfig, source: str) -> None:
-    """Raise InputError, naming the setting, if the library's BigBird has no such layers or weights.
-
-    Args:
-        source: What to call the model in the message.
-    """
+    """Raise InputError, naming the setting, if the library's BigBird cannot hold the model."""
     other = not_held(encoder, ONLY)
     if why := OTHER_ATTENTION.get(encoder.attention):
         other.append(f"attention is {encoder.attention} ({why})")
@@ -205,11 +180,7 @@ def check_held(encoder: EncoderConfig, source: str) -> None:
 
 
 def not_held(encoder: EncoderConfig, only: Mapping[str, tuple[object, str]]) -> list[str]:
-    """Return the settings of an encoder that a model of the library does not have, and why.
-
-    Args:
-        only: The only value of our fields that it has, and why.
-    """
+    """Return the settings of an encoder that a model of the library does not have, and why."""
     other = [
         f"{name} is {getattr(encoder, name)} ({why})"
         for name, (value, why) in only.items()

@@ -64,16 +64,7 @@ class ShortEncoder:
 
 
 def read_short_encoder(folder: Path, seed: int = 0) -> ShortEncoder:
-    """Read a BERT or RoBERTa folder; no code from it is run.
-
-    Pooler and next-sentence head are left out.
-
-    Args:
-        seed: Of a fresh MLM head.
-
-    Raises:
-        InputError: If a file is missing or damaged, or it is another kind of model.
-    """
+    """Read a BERT or RoBERTa folder without running its code; `seed` draws a missing MLM head."""
     folder = Path(folder)
     path = folder / "config.json"
     if not path.is_file():

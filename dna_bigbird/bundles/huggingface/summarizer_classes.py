@@ -26,17 +26,9 @@ NAMES = {
 def search_options(
     folder: Path, config: Mapping[str, Any], end_id: int, defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the options with which our search repeats the library's `generate` on this folder.
-
-    What the folder does not say is left to our defaults.
-
-    Args:
-        end_id: Token that ends a summary.
-        defaults: Settings that a config.json of this class has if it does not name them.
-
-    Raises:
-        InputError: If a value has another type, or another token than the end is forced.
-    """
+    """Return the options with which our search repeats the library's `generate` on this folder."""
+    # What the folder does not say is left to our defaults; `defaults` are the library's of this
+    # class.
     path = folder / "generation_config.json"
     options = {**config, **read_json(path)} if path.is_file() else {**defaults, **config}
     settings: dict[str, Any] = {"length_formula": "library"}
@@ -71,13 +63,7 @@ TOKENS = ("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_i
 
 
 def generation_config(config: BundleConfig, written: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with which `generate` repeats the search of a summarizer's options.
-
-    Nothing if it cannot: the options have the paper's formula, or there are none.
-
-    Args:
-        written: Contents of the folder's config.json.
-    """
+    """Return the settings for which `generate` repeats our search; none if it cannot."""
     options = config.options
     if getattr(options, "length_formula", "") != "library":
         return {}

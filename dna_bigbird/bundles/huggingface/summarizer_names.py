@@ -68,13 +68,7 @@ _ENCODER = {
 
 
 def summarizer_names(ours: str, of: SummarizerClass) -> tuple[str, ...]:
-    """Return the library's tensors whose rows make up one of ours.
-
-    Example:
-        >>> from dna_bigbird.bundles.huggingface.summarizer_classes import PEGASUS
-        >>> summarizer_names("decoder.cross.3.key_value.weight", PEGASUS)[1]
-        'model.decoder.layers.3.encoder_attn.v_proj.weight'
-    """
+    """Return the library's tensors whose rows make up one of ours."""
     if ours == "logits_bias":
         return (BIAS,)
     if ours in _OUTSIDE:
@@ -86,12 +80,9 @@ def summarizer_names(ours: str, of: SummarizerClass) -> tuple[str, ...]:
 
 
 def untied(tensors: Mapping[str, Tensor], of: SummarizerClass, source: str) -> dict[str, Tensor]:
-    """Return the tensors with one word table, one position table if both are equal, and the bias of
-    the logits as a vector, if it is not zero. Position tables lose the rows that no token has.
-
-    Raises:
-        InputError: If the word tables differ; there is one here.
-    """
+    """Return the tensors with one word table, shared ones once; InputError if the tables differ."""
+    # One position table if both are equal; the bias of the logits as a vector, if it is not zero.
+    # Position tables lose the rows that no token has.
     plain = dict(tensors)
     if not any(name.startswith(of.prefix) for name in plain):  # a model without the last layer
         plain = {n if n in (LAST_LAYER, BIAS) else of.prefix + n: x for n, x in plain.items()}

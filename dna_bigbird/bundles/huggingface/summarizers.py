@@ -47,18 +47,7 @@ KEPT = ("pad_token_id", "bos_token_id", "attention_dropout")
 def read_summarizer(
     folder: Path, config: Mapping[str, Any], plan: str | None
 ) -> tuple[Summarizer, dict, dict[str, Any]]:
-    """Read settings and weights of a folder.
-
-    Args:
-        config: Contents of its config.json; its `model_type` is one of `CLASSES`.
-        plan: As for `read_huggingface`.
-
-    Returns:
-        The model, what a bundle's config says of it, and options of the search.
-
-    Raises:
-        InputError: If a file is missing or damaged, or the model is one that we do not have.
-    """
+    """Return a folder's model, what a bundle's config says of it, and options of the search."""
     source = str(folder / "config.json")
     of = CLASSES[config["model_type"]]
     _check_class(config, of, source)
@@ -156,11 +145,7 @@ def _encoder_values(
 def known_name(
     config: Mapping[str, Any], name: str, default: str, known: Mapping[str, str], source: str
 ) -> str:
-    """Return a setting of config.json that is one of several names.
-
-    Raises:
-        InputError: If it is another one.
-    """
+    """Return a setting of config.json that is one of several names."""
     value = config.get(name, default)
     if not isinstance(value, str) or value not in known:
         raise InputError(
@@ -179,15 +164,7 @@ def class_for(encoder: EncoderConfig) -> SummarizerClass:
 def summarizer_folder(
     model: Summarizer, kept: Mapping[str, Any], source: str
 ) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[str]]:
-    """Return config.json and tensors of a folder, and what the library would compute differently.
-
-    Args:
-        kept: What a converted bundle keeps of the config it came from.
-        source: What to call the model in messages.
-
-    Raises:
-        InputError: If the library has no such model.
-    """
+    """Return a folder's config.json and tensors, and what the library computes differently."""
     encoder, decoder, head = model.encoder.config, model.decoder.config, model.head
     of = class_for(encoder)
     expected = {**of.only}
