@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dna_bigbird.bundles.bundle import WEIGHTS, Bundle
-from dna_bigbird.bundles.card_encoder import own_settings
+from dna_bigbird.bundles.card import own_settings
 from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.bundles.config_file import read_bundle_json
 from dna_bigbird.core.tables import as_columns, in_words, without_markdown

@@ -26,24 +26,24 @@ from dna_bigbird.models.precision import (
     resolve_precision,
 )
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training import backend_choice
+from dna_bigbird.training import training_checks
 from dna_bigbird.training.checkpoints import (
     AtomicCheckpointIO,
     Checkpoints,
+    Preemption,
     load_best,
+    naming_the_step,
     whole_restore,
 )
 from dna_bigbird.training.history import GrowingTable, History, StopAtNan
 from dna_bigbird.training.objective import Objective, SeededBatches
-from dna_bigbird.training.preemption import Preemption, naming_the_step
 from dna_bigbird.training.processes import (
     SameStart,
     check_agreement,
     ended_with_the_first,
     readable_loss,
 )
-from dna_bigbird.training.run_folder import best_path, locked, note, open_run
-from dna_bigbird.training.run_settings import read_settings
+from dna_bigbird.training.run_folder import best_path, locked, note, open_run, read_settings
 from dna_bigbird.training.sharding import Sharded
 from dna_bigbird.training.speed import HEADER, DataClock, Speed
 
@@ -154,11 +154,11 @@ def fit(
     ):
         for message in SILENCED:
             warnings.filterwarnings("ignore", message)
-        is_open = backend_choice.is_open(task.model, config, training_device())
-        choose = partial(backend_choice.choose_for, task.model, config) if is_open else None
+        is_open = training_checks.is_backend_open(task.model, config, training_device())
+        choose = partial(training_checks.choose_backend, task.model, config) if is_open else None
         resume_from = open_run(checkpoints, whole, is_writer, choose)
         if is_open:
-            backend_choice.apply(task.model, checkpoints)
+            training_checks.apply_backend(task.model, checkpoints)
         ours, waits = _callbacks(config, checkpoints, seed, history, keeper)
         trainer = build_trainer(config, checkpoints, [*callbacks, *ours], waits)
         if config.compile:
@@ -308,7 +308,7 @@ def cluster_plugins(config: TrainConfig) -> list[LightningEnvironment | SLURMEnv
     tasks = os.environ.get("SLURM_NTASKS", "1")
     if config.processes > 1 and tasks.isdigit() and int(tasks) > 1:
         try:
-            return [SLURMEnvironment(auto_requeue=False)]  # see training.preemption
+            return [SLURMEnvironment(auto_requeue=False)]  # see Preemption
         except RuntimeError as error:  # `sbatch --ntasks` without --ntasks-per-node
             raise InputError(str(error)) from None
     return [LightningEnvironment()]

@@ -24,10 +24,9 @@ from dna_bigbird.models.kmer_head import bases_of_pieces
 from dna_bigbird.models.label_types import BINARY, MULTI_LABEL
 from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training.label_model import FinetuningSetup, is_directional
-from dna_bigbird.training.label_scores import TokenizedWindows
+from dna_bigbird.training.finetune_run import FinetuningSetup, is_directional
 from dna_bigbird.training.label_training import tokenized_splits
-from dna_bigbird.training.probe import LabelledWindows
+from dna_bigbird.training.probe import LabelledWindows, TokenizedWindows
 from dna_bigbird.training.processes import is_first_on_node
 
 # k-mer counts next to a trained encoder: fitted after its training, weighted on the validation rows.
@@ -145,7 +144,7 @@ def outputs(
 
 
 if TYPE_CHECKING:
-    from dna_bigbird.training.label_module import LabelModule
+    from dna_bigbird.training.label_training import LabelModule
 
 CENTRE_BINS, USUAL_MAX_K = 2, 6
 

@@ -20,11 +20,10 @@ from dna_bigbird.labelled.scores import STRANDS
 from dna_bigbird.labelled.tokenized import RowsOnTheFly
 from dna_bigbird.models.label_types import MONITORS
 from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.finetune_run import is_directional
 from dna_bigbird.training.fit import FitResult, training_settings
-from dna_bigbird.training.label_model import is_directional
-from dna_bigbird.training.label_module import LabelModule
-from dna_bigbird.training.label_scores import mean_over_strands
-from dna_bigbird.training.label_training import train_on_labels
+from dna_bigbird.training.label_training import LabelModule, train_on_labels
+from dna_bigbird.training.probe import mean_over_strands
 from dna_bigbird.training.processes import is_first_on_node
 
 _IDS = np.full(256, len(BASES), dtype=np.uint8)

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from dna_bigbird.bundles.card_encoder import attention_of
+from dna_bigbird.bundles.card import attention_of
 from dna_bigbird.bundles.card_scores import headline_names
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics

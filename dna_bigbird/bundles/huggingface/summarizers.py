@@ -16,16 +16,14 @@ from dna_bigbird.bundles.huggingface.longformer import (
 from dna_bigbird.bundles.huggingface.settings import ACTIVATIONS, ATTENTION, differences
 from dna_bigbird.bundles.huggingface.summarizer_classes import (
     BART,
+    BIAS,
     CLASSES,
     LED,
     PEGASUS,
-    SummarizerClass,
-    search_options,
-)
-from dna_bigbird.bundles.huggingface.summarizer_names import (
-    BIAS,
     POSITIONS,
+    SummarizerClass,
     layers_of,
+    search_options,
     summarizer_names,
     summarizer_tensors,
     untied,
