@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import safetensors.torch
-import torch
 
 from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import CHARACTERS, WEIGHTS
 from dna_bigbird.bundles.config_file import read_bundle_json
 from dna_bigbird.bundles.weights import (
+    building,
     check_counts,
     check_shapes,
     fill,
@@ -103,13 +103,8 @@ def load_character_model(folder: Path) -> tuple[CharacterModel, CharacterDescrip
     own = description.model
     sizes = {"hidden_size": own.hidden_size}
     check_counts(shapes, path, num_layers=own.num_layers, sizes=sizes)
-    try:
-        with torch.device("meta"):
-            model = CharacterModel(own)
-    except RuntimeError as error:  # products of sizes beyond 64 bits
-        raise InputError(
-            f"{folder}/config.json: it describes no character model: {error}"
-        ) from error
+    with building(f"{folder}/config.json"):
+        model = CharacterModel(own)
     check_shapes(model, shapes, path)
     if sha256_of(path) != values["sha256"].get(WEIGHTS):
         raise InputError(

@@ -1,7 +1,8 @@
 """The weights of a bundle; their header is compared with the model before memory is allocated."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,16 @@ def build_model(config: BundleConfig | Mapping[str, Any]) -> nn.Module:
     return SequenceClassifier(config.encoder, num_labels, config.head, words=config.words)
 
 
+@contextmanager
+def building(source: str) -> Iterator[None]:
+    """Build without memory: a config of any size costs nothing until the weights agree with it."""
+    try:
+        with torch.device("meta"):
+            yield
+    except (TypeError, ValueError, RuntimeError) as error:  # products of sizes beyond 64 bits
+        raise InputError(f"{source}: it describes no model: {error}") from error
+
+
 def empty_model(folder: Path, config: BundleConfig, weights: str) -> nn.Module:
     """Return the model of a bundle, checked against its weights, without memory for them."""
     path = folder / weights
@@ -138,10 +149,7 @@ def empty_model(folder: Path, config: BundleConfig, weights: str) -> nn.Module:
     if own.attention == "performer" and own.performer.num_features:
         sizes["performer.num_features"] = own.performer.num_features
     check_counts(shapes, path, num_layers=own.num_layers, sizes=sizes, members=config.members or 0)
-    try:
-        with torch.device("meta"):
-            model = build_model(config)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"{folder}/config.json: it describes no model: {error}") from error
+    with building(f"{folder}/config.json"):
+        model = build_model(config)
     check_shapes(model, shapes, path)
     return model

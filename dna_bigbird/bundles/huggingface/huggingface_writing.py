@@ -121,19 +121,18 @@ def write_huggingface(
     kept = config.huggingface or {}
     if isinstance(model, Summarizer):
         written, tensors, different = summarizer_folder(model, kept, source)
-    elif encoder.attention == "longformer":
-        name = _class_of(config, model, encoder, source)
-        ids = _token_ids(tokenizer)
-        written, tensors, different = longformer_folder(model, config, name, ids, source)
-        if name == CLASSIFIER:
-            written |= _labels(config)
     else:
-        check_held(encoder, source)
-        name = _class_of(config, model, encoder, source)
-        written = library_config(encoder, name, _token_ids(tokenizer), kept)
+        is_longformer = encoder.attention == "longformer"
+        if not is_longformer:
+            check_held(encoder, source)
+        name, ids = _class_of(config, model, encoder, source), _token_ids(tokenizer)
+        if is_longformer:
+            written, tensors, different = longformer_folder(model, config, name, ids, source)
+        else:
+            written = library_config(encoder, name, ids, kept)
+            tensors, different = to_library(model.state_dict(), name), differences(encoder)
         if name == CLASSIFIER:
             written |= _labels(config)
-        tensors, different = to_library(model.state_dict(), name), differences(encoder)
     if different and not allow_different_attention:
         raise InputError(
             f"{source}: the library cannot compute this model: {'; '.join(different)}. Give "

@@ -11,7 +11,13 @@ from torch import Tensor, nn
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.huggingface import settings
-from dna_bigbird.bundles.huggingface.settings import ACTIVATIONS, KEPT, TOKEN_IDS
+from dna_bigbird.bundles.huggingface.settings import (
+    ACTIVATIONS,
+    TOKEN_IDS,
+    check_class,
+    known_name,
+    read_settings,
+)
 from dna_bigbird.bundles.huggingface.short_encoders import ROBERTA_HEAD
 from dna_bigbird.bundles.huggingface.tensor_names import (
     CLASSIFIER,
@@ -23,7 +29,6 @@ from dna_bigbird.bundles.huggingface.tensor_names import (
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.models.attention_config import LongformerConfig
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.stored_settings import is_finite, settings_from
 
 MODEL_TYPE = "longformer"
 AS_BIGBIRD = {
@@ -59,12 +64,10 @@ RENAMED = ROBERTA_HEAD | {
 
 def longformer_config(config: Mapping[str, Any], plan: str | None, source: str) -> EncoderConfig:
     """Return our settings of the model that a config.json describes."""
-    _check_class(config, source)
+    check_class(config, source, tuple(AS_BIGBIRD))
     if plan is not None:
         raise InputError(f"--plan {plan}: a Longformer has no random blocks")
-    act = config.get("hidden_act", "gelu")
-    if not isinstance(act, str) or act not in ACTIVATIONS:
-        raise InputError(f"{source}: hidden_act {act!r} is not one of {', '.join(ACTIVATIONS)}")
+    act = known_name(config, "hidden_act", "gelu", ACTIVATIONS, source)
     values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
     rows, unused = config.get(POSITIONS, 512), unused_positions(config)
     if not isinstance(rows, int) or rows <= unused:
@@ -78,28 +81,7 @@ def longformer_config(config: Mapping[str, Any], plan: str | None, source: str) 
         "max_tokens": rows - unused,
         "longformer": longformer_settings(config, values["num_layers"], source),
     }
-    try:
-        return settings_from(EncoderConfig, values)
-    except ValueError as error:
-        raise InputError(f"{source}: {error}") from error
-
-
-def _check_class(config: Mapping[str, Any], source: str) -> None:
-    for name in ("is_decoder", "add_cross_attention", "is_encoder_decoder"):
-        if config.get(name):
-            raise InputError(f"{source}: {name} is set; only encoders are read")
-    for name in set(KEPT) - {"hidden_act"}:
-        value = config.get(name)
-        if value is not None and not is_finite(value):
-            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
-    classes = config.get("architectures") or []
-    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
-        raise InputError(f"{source}: architectures is {classes!r}, expected a list of names")
-    for name in classes:
-        if name not in AS_BIGBIRD:
-            raise InputError(
-                f"{source}: a {name}; only {', '.join(AS_BIGBIRD)} are read: its head has no counterpart here"
-            )
+    return read_settings(EncoderConfig, values, source)
 
 
 def unused_positions(config: Mapping[str, Any]) -> int:
@@ -122,11 +104,6 @@ def longformer_settings(config: Mapping[str, Any], num_layers: Any, source: str)
     if len(set(sides)) <= 1:
         return {"window_tokens": sides[0]} if sides else {}
     return {"windows": sides}
-
-
-def as_bigbird(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with the names of BigBird's classes."""
-    return {**config, "architectures": [AS_BIGBIRD[n] for n in config.get("architectures") or []]}
 
 
 def plain_longformer(tensors: Mapping[str, Tensor], unused: int, source: str) -> dict[str, Tensor]:

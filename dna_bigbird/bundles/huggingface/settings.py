@@ -1,13 +1,14 @@
 """config.json of the library and our EncoderConfig."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from dna_bigbird.bundles.huggingface.tensor_names import FINE_TUNED, HEADS_OF_ARCHITECTURE
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import is_finite, settings_from
 
+T = TypeVar("T")
 MODEL_TYPE = "big_bird"
 FIELDS = {
     "vocab_size": ("vocab_size", 50358),
@@ -51,19 +52,11 @@ ONLY = {
 
 def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> EncoderConfig:
     """Return our settings of the model of a config.json; without `plan` that of the library."""
-    _check_kind(config, source)
-    for name in set(KEPT) - {"hidden_act"}:
-        value = config.get(name)
-        if value is not None and not is_finite(value):
-            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
-    attention_type = config.get("attention_type", "block_sparse")
-    if not isinstance(attention_type, str) or attention_type not in ATTENTION:
-        raise InputError(
-            f"{source}: attention_type {attention_type!r} is not {' or '.join(ATTENTION)}"
-        )
-    act = config.get("hidden_act", "gelu_new")
-    if not isinstance(act, str) or act not in ACTIVATIONS:
-        raise InputError(f"{source}: hidden_act {act!r} is not one of {', '.join(ACTIVATIONS)}")
+    if (model_type := config.get("model_type")) != MODEL_TYPE:
+        raise InputError(f"{source}: model_type is {model_type!r}; only {MODEL_TYPE} is read")
+    check_class(config, source, (*HEADS_OF_ARCHITECTURE, *FINE_TUNED))
+    attention_type = known_name(config, "attention_type", "block_sparse", ATTENTION, source)
+    act = known_name(config, "hidden_act", "gelu_new", ACTIVATIONS, source)
     values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
     values |= {"attention": ATTENTION[attention_type], "activation": ACTIVATIONS[act]}
     if attention_type == "block_sparse":
@@ -75,26 +68,48 @@ def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> 
         )
     else:
         values["attention_dropout"] = config.get("attention_probs_dropout_prob", 0.1)
+    return read_settings(EncoderConfig, values, source)
+
+
+def read_settings(config_type: type[T], values: Mapping[str, Any], source: str) -> T:
+    """Return settings of a config.json; InputError if a value is wrong."""
     try:
-        return settings_from(EncoderConfig, values)
+        return settings_from(config_type, values)
     except ValueError as error:
         raise InputError(f"{source}: {error}") from error
 
 
-def _check_kind(config: Mapping[str, Any], source: str) -> None:
-    model_type = config.get("model_type")
-    if model_type != MODEL_TYPE:
-        raise InputError(f"{source}: model_type is {model_type!r}; only {MODEL_TYPE} is read")
+def known_name(
+    config: Mapping[str, Any], name: str, default: str, known: Iterable[str], source: str
+) -> str:
+    """Return a setting of config.json that is one of several names."""
+    value = config.get(name, default)
+    if not isinstance(value, str) or value not in known:
+        raise InputError(
+            f"{source}: {name} is {shortened(ascii(value))}, not one of {', '.join(known)}"
+        )
+    return value
+
+
+def check_numbers(config: Mapping[str, Any], names: Iterable[str], source: str) -> None:
+    """Raise InputError if a setting that is kept has another value than a number."""
+    for name in names:
+        value = config.get(name)
+        if value is not None and not is_finite(value):
+            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
+
+
+def check_class(config: Mapping[str, Any], source: str, known: Sequence[str] = ()) -> None:
+    """Raise InputError for a decoder, or for a class that is not known, if there are known ones."""
     for name in ("is_decoder", "add_cross_attention", "is_encoder_decoder"):
         if config.get(name):
             raise InputError(f"{source}: {name} is set; only encoders are read")
-    if (positions := config.get("position_embedding_type", "absolute")) != "absolute":
-        raise InputError(f"{source}: position_embedding_type {positions!r}; expected 'absolute'")
+    known_name(config, "position_embedding_type", "absolute", ("absolute",), source)
+    check_numbers(config, KEPT[1:], source)
     classes = config.get("architectures") or []
     if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
         raise InputError(f"{source}: architectures is {classes!r}, expected a list of names")
-    known = (*HEADS_OF_ARCHITECTURE, *FINE_TUNED)
-    for name in classes:
+    for name in classes if known else ():
         if name not in known:
             raise InputError(
                 f"{source}: a {name}; only {', '.join(known)} are read: its head has no counterpart here"

@@ -13,7 +13,14 @@ from dna_bigbird.bundles.huggingface.longformer import (
     library_windows,
     longformer_settings,
 )
-from dna_bigbird.bundles.huggingface.settings import ACTIVATIONS, ATTENTION, differences
+from dna_bigbird.bundles.huggingface.settings import (
+    ACTIVATIONS,
+    ATTENTION,
+    check_numbers,
+    differences,
+    known_name,
+    read_settings,
+)
 from dna_bigbird.bundles.huggingface.summarizer_classes import (
     BART,
     BIAS,
@@ -31,10 +38,10 @@ from dna_bigbird.bundles.huggingface.summarizer_classes import (
 from dna_bigbird.bundles.huggingface.tensor_names import to_ours
 from dna_bigbird.bundles.huggingface.weight_files import read_tensors
 from dna_bigbird.bundles.text_tasks import task_of_library_class
+from dna_bigbird.bundles.weights import building
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import read_json
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
-from dna_bigbird.models.stored_settings import is_finite, settings_from
 from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.models.text_config import SummaryHead
 
@@ -51,7 +58,7 @@ def read_summarizer(
     _check_class(config, of, source)
     _check_offset(folder)
     plain = untied(read_tensors(folder), of, str(folder))
-    encoder = _settings(EncoderConfig, _encoder_values(config, of, plan, source), source)
+    encoder = read_settings(EncoderConfig, _encoder_values(config, of, plan, source), source)
     values = {ours: config.get(theirs, default) for ours, (theirs, default) in of.decoder.items()}
     values |= {
         "coupled": False,
@@ -60,17 +67,14 @@ def read_summarizer(
     }
     if values["share_positions"] or values.get("decoder_positions") == encoder.max_tokens:
         values["decoder_positions"] = 0
-    head = _settings(SummaryHead, values, source)
+    head = read_settings(SummaryHead, values, source)
     for side, expected in (("encoder", encoder.num_layers), ("decoder", head.decoder_layers)):
         if (num_layers := layers_of(plain, of, side)) != expected:
             raise InputError(
                 f"{source}: {side}_layers is {expected}, the weights have {num_layers}"
             )
-    try:
-        with torch.device("meta"):  # a config of any size costs nothing until the weights agree
-            model = Summarizer(encoder, head)
-    except (ValueError, RuntimeError) as error:
-        raise InputError(f"{source}: it describes no model: {error}") from error
+    with building(source):
+        model = Summarizer(encoder, head)
     expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
     state = to_ours(plain, expected, str(folder), lambda ours: summarizer_names(ours, of))
     model.to_empty(device="cpu").load_state_dict(state)
@@ -86,13 +90,6 @@ def read_summarizer(
     return model.eval(), described, search
 
 
-def _settings(config_type: type, values: dict, source: str) -> Any:
-    try:
-        return settings_from(config_type, values)
-    except ValueError as error:
-        raise InputError(f"{source}: {error}") from error
-
-
 def _check_class(config: Mapping[str, Any], of: SummarizerClass, source: str) -> None:
     classes = config.get("architectures") or [of.name]
     if classes not in ([of.name], [of.base]):
@@ -102,10 +99,7 @@ def _check_class(config: Mapping[str, Any], of: SummarizerClass, source: str) ->
         )
     if config.get("tie_word_embeddings") is False:
         raise InputError(f"{source}: tie_word_embeddings is false; only tied word tables are read")
-    for name in KEPT:
-        value = config.get(name)
-        if value is not None and not is_finite(value):
-            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
+    check_numbers(config, KEPT, source)
 
 
 def _check_offset(folder: Path) -> None:
@@ -138,18 +132,6 @@ def _encoder_values(
     if of is LED:
         values["longformer"] = longformer_settings(config, values["num_layers"], source)
     return values | {"attention_dropout": config.get("attention_dropout", 0.0)}
-
-
-def known_name(
-    config: Mapping[str, Any], name: str, default: str, known: Mapping[str, str], source: str
-) -> str:
-    """Return a setting of config.json that is one of several names."""
-    value = config.get(name, default)
-    if not isinstance(value, str) or value not in known:
-        raise InputError(
-            f"{source}: {name} is {shortened(ascii(value))}, not one of {', '.join(known)}"
-        )
-    return value
 
 
 def class_for(encoder: EncoderConfig) -> SummarizerClass:
