@@ -52,10 +52,12 @@ def extend_positions(model: Model, max_tokens: int, rule: str | None = None) -> 
     encoder: Encoder = extended if isinstance(extended, Encoder) else extended.encoder
     if encoder.position is None and rule is not None:
         raise ValueError(
-            f"rule {rule!r} is for a table of positions; the model has none: leave it out"
+            f"--positions {rule} is for a table of positions; the model has none: leave the option out"
         )
     if encoder.position is not None and rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
+        raise ValueError(
+            f"its positions are a learned table; say how it grows: --positions {' or '.join(RULES)}"
+        )
     if max_tokens <= encoder.config.max_tokens:
         raise ValueError(
             f"the model reads {encoder.config.max_tokens} tokens already, got max_tokens {max_tokens}"
@@ -152,18 +154,8 @@ def lengthen(source: Path, output: Path, max_tokens: int, rule: str | None) -> C
     """Write a bundle again with more positions."""
     bundle = load_bundle(source)
     bundle.check_single("convert")
-    before = bundle.config.encoder.max_tokens
     encoder = bundle.config.encoder
-    if encoder.reads_any_length and rule is not None:
-        raise InputError(
-            f"{source}: --positions {rule} is for a table of positions; the model has none: leave the "
-            "option out"
-        )
-    if encoder.has_position_table and rule is None:
-        raise InputError(
-            f"{source}: its positions are a learned table; say how it grows: --positions tile or "
-            "interpolate"
-        )
+    before = encoder.max_tokens
     try:
         model = extend_positions(bundle.model, max_tokens, rule)
     except ValueError as error:

@@ -94,10 +94,10 @@ def _check_content(path: Path, checkpoint: Any, required: Iterable[str]) -> None
         raise DamagedError(f"{path}: damaged: its content is not what was written")
 
 
-def content_sha256(checkpoint: dict[str, Any]) -> str:
+def content_sha256(content: dict[str, Any] | list) -> str:
     """Return a checksum of the names, types and values of all that a checkpoint has, at any depth."""
     digest = hashlib.sha256()
-    _add(digest, checkpoint)
+    _add(digest, content)
     return digest.hexdigest()
 
 

@@ -98,9 +98,7 @@ class Checkpoints(pl.Callback):
         for name, value in state_dict.items():
             setattr(self, name, value)
 
-    def on_load_checkpoint(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
-    ) -> None:
+    def on_load_checkpoint(self, trainer, pl_module, checkpoint) -> None:
         """Count micro-batches as this split of a step does: Lightning kept those of another one."""
         # Private to Lightning (2.6.6, loops/progress.py): `total` and `current` count micro-batches as ready, started,
         # processed and completed. Where a step ends is computed from `current["ready"]`, so after a restart with
@@ -121,14 +119,7 @@ class Checkpoints(pl.Callback):
             note(f"{self.folder}: continuing after step {trainer.global_step}")
         self._stop_if_out_of_patience(trainer)
 
-    def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-    ) -> None:
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx) -> None:
         """Save between validations, if asked to."""
         step = trainer.global_step
         if not is_step_end(trainer, batch_idx) or step % self.validate_every == 0:
@@ -232,14 +223,7 @@ class Preemption(pl.Callback):
         """Listen to the others: up to here they end it at once."""
         signals.remember(*signals.ENDING)
 
-    def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-    ) -> None:
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx) -> None:
         """Save, unless a validation follows, which saves by itself."""
         step = trainer.global_step
         if not is_step_end(trainer, batch_idx) or step % self.keeper.validate_every == 0:
@@ -253,9 +237,7 @@ class Preemption(pl.Callback):
         if signal := highest(trainer, signals.received(*signals.ENDING, signals.SAVE)):
             self._leave(trainer, signal)
 
-    def on_exception(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
-    ) -> None:
+    def on_exception(self, trainer, pl_module, exception) -> None:
         """End the other processes quietly: Lightning would kill this one for their exit status."""
         children = getattr(trainer.strategy.launcher, "procs", [])
         if not isinstance(exception, KeyboardInterrupt) or not children:

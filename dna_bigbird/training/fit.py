@@ -142,7 +142,13 @@ def fit(
     config, whole = with_precision(config, checkpoints, {"seed": seed, **settings}, is_writer)
     task.config = config  # of the optimizer
     history = History(checkpoints / "history.tsv", config.log_every)
-    keeper = _keeper(config, checkpoints)
+    keeper = Checkpoints(
+        checkpoints,
+        every_steps=config.checkpoint_every_steps,
+        every_minutes=config.checkpoint_every_minutes,
+        validate_every=config.validate_every,
+        patience=config.patience,
+    )
     whole_model = task.model
     if isinstance(strategy_of(config), Sharded):
         whole_model = copy.deepcopy(task.model)  # the other one is cut into shards
@@ -150,7 +156,7 @@ def fit(
         ended_with_the_first(is_writer),
         warnings.catch_warnings(),
         quiet_lightning(),
-        maybe_locked(checkpoints, is_writer),
+        locked(checkpoints) if is_writer else contextlib.nullcontext(),
     ):
         for message in SILENCED:
             warnings.filterwarnings("ignore", message)
@@ -186,22 +192,12 @@ def fit(
     )
 
 
-def _keeper(config: TrainConfig, folder: Path) -> Checkpoints:
-    return Checkpoints(
-        folder,
-        every_steps=config.checkpoint_every_steps,
-        every_minutes=config.checkpoint_every_minutes,
-        validate_every=config.validate_every,
-        patience=config.patience,
-    )
-
-
 def _callbacks(
     config: TrainConfig, checkpoints: Path, seed: int, history: History, keeper: Checkpoints
 ) -> tuple[list[pl.Callback], DataClock | None]:
     """Return the callbacks of every training, and the clock of the data if speed is measured."""
-    callbacks = [SameStart(), SeededBatches(seed), StopAtNan(config.log_every), history, keeper]
-    callbacks.append(Preemption(keeper))
+    callbacks = [SameStart(), SeededBatches(seed), StopAtNan(config.log_every), history]
+    callbacks += [keeper, Preemption(keeper)]
     if not config.measure_speed:
         return callbacks, None
     waits = DataClock()
@@ -315,21 +311,11 @@ def cluster_plugins(config: TrainConfig) -> list[LightningEnvironment | SLURMEnv
 
 
 @contextlib.contextmanager
-def maybe_locked(folder: Path, is_writer: bool):
-    """Lock the folder on the writing process only."""
-    with locked(folder) if is_writer else contextlib.nullcontext():
-        yield
-
-
-@contextlib.contextmanager
 def quiet_lightning():
     """Leave out Lightning's greetings and tips; warnings stay."""
-    loggers = [
-        logging.getLogger(name)
-        for name in ("pytorch_lightning", "lightning_fabric", "lightning.pytorch")
-    ]
-    names = ["pytorch_lightning.utilities.rank_zero", "lightning_fabric.utilities.rank_zero"]
-    loggers += [logging.getLogger(name) for name in names]
+    names = ["pytorch_lightning", "lightning_fabric", "lightning.pytorch"]
+    names += [f"{name}.utilities.rank_zero" for name in names[:2]]
+    loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.WARNING)

@@ -74,17 +74,13 @@ class StopAtNan(pl.Callback):
         self.examples: list[Tensor] = []
         self.is_bad: Tensor | None = None
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
-    ) -> None:
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx) -> None:
         """Remember the examples of the step: all micro-batches of its accumulation."""
         if batch_idx % trainer.accumulate_grad_batches == 0:
             self.examples = []
         self.examples.append(pl_module.examples_of(batch))
 
-    def on_before_backward(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, loss: Tensor
-    ) -> None:
+    def on_before_backward(self, trainer, pl_module, loss) -> None:
         """Look at the loss of a micro-batch."""
         bad = ~torch.isfinite(loss.detach())
         self.is_bad = bad if self.is_bad is None else self.is_bad | bad
@@ -92,9 +88,7 @@ class StopAtNan(pl.Callback):
             here = self.examples[-1:] if bool(bad) else []
             raise self._error(trainer, "the loss", here)
 
-    def on_before_optimizer_step(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: torch.optim.Optimizer
-    ) -> None:
+    def on_before_optimizer_step(self, trainer, pl_module, optimizer) -> None:
         """Look at the gradients, which may overflow where the loss does not."""
         if not self._looks(trainer, pl_module):
             return
@@ -154,9 +148,7 @@ class History(pl.Callback):
         """Continue the history of a checkpoint."""
         self.rows = state_dict["rows"]
 
-    def on_save_checkpoint(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
-    ) -> None:
+    def on_save_checkpoint(self, trainer, pl_module, checkpoint) -> None:
         """Keep the sums of every process apart, so that a restart adds up in the same order."""
         windows: list = [{name: value.cpu() for name, value in self.window.items()}]
         if trainer.world_size > 1:
@@ -164,9 +156,7 @@ class History(pl.Callback):
             torch.distributed.all_gather_object(windows, mine)
         checkpoint[WINDOWS] = windows
 
-    def on_load_checkpoint(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
-    ) -> None:
+    def on_load_checkpoint(self, trainer, pl_module, checkpoint) -> None:
         """Take this process's sums; with another number of processes the first takes them all."""
         windows = checkpoint[WINDOWS]
         if len(windows) == trainer.world_size:
@@ -189,14 +179,7 @@ class History(pl.Callback):
             disable=not trainer.is_global_zero,
         )
 
-    def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-    ) -> None:
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx) -> None:
         """Add up the step's figures."""
         add_sums(self.window, outputs["sums"])
         ends_step = is_step_end(trainer, batch_idx)

@@ -28,12 +28,11 @@ from dna_bigbird.metrics.label_objectives import (
     Targets,
 )
 from dna_bigbird.models.label_types import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION
-from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.data_modules import labelled_data
 from dna_bigbird.training.fit import FitResult, fit
 from dna_bigbird.training.objective import Objective, Sums, pair
-from dna_bigbird.training.probe import init_from_probe
+from dna_bigbird.training.probe import init_from_probe, products_in
 from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.training_checks import (
     check_compiles,
@@ -197,15 +196,13 @@ def fit_last_layer(
     """Begin with the best last layer for the encoder as it is, and note its score."""
     if not hasattr(model, "encoder"):
         raise InputError("--training.start_at_probe is for a pretrained encoder, not for a network")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    precision = resolve_precision(training.precision, device)
     scores = init_from_probe(
         model,
         train,
         validation,
         objective,
         strands="+-" if training.both_strands else "+",
-        precision=torch.bfloat16 if precision == BFLOAT16 else torch.float32,
+        precision=products_in(training.precision),
         progress=partial(progress_bar, desc="probe"),
     )
     if is_first_on_node():

@@ -34,9 +34,7 @@ class SeededBatches(pl.Callback):
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
-    ) -> None:
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx) -> None:
         """Set the generator."""
         number = batch_idx * trainer.world_size + trainer.global_rank
         state = np.random.SeedSequence([self.seed, number]).generate_state(1, np.uint64)[0]
@@ -129,9 +127,7 @@ class Objective(pl.LightningModule):
         """Return how many base pairs the tokens of a batch cover; None if it does not tell."""
         return None
 
-    def transfer_batch_to_device(
-        self, batch: Any, device: torch.device, dataloader_idx: int
-    ) -> Any:
+    def transfer_batch_to_device(self, batch, device, dataloader_idx) -> Any:
         """Move a batch; with `packs_ahead` plan its packing before: a step on a GPU waits for nothing."""
         moved = super().transfer_batch_to_device(batch, device, dataloader_idx)
         if self.packs_ahead and hasattr(self.model, "encoder"):

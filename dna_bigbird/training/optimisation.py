@@ -145,11 +145,6 @@ def groups_with_muon(model: nn.Module, groups: list[dict], rate: float) -> list[
     return chosen_groups
 
 
-def device_of(model: nn.Module) -> str:
-    """Return the type of device that holds the weights."""
-    return next(model.parameters()).device.type
-
-
 def build_optimizer(
     model: nn.Module, config: TrainConfig
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LambdaLR]:
@@ -161,7 +156,8 @@ def build_optimizer(
         groups = groups_with_muon(model, groups, config.muon_learning_rate)
     groups = with_layer_decay(model, groups, config.learning_rate, config.layer_decay)
     if config.optimizer == "muon":
-        products = resolve_muon_precision(config.muon_precision, config.precision, device_of(model))
+        device = next(model.parameters()).device.type
+        products = resolve_muon_precision(config.muon_precision, config.precision, device)
         optimizer = MuonWithAdamW(
             groups,
             lr=config.learning_rate,

@@ -315,7 +315,7 @@ def pretrained_config(
         "semi_synthetic": start.semi_synthetic or is_semi_synthetic(store.assembly),
         "encoder": stored_encoder(start.encoder),
         "assembly": store.assembly,
-        "bp_per_token": round(total_bp(store) / store.num_tokens, 3),
+        "bp_per_token": round(store.num_bp / store.num_tokens, 3),
         "masking": asdict(masking),
         "objective": objective.stored,
         "heads": list(objective.heads),
@@ -323,8 +323,3 @@ def pretrained_config(
         **start.described,
         **({"regions_read": [asdict(record) for record in read]} if read else {}),
     }
-
-
-def total_bp(store: TokenStore) -> int:
-    """Return the base pairs of all documents of a store; where documents overlap, each counts."""
-    return sum(store.document_interval(d).length for d in range(store.num_documents))

@@ -1,7 +1,7 @@
 """The best last layer for an encoder as it is: where a fine-tuning may start."""
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.metrics.label_objectives import LabelObjective
+from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 
 # Probabilities of a network for rows of a labelled set, as `evaluate` gives them for a bundle.
 
@@ -100,7 +101,7 @@ def init_from_probe(
     head = model.head
     size = head.pooler_size
     most = max(1, min(MOST_WINDOWS, MOST_NUMBERS // size) // len(strands))
-    chosen = np.unique(np.linspace(0, len(train) - 1, min(most, len(train))).astype(int))
+    chosen = spread(len(train), most)
     read = {"precision": precision, "progress": progress}
     x_NF = torch.cat([features(model, train, chosen, strand, **read) for strand in strands])
     labels_NL = torch.from_numpy(np.tile(_labels(train, chosen), (len(strands), 1)))
@@ -145,29 +146,54 @@ def _basis(outputs_NL: Tensor, rank: int | None) -> Tensor:
     return right_LL[:rank].T
 
 
-@torch.inference_mode()
 def features(
-    model: nn.Module,
+    model: nn.Module, windows: TokenizedWindows, rows: np.ndarray, strand: str, **settings: Any
+) -> Tensor:
+    """Return what the last layer of a model reads of some rows, (N, F); see `outputs`."""
+
+    def pooled(ids_BT: Tensor, padding_BT: Tensor) -> Tensor:
+        hidden_BTE = model.states(ids_BT, padding_BT)
+        with torch.autocast(ids_BT.device.type, enabled=False):
+            return model.head.pooled(hidden_BTE.float(), padding_BT)
+
+    return outputs(model, windows, rows, strand, pooled, **settings)
+
+
+@torch.no_grad()
+def outputs(
+    module: nn.Module,
     windows: TokenizedWindows,
     rows: np.ndarray,
-    strand: str,
+    strand: str = "+",
+    call: Callable[[Tensor, Tensor], Tensor] | None = None,
     *,
     precision: torch.dtype,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> Tensor:
-    """Return what the last layer of a model reads of some rows, (N, F) in float32 on the CPU."""
+    """Return what a module, or `call`, gives for tokens and padding, in float32 on the CPU."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    was_training = model.training
-    model = model.to(device).eval()
+    was_training = module.training
+    module = module.to(device).eval()
     parts = []
     for first in progress(range(0, len(rows), BATCH)):
         ids = [windows.ids(int(i), strand) for i in rows[first : first + BATCH]]
-        padding_BT = padding_of(ids).to(device)
         with torch.autocast(device.type, precision, enabled=precision != torch.float32):
-            hidden_BTE = model.states(pad_right(ids, PAD_ID).to(device), padding_BT)
-        parts.append(model.head.pooled(hidden_BTE.float(), padding_BT).cpu())
-    model.cpu().train(was_training)  # the trainer keeps the mode, and dropout belongs to training
-    return torch.cat(parts).clone()
+            part = (call or module)(pad_right(ids, PAD_ID).to(device), padding_of(ids).to(device))
+        parts.append(part.float().cpu())
+    module.cpu().train(was_training)  # the trainer keeps the mode, and dropout belongs to training
+    return torch.cat(parts)
+
+
+def products_in(precision: str) -> torch.dtype:
+    """Return the type of products for `--training.precision` on the device of `outputs`."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    is_short = resolve_precision(precision, device) == BFLOAT16
+    return torch.bfloat16 if is_short else torch.float32
+
+
+def spread(count: int, most: int) -> np.ndarray:
+    """Return evenly spaced row numbers below `count`, about `most` of them."""
+    return np.unique(np.linspace(0, count - 1, min(most, count)).astype(int))
 
 
 def _fit(

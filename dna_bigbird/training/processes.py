@@ -9,18 +9,16 @@ Lightning started on this machine with the one that started them. Between nodes 
 import contextlib
 import ctypes
 import functools
-import hashlib
 import os
 import signal
 import sys
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
 import pytorch_lightning as pl
 import torch
 
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.training.checkpoint_files import content_sha256
 from dna_bigbird.training.run_folder import note
 from dna_bigbird.training.sharding import Sharded
 
@@ -113,25 +111,17 @@ class SameStart(pl.Callback):
             )
 
 
-def sha256_of_state(weights: dict[str, Any], optimizer: dict[str, Any]) -> str:
-    """Return one checksum of the `state_dict()`s of weights and optimizer."""
-    digest = hashlib.sha256()
-    _add(digest, weights)
-    _add(digest, optimizer)
-    return digest.hexdigest()
-
-
 def check_agreement(trainer: pl.Trainer, pl_module: pl.LightningModule) -> str:
     """Compare weights and optimizer state over the processes; note and return their checksum."""
     # With weights in shards the whole of them has one checksum, and there is nothing to compare.
     if isinstance(trainer.strategy, Sharded):
         weights = trainer.strategy.lightning_module_state_dict()
         optimizer = trainer.strategy.optimizer_state(trainer.optimizers[0])
-        whole = sha256_of_state(weights, optimizer)  # the first process has them
+        whole = content_sha256([weights, optimizer])  # the first process has them
         if trainer.is_global_zero:
             note(f"weights: sha256 {whole} (in shards on {trainer.world_size} processes)")
         return whole
-    mine = sha256_of_state(pl_module.model.state_dict(), trainer.optimizers[0].state_dict())
+    mine = content_sha256([pl_module.model.state_dict(), trainer.optimizers[0].state_dict()])
     if trainer.world_size == 1:
         note(f"weights: sha256 {mine}")
         return mine
@@ -147,20 +137,3 @@ def check_agreement(trainer: pl.Trainer, pl_module: pl.LightningModule) -> str:
     if trainer.is_global_zero:
         note(f"weights are the same on all {trainer.world_size} processes: sha256 {mine}")
     return mine
-
-
-def _add(digest: Any, value: Any) -> None:
-    """Feed tensors by type, shape and bytes, plain values by how they print."""
-    if isinstance(value, dict):
-        for key in sorted(value, key=str):
-            digest.update(f"{key}:".encode())
-            _add(digest, value[key])
-    elif isinstance(value, list | tuple):
-        for item in value:
-            _add(digest, item)
-    elif isinstance(value, torch.Tensor):
-        digest.update(f"{value.dtype}{tuple(value.shape)}".encode())
-        flat = value.detach().cpu().contiguous().view(-1)
-        digest.update(np.ascontiguousarray(flat.view(torch.uint8).numpy()))
-    else:
-        digest.update(repr(value).encode())

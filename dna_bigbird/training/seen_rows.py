@@ -91,13 +91,6 @@ def as_text(
     return None
 
 
-def overlaps(
-    regions: Iterable[SeenRegions], labelled: LabelledSet, rows: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return which rows of a set share a base with any of the regions, those of validation rows included."""
-    return overlapping(regions, labelled.intervals[rows])
-
-
 def overlapping(regions: Iterable[SeenRegions], windows: Windows) -> NDArray[np.bool_]:
     """Return which windows share a base with any of the regions; chr22 and 22 are the same chromosome.
 

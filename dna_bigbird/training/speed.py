@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytorch_lightning as pl
 import torch
@@ -84,22 +83,13 @@ class Speed(pl.Callback):
         if trainer.is_global_zero:
             self.table.begin(self.table.rows_until(trainer.global_step))
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
-    ) -> None:
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx) -> None:
         """Start the first window."""
         if self._began_at is None:
             self.first_batch_s = self.waits.waited_s
             self._begin_window()
 
-    def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-    ) -> None:
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx) -> None:
         """Count the batch; write a row where a window ends."""
         self._lengths.append((~batch.is_padding_BT).sum(dim=1))
         base_pairs = pl_module.base_pairs(batch)
