@@ -35,34 +35,12 @@ def mean_over_strands(
     activation: Callable[[Tensor], Tensor] = torch.sigmoid,
 ) -> NDArray[np.float32]:
     """Return each window's mean probabilities over the strands it is read on, (n, L)."""
-    # In float32, on a GPU if there is one; the model is left in evaluation mode on the CPU.
     # `activation` maps outputs (B, L) in float64 to probabilities or targets.
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = model.to(device).eval()
-    parts = []
-    for first in progress(range(0, len(rows), batch_size)):
-        indices = range(first, min(first + batch_size, len(rows)))
-        by_strand = [
-            _probabilities(model, [rows.ids(i, s) for i in indices], device, activation)
-            for s in strands
-        ]
-        parts.append(np.mean(by_strand, axis=0))
-    model.cpu()
-    return np.concatenate(parts).astype(np.float32)
-
-
-@torch.inference_mode()
-def _probabilities(
-    model: nn.Module,
-    ids: list[np.ndarray],
-    device: torch.device,
-    activation: Callable[[Tensor], Tensor],
-) -> NDArray[np.float64]:
-    logits_BL = model(pad_right(ids, PAD_ID).to(device), padding_of(ids).to(device))
-    return activation(logits_BL.double()).cpu().numpy()
-
-
-# N rows, F features, L labels, R rank
+    every = np.arange(len(rows))
+    read = {"precision": torch.float32, "progress": progress, "batch_size": batch_size}
+    by_strand = [outputs(model, rows, every, strand, **read) for strand in strands]
+    means = np.mean([activation(logits_BL.double()).numpy() for logits_BL in by_strand], axis=0)
+    return means.astype(np.float32)
 
 
 PENALTIES = (1.0, 3e-1, 1e-1, 3e-2, 1e-2, 1e-3, 1e-4)
@@ -168,6 +146,7 @@ def outputs(
     call: Callable[[Tensor, Tensor], Tensor] | None = None,
     *,
     precision: torch.dtype,
+    batch_size: int = BATCH,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> Tensor:
     """Return what a module, or `call`, gives for tokens and padding, in float32 on the CPU."""
@@ -175,8 +154,8 @@ def outputs(
     was_training = module.training
     module = module.to(device).eval()
     parts = []
-    for first in progress(range(0, len(rows), BATCH)):
-        ids = [windows.ids(int(i), strand) for i in rows[first : first + BATCH]]
+    for first in progress(range(0, len(rows), batch_size)):
+        ids = [windows.ids(int(i), strand) for i in rows[first : first + batch_size]]
         with torch.autocast(device.type, precision, enabled=precision != torch.float32):
             part = (call or module)(pad_right(ids, PAD_ID).to(device), padding_of(ids).to(device))
         parts.append(part.float().cpu())
