@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,33 +58,27 @@ class AtomicCheckpointIO(TorchCheckpointIO):
             raise explained(Path(path), error) from error
 
 
+@dataclass(eq=False)
 class Checkpoints(pl.Callback):
     """Saves the training state, remembers the best validation, stops when patience ends."""
 
     # Comes after `History` in the list of callbacks, so that its rows are in the state. Only the
     # first process asks `clock`.
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        every_steps: int,
-        every_minutes: float,
-        validate_every: int,
-        patience: int,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.folder = folder
-        self.every_steps = every_steps
-        self.every_minutes = every_minutes
-        self.validate_every = validate_every
-        self.patience = patience
-        self.clock = clock
-        self.saved_at = clock()
-        self.has_begun = False
-        self.best_step: int | None = None
-        self.best_metrics: dict[str, float] = {}
-        self.validations_since_best = 0
+    folder: Path
+    _: KW_ONLY
+    every_steps: int
+    every_minutes: float
+    validate_every: int
+    patience: int
+    clock: Callable[[], float] = time.monotonic
+    has_begun: bool = field(default=False, init=False)
+    best_step: int | None = field(default=None, init=False)
+    best_metrics: dict[str, float] = field(default_factory=dict, init=False)
+    validations_since_best: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.saved_at = self.clock()
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a restart needs."""

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,15 @@ from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.training.objective import Sums, add_sums, is_step_end, ratios
 
 
+@dataclass
 class GrowingTable:
     """Tab-separated rows, the first cell of each a step."""
 
     # It is rewritten as a whole when a run begins or continues; later rows are added at the end in
     # one write. What a kill leaves half written the next start replaces.
 
-    def __init__(self, path: Path, header: str) -> None:
-        self.path = path
-        self.header = header
+    path: Path
+    header: str
 
     def rows_until(self, step: int) -> list[str]:
         """Return the whole rows of the file up to a step; none if there is no such file."""

@@ -143,16 +143,9 @@ def train_on_labels(
     leaves_out_frozen: bool = False,
     bins_at_once: bool = False,
 ) -> tuple[LabelModule, FitResult, int]:
-    """Train a model on the training rows; killed and called again it continues.
-
-    Args:
-        settings: What else decides the result: not the set, the seed and `training`.
-        bins_at_once: Whether a training window predicts all known bins around its centre.
-
-    Returns:
-        The task (its model has the weights of the step with the highest score on validation),
-        the result of the training and the number of validation rows.
-    """
+    """Train a model on a labelled set; return task, result and number of validation rows."""
+    # `settings` is what else decides the result. Killed and called again it continues. The task's
+    # model has the weights of the step with the highest score on validation.
     check_trainable(labelled)
     rows = validation_rows(labelled, training.validation_examples, seed)
     objective = objective_for(labelled, training)

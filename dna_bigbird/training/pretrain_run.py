@@ -49,23 +49,17 @@ from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.seen_rows import seen_in_pretraining
 
 
+@dataclass(eq=False)
 class RepeatWeighted:
     """The same examples with `weights`, (M,) float32: of each predicted token, for the loss."""
 
     # A base in lower case has the weight `repeat_weight`, every other one 1, also all of a
     # chromosome in one case; a token has the mean over its bases.
 
-    def __init__(
-        self,
-        examples: PretrainExamples,
-        classes: RepeatClasses,
-        repeat_weight: float,
-        piece_bp: np.ndarray,
-    ) -> None:
-        self.examples = examples
-        self.classes = classes
-        self.repeat_weight = repeat_weight
-        self.piece_bp = piece_bp
+    examples: PretrainExamples
+    classes: RepeatClasses
+    repeat_weight: float
+    piece_bp: np.ndarray
 
     def __getitem__(self, index: int) -> dict[str, np.ndarray | int]:
         """Return one example, as `PretrainExamples`, with `weights`."""

@@ -151,14 +151,9 @@ def open_run(
     is_writer: bool = True,
     choose: Callable[[], dict] | None = None,
 ) -> Path | None:
-    """Return the checkpoint to continue from, or None to begin.
-
-    A finished run of other settings or inputs, and what is damaged, is moved to a new folder
-    `superseded-…` with a note that says why. An unfinished run of other settings is an InputError,
-    and so is what cannot be read or written now; nothing is changed then. Only the process that
-    is_writer changes anything; the others wait for it. What `choose` returns is kept with the
-    settings, but not compared with those of a later start.
-    """
+    """Return the checkpoint to continue from, or None to begin."""
+    # An unfinished run of other settings, and what cannot be read or written now, is an InputError;
+    # nothing is changed then. What `choose` returns is kept with the settings, but not compared.
     settings = json.loads(json.dumps(settings))
     with usable(folder):
         if not is_writer:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 
 import pytorch_lightning as pl
 import torch
@@ -40,42 +41,19 @@ class DataClock(Profiler):
             self.waited_s += self.clock() - self._asked_at
 
 
+@dataclass(eq=False)
 class Speed(pl.Callback):
-    """Writes a row of figures in every window of steps; changes nothing of the training.
+    """Writes a row of figures (docs/training.md) in each window of steps; the last callback."""
 
-    * `seconds` of the window, checkpoints included, validations and the first batch not;
-    * `tokens_per_s`, `bp_per_s`: of all processes together, without padding; base pairs as the
-      unmasked tokens cover them (nan for tasks that do not know them);
-    * `waiting_share`: of the seconds, mean over the processes;
-    * `peak_share`: operations of the model (models.flops) over seconds and measured peak;
-    * `peak_gflops`: that peak, in 10^9 operations a second, the sum over the processes.
-
-    Comes last in the list of callbacks.
-
-    Args:
-        waits: The trainer's profiler.
-        show: Takes figures for the progress bar.
-    """
-
-    def __init__(
-        self,
-        table: GrowingTable,
-        waits: DataClock,
-        *,
-        log_every: int,
-        show: Callable[[dict[str, float]], None],
-        clock: Clock = time.perf_counter,
-    ) -> None:
-        self.table, self.waits, self.log_every, self.show = table, waits, log_every, show
-        self.clock = clock
-        self.peak = 0.0
-        self.first_batch_s = 0.0
-        """From the first request for data to the first batch: the workers' start."""
-        self._began_at: float | None = None
-        self._step_ended_at = 0.0
-        self._lengths: list[torch.Tensor] = []
-        self._base_pairs: list[torch.Tensor] = []
-        self._predicted = 0
+    table: GrowingTable
+    waits: DataClock
+    _: KW_ONLY
+    log_every: int
+    show: Callable[[dict[str, float]], None]
+    clock: Clock = time.perf_counter
+    first_batch_s: float = field(default=0.0, init=False)
+    """From the first request for data to the first batch: the workers' start."""
+    _began_at: float | None = field(default=None, init=False)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Measure the peak; continue the table."""

@@ -71,15 +71,9 @@ class Converted:
 
 
 def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
-    """Read a BigBird or BigBird-Pegasus folder of the Hugging Face library; no code from it is run.
-
-    Args:
-        plan: Plan of the random blocks. By default 'huggingface': the model computes what it
-            computes in the library. Any other plan is another function of the same weights.
-
-    Raises:
-        InputError: If a file is missing or damaged, or the model is one that we do not have.
-    """
+    """Read a folder of the Hugging Face library; no code from it is run."""
+    # By default with plan 'huggingface': the model computes what it computes in the library. Any
+    # other plan is another function of the same weights.
     folder = Path(folder)
     path = folder / "config.json"
     if not path.is_file():

@@ -99,22 +99,10 @@ def write_huggingface(
     metrics: Metrics | Mapping[str, Any] | None = None,
     license: str = UNKNOWN,
 ) -> list[str]:
-    """Write a folder that the library loads, whole or not at all.
-
-    Args:
-        config: Settings of the bundle, or their values by the keys of config.json.
-        card: README.md of the bundle, appended to the folder's own.
-        source: What to call the bundle in messages.
-        allow_different_attention: Write it even if the library computes something else with it.
-        metrics: Scores of the bundle, for the metadata of README.md.
-        license: Identifier of the hub, for the same.
-
-    Returns:
-        What the library computes differently; the folder's README.md lists it.
+    """Write a folder that the library loads; return what it computes differently.
 
     Raises:
-        InputError: If the bundle has a head that the library lacks, or there are such differences
-            and they were not allowed.
+        InputError: If the library lacks the head, or there are such differences that are not allowed.
     """
     config = BundleConfig.from_json(config)
     encoder = config.encoder

@@ -14,6 +14,7 @@ from dna_bigbird.bundles.huggingface import settings
 from dna_bigbird.bundles.huggingface.settings import (
     ACTIVATIONS,
     TOKEN_IDS,
+    activation_name,
     check_class,
     known_name,
     read_settings,
@@ -23,6 +24,7 @@ from dna_bigbird.bundles.huggingface.tensor_names import (
     CLASSIFIER,
     SPANS,
     library_names,
+    library_parts,
     plain_names,
     with_global,
 )
@@ -151,13 +153,10 @@ def longformer_folder(
     kept = config.huggingface or {}
     ids = {**token_ids, **{name: kept[name] for name in TOKEN_IDS if name in kept}}
     unused = unused_positions(ids)
-    act = kept.get("hidden_act")
-    if ACTIVATIONS.get(act) != encoder.activation:
-        act = next(k for k, v in ACTIVATIONS.items() if v == encoder.activation)
     written = {
         "architectures": [name],
         "model_type": MODEL_TYPE,
-        "hidden_act": act,
+        "hidden_act": activation_name(encoder, kept),
         **{theirs: getattr(encoder, ours) for ours, (theirs, _) in FIELDS.items()},
         POSITIONS: encoder.max_tokens + unused,
         WINDOW: library_windows(encoder.longformer, encoder.num_layers),
@@ -199,15 +198,13 @@ def _library_tensors(
     state: Mapping[str, Tensor], unused: int, *, is_bare: bool
 ) -> dict[str, Tensor]:
     begin = {theirs: ours for ours, theirs in RENAMED.items()}
+    whole = with_global(state)
+    table = whole["encoder.position.weight"]
+    whole["encoder.position.weight"] = torch.cat([table.new_zeros(unused, table.shape[1]), table])
     tensors = {}
-    for ours, tensor in with_global(state).items():
-        if ours == "encoder.position.weight":
-            tensor = torch.cat([tensor.new_zeros(unused, tensor.shape[1]), tensor])
-        names = library_names(ours)
-        for name, part in zip(names, tensor.chunk(len(names)), strict=True):
-            start = next((start for start in begin if name.startswith(start)), "")
-            own = begin.get(start, "") + name.removeprefix(start)
-            is_above = own.startswith(("lm_head.", "classifier.", "qa_outputs."))
-            full = own if is_bare or is_above else f"{MODEL_TYPE}.{own}"
-            tensors[full] = part.detach().cpu().contiguous().clone()
+    for name, part in library_parts(whole, library_names):
+        start = next((start for start in begin if name.startswith(start)), "")
+        own = begin.get(start, "") + name.removeprefix(start)
+        is_above = own.startswith(("lm_head.", "classifier.", "qa_outputs."))
+        tensors[own if is_bare or is_above else f"{MODEL_TYPE}.{own}"] = part
     return tensors

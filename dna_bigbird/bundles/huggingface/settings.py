@@ -154,6 +154,12 @@ def required_heads(config: Mapping[str, Any], known_heads: set[str]) -> list[str
     return [head for head in everything if head in heads or "nsp" in heads]
 
 
+def activation_name(encoder: EncoderConfig, kept: Mapping[str, Any]) -> str:
+    """Return the library's name of an activation: the one that was kept, if it is that."""
+    names = (kept.get("hidden_act"), *ACTIVATIONS)
+    return next(name for name in names if ACTIVATIONS.get(name) == encoder.activation)
+
+
 def library_config(
     encoder: EncoderConfig, name: str, token_ids: Mapping[str, int], kept: Mapping
 ) -> dict[str, Any]:
@@ -162,7 +168,7 @@ def library_config(
         "architectures": [name],
         "model_type": MODEL_TYPE,
         "attention_type": next(k for k, v in ATTENTION.items() if v == encoder.attention),
-        "hidden_act": next(k for k, v in ACTIVATIONS.items() if v == encoder.activation),
+        "hidden_act": activation_name(encoder, kept),
         "attention_probs_dropout_prob": encoder.attention_dropout,
         **{theirs: getattr(encoder, ours) for ours, (theirs, _) in FIELDS.items()},
         **token_ids,
@@ -171,8 +177,6 @@ def library_config(
         "tie_word_embeddings": True,
         "dtype": "float32",
     }
-    if ACTIVATIONS.get(kept.get("hidden_act")) == encoder.activation:
-        written["hidden_act"] = kept["hidden_act"]
     if encoder.attention == "bigbird":
         written["attention_probs_dropout_prob"] = kept.get("attention_probs_dropout_prob", 0.0)
     return written | {name: kept[name] for name in TOKEN_IDS if name in kept}

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.huggingface.tensor_names import with_global
+from dna_bigbird.bundles.huggingface.tensor_names import library_parts, with_global
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import read_json
 from dna_bigbird.models.stored_settings import is_finite
@@ -324,13 +324,8 @@ def summarizer_tensors(model: Summarizer, of: SummarizerClass) -> dict[str, Tens
         for name in [name for name in state if name.startswith(old)]:
             if ".global_qkv." not in name:  # the decoder has no global tokens
                 state[name.replace(old, new, 1)] = state[name]
-    tensors = {}
-    for ours, tensor in state.items():
-        if ours.endswith(".position.weight"):
-            unused = tensor.new_zeros(of.unused_positions, tensor.shape[1])
-            tensor = torch.cat([unused, tensor])
-        names = summarizer_names(ours, of)
-        for name, part in zip(names, tensor.chunk(len(names)), strict=True):
-            part = part[None] if name == BIAS else part
-            tensors[name] = part.detach().cpu().contiguous().clone()
-    return tensors
+    for ours in [name for name in state if name.endswith(".position.weight")]:
+        unused = state[ours].new_zeros(of.unused_positions, state[ours].shape[1])
+        state[ours] = torch.cat([unused, state[ours]])
+    tensors = dict(library_parts(state, lambda ours: summarizer_names(ours, of)))
+    return tensors | ({BIAS: tensors[BIAS][None]} if BIAS in tensors else {})

@@ -1,7 +1,7 @@
 """The same weights under the library's names and under ours."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -165,13 +165,18 @@ def to_ours(
 def to_library(state: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
     """Return the tensors that the library stores; a bare encoder has no prefix, others `bert.`."""
     prefix = "" if name == "BigBirdModel" else "bert."
-    tensors = {}
+    parts = library_parts(state, library_names)
+    return {n if n.startswith(ABOVE) else prefix + n: part for n, part in parts}
+
+
+def library_parts(
+    state: Mapping[str, Tensor], names_of: Callable[[str], tuple[str, ...]]
+) -> Iterator[tuple[str, Tensor]]:
+    """Yield the library's tensors, each some rows of one of ours, as copies on the CPU."""
     for ours, tensor in state.items():
-        names = library_names(ours)
+        names = names_of(ours)
         for name, part in zip(names, tensor.chunk(len(names)), strict=True):
-            full = name if name.startswith(ABOVE) else prefix + name
-            tensors[full] = part.detach().cpu().contiguous().clone()
-    return tensors
+            yield name, part.detach().cpu().contiguous().clone()
 
 
 def with_global(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
