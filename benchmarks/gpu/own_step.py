@@ -28,7 +28,7 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.flops import training_flops
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training import backend_choice
+from dna_bigbird.training import training_checks
 from dna_bigbird.training.optimisation import build_optimizer
 from dna_bigbird.training.pretraining_task import PretrainingTask
 from dna_bigbird.training.speed import measured_peak
@@ -101,10 +101,10 @@ def timed(
     training = replace(training, batch_size=fit.batch, accumulate=sequences // fit.batch)
     network = fresh(lambda: PretrainingModel(model), settings.device)
     used = backend
-    if backend_choice.is_open(
+    if training_checks.is_backend_open(
         network, replace(training, attention_backend=backend), settings.device
     ):
-        used = backend_choice.choose_for(network, training)[backend_choice.BACKEND]
+        used = training_checks.choose_backend(network, training)[training_checks.BACKEND]
     network.encoder.set_backend(used)
     if compiled:
         network.compile(dynamic=True)

@@ -16,7 +16,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "build_model": "dna_bigbird.bundles.weights",
         "bundled_encoder": "dna_bigbird.bundles.bundled",
         "bundled_model": "dna_bigbird.bundles.bundled",
-        "join_bundles": "dna_bigbird.bundles.ensemble_run",
+        "join_bundles": "dna_bigbird.bundles.ensemble",
         "load_bundle": "dna_bigbird.bundles.bundle",
         "model_card": "dna_bigbird.bundles.card",
         "save_bundle": "dna_bigbird.bundles.save",

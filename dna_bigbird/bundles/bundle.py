@@ -93,11 +93,7 @@ class Bundle:
             )
 
     def check_single(self, purpose: str) -> None:
-        """Raise InputError if the bundle is an ensemble.
-
-        Args:
-            purpose: What needs a single model, for the message.
-        """
+        """Raise InputError, naming what needs a single model, if the bundle is an ensemble."""
         if self.config.members is not None:
             raise InputError(
                 f"{self.folder}: an ensemble of {self.config.members} models, and {purpose} "
@@ -149,21 +145,13 @@ def load_bundle(folder: Path | str) -> Bundle:
 
 
 def is_character_model(folder: Path) -> bool:
-    """Return True for a folder of `train-characters`, not a bundle.
-
-    Raises:
-        InputError: If its config.json is damaged.
-    """
+    """Return True for a folder of `train-characters`, not a bundle."""
     path = folder / FILES[0]
     return path.is_file() and read_bundle_json(path).get("task") == CHARACTERS
 
 
 def check_sums(folder: Path, sums: Mapping[str, str], names: Sequence[str]) -> None:
-    """Compare files with the checksums of config.json.
-
-    Raises:
-        InputError: Naming the first file that differs.
-    """
+    """Compare files with the checksums of config.json."""
     for name in names:
         path = folder / name
         actual = sha256_of(path) if path.is_file() else "of no file"

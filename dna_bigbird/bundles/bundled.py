@@ -10,20 +10,12 @@ ENCODER = _DATA / "encoder"
 
 
 def bundled_model() -> Path:
-    """Return the bundle folder of the promoter model in this package.
-
-    Raises:
-        InputError: If this installation has none.
-    """
+    """Return the bundle folder of the promoter model in this package, or raise InputError."""
     return _checked(BUNDLED, "promoter")
 
 
 def bundled_encoder() -> Path:
-    """Return the bundle folder of the pretrained encoder in this package.
-
-    Raises:
-        InputError: If this installation has none.
-    """
+    """Return the bundle folder of the pretrained encoder in this package, or raise InputError."""
     return _checked(ENCODER, "pretrained")
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import safetensors.torch
-import torch
 
 from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import CHARACTERS, WEIGHTS
 from dna_bigbird.bundles.config_file import read_bundle_json
 from dna_bigbird.bundles.weights import (
+    building,
     check_counts,
     check_shapes,
     fill,
@@ -71,11 +71,7 @@ def save_character_model(
     metrics: dict[str, Any],
     history: str,
 ) -> None:
-    """Write the folder.
-
-    Raises:
-        InputError: If it cannot be written.
-    """
+    """Write the folder."""
     state = {name: x.cpu().contiguous() for name, x in unique_tensors(model).items()}
     weights = safetensors.torch.save(state)
     first = {
@@ -97,11 +93,7 @@ def save_character_model(
 
 
 def load_character_model(folder: Path) -> tuple[CharacterModel, CharacterDescription]:
-    """Return the model in evaluation mode on the CPU, and its description.
-
-    Raises:
-        InputError: If the folder or a file is missing or damaged, or it is another model.
-    """
+    """Return the model in evaluation mode on the CPU, and its description."""
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: no character model; expected a folder of train-characters")
     values = read_bundle_json(folder / "config.json")
@@ -111,13 +103,8 @@ def load_character_model(folder: Path) -> tuple[CharacterModel, CharacterDescrip
     own = description.model
     sizes = {"hidden_size": own.hidden_size}
     check_counts(shapes, path, num_layers=own.num_layers, sizes=sizes)
-    try:
-        with torch.device("meta"):
-            model = CharacterModel(own)
-    except RuntimeError as error:  # products of sizes beyond 64 bits
-        raise InputError(
-            f"{folder}/config.json: it describes no character model: {error}"
-        ) from error
+    with building(f"{folder}/config.json"):
+        model = CharacterModel(own)
     check_shapes(model, shapes, path)
     if sha256_of(path) != values["sha256"].get(WEIGHTS):
         raise InputError(

@@ -21,11 +21,7 @@ Models = Model | Sequence[Model] | None
 
 
 def load_models(model: Models) -> list[Bundle]:
-    """Load the named models, or the bundled model.
-
-    Raises:
-        InputError: As `load_bundle`, naming the bundle.
-    """
+    """Load the named models, or the bundled model."""
     if model is None:
         model = bundled_model()
     models = [model] if isinstance(model, Model) else model
@@ -44,13 +40,10 @@ def notes_on(model: Models) -> list[str]:
 
 
 def choose_labels(names: Sequence[str], patterns: str | Sequence[str] | None) -> list[int]:
-    """Return the indices of the selected labels, in the order of the model.
+    """Return the indices of the selected labels, in the order of the model; None selects all.
 
-    Args:
-        names: Labels of the model.
-        patterns: Names or shell patterns (`*`, `?`, `[…]`), as a sequence or as one text separated
-            by commas; case matters. None selects all. A text that is the name of a label selects
-            only that label, even if it could be read as a pattern.
+    `patterns` are names or shell patterns (`*`, `?`, `[…]`), a sequence or one text separated by
+    commas; case matters. A text that is the name of a label selects only that label.
 
     Raises:
         InputError: If one of them matches no label; the message names similar labels.

@@ -119,10 +119,7 @@ class BundleConfig(Mapping[str, Any]):
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "BundleConfig":
-        """Return the typed settings of a JSON object.
-
-        Args:
-            values: Keys of config.json in their order; settings dataclasses may stand for objects.
+        """Return the typed settings of a JSON object, by the keys of config.json in their order.
 
         Raises:
             ValueError: If task or encoder is missing, or a value is not of the type of its field.

@@ -20,12 +20,7 @@ def is_number(value: object) -> bool:
 
 
 def read_bundle_json(path: Path) -> dict:
-    """Read a JSON object of a bundle.
-
-    Raises:
-        InputError: If it is not an object, too large, nested too deeply, or has text that cannot be
-            written as UTF-8.
-    """
+    """Read a JSON object of a bundle, not too large and not nested too deeply."""
     size = path.stat().st_size
     if size > MAX_JSON_BYTES:
         raise InputError(f"{path}: {size:,} bytes, expected at most {MAX_JSON_BYTES:,}")
@@ -49,12 +44,7 @@ NEEDED = (
 
 
 def read_config(path: Path) -> BundleConfig:
-    """Read the config of a bundle.
-
-    Raises:
-        InputError: If it is damaged, of a newer format, or describes no model; nothing has been
-            allocated then.
-    """
+    """Read the config of a bundle; nothing has been allocated if it is refused."""
     values = read_bundle_json(path)
     if values.get("format_version") not in (FORMAT_VERSION, LABEL_TYPES_VERSION):
         raise InputError(

@@ -35,21 +35,15 @@ Model = TypeVar("Model", bound=nn.Module)
 def extend_positions(model: Model, max_tokens: int, rule: str | None = None) -> Model:
     """Return a copy of the model that reads up to `max_tokens` tokens; the model stays as it is.
 
-    Everything but the position table (and that of a decoder with its own, unless its length is set) is copied. Without this a
-    longer sequence is refused: no rule is right for every model, and after either the model should be
-    trained further. A model with rotary positions or labels (BigBird-ETC) has no table and needs no rule: its setting
-    `max_tokens` alone changes, which is what training and windows follow.
+    Everything but the position table (and that of a decoder without a length of its own) is copied.
+    'tile' repeats the table as often as needed, as Longformer did; the first positions keep their
+    rows. 'interpolate' stretches it linearly; both ends keep theirs. Rotary positions and labels
+    (BigBird-ETC) have no table and need no rule.
 
     With random plan 'uniform' the attention of a sequence depends on its own length alone, so old
     lengths keep theirs, and with 'tile' their states, too. Plan 'huggingface' makes its table for
     the whole position table: as in that library, the random blocks that 1,024, 3,072 and 4,096
     tokens have in training are other ones afterwards. In evaluation nothing changes.
-
-    Args:
-        model: An `Encoder`, or a model that has one as `.encoder`.
-        rule: 'tile' repeats the table as often as needed, as Longformer did; the first positions
-            keep their rows. 'interpolate' stretches it linearly; both ends keep theirs. None with
-            rotary positions.
 
     Raises:
         ValueError: If the rule is unknown, missing or has no meaning, or the model is as long already.
@@ -58,10 +52,12 @@ def extend_positions(model: Model, max_tokens: int, rule: str | None = None) -> 
     encoder: Encoder = extended if isinstance(extended, Encoder) else extended.encoder
     if encoder.position is None and rule is not None:
         raise ValueError(
-            f"rule {rule!r} is for a table of positions; the model has none: leave it out"
+            f"--positions {rule} is for a table of positions; the model has none: leave the option out"
         )
     if encoder.position is not None and rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
+        raise ValueError(
+            f"its positions are a learned table; say how it grows: --positions {' or '.join(RULES)}"
+        )
     if max_tokens <= encoder.config.max_tokens:
         raise ValueError(
             f"the model reads {encoder.config.max_tokens} tokens already, got max_tokens {max_tokens}"
@@ -118,11 +114,7 @@ def from_huggingface(folder: Path, output: Path, plan: str | None) -> ConvertedM
 
 
 def task_settings(config: BundleConfig, search: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the options of a fine-tuned model's task, which a folder of the library lacks.
-
-    Args:
-        search: Settings of the beam search, if the folder has them.
-    """
+    """Return the options of a fine-tuned model's task, which a folder of the library lacks."""
     if config.is_pretrained_only:
         return {}
     options = text_tasks.describe(config.task).options()
@@ -139,11 +131,7 @@ def task_settings(config: BundleConfig, search: dict[str, Any] | None) -> dict[s
 def to_huggingface(
     source: Path, output: Path, allow_different_attention: bool, license: str | None = None
 ) -> ConvertedModel:
-    """Write a bundle as a folder of the library.
-
-    Args:
-        license: Identifier of the hub for the card; None is unknown.
-    """
+    """Write a bundle as a folder of the library."""
     license = checked_license(license or UNKNOWN)
     bundle = load_bundle(source)
     bundle.check_single("convert")
@@ -163,28 +151,11 @@ def to_huggingface(
 
 
 def lengthen(source: Path, output: Path, max_tokens: int, rule: str | None) -> ConvertedModel:
-    """Write a bundle again with more positions.
-
-    Args:
-        rule: 'tile' or 'interpolate', see models.positions; None without a table.
-
-    Raises:
-        InputError: If the new length does not fit the model.
-    """
+    """Write a bundle again with more positions."""
     bundle = load_bundle(source)
     bundle.check_single("convert")
-    before = bundle.config.encoder.max_tokens
     encoder = bundle.config.encoder
-    if encoder.reads_any_length and rule is not None:
-        raise InputError(
-            f"{source}: --positions {rule} is for a table of positions; the model has none: leave the "
-            "option out"
-        )
-    if encoder.has_position_table and rule is None:
-        raise InputError(
-            f"{source}: its positions are a learned table; say how it grows: --positions tile or "
-            "interpolate"
-        )
+    before = encoder.max_tokens
     try:
         model = extend_positions(bundle.model, max_tokens, rule)
     except ValueError as error:

@@ -28,12 +28,7 @@ class Estimate(NamedTuple):
 
     @property
     def sign(self) -> int | None:
-        """1 or -1 if the whole interval is above or below 0, 0 if it contains 0; None without interval.
-
-        Example:
-            >>> Estimate(0.1, 0.02, 0.2).sign, Estimate(0.1, -0.02, 0.2).sign, Estimate(0.1).sign
-            (1, 0, None)
-        """
+        """1 or -1 if all of the interval is above or below 0, 0 if it contains 0; else None."""
         if self.low is None or self.high is None:
             return None
         return int(self.low > 0) - int(self.high < 0)
@@ -152,9 +147,5 @@ class Metrics(Mapping[str, Any]):
 
 
 def read_metrics(path: Path) -> Metrics:
-    """Read the scores of a bundle.
-
-    Raises:
-        InputError: If the file is not an object, too large, nested too deeply, or damaged.
-    """
+    """Read the scores of a bundle."""
     return Metrics.from_json(read_bundle_json(path))

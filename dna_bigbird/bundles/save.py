@@ -84,12 +84,7 @@ def save_bundle(
 def write_scored_bundle(
     trained: Path, output: Path, metrics: Metrics | Mapping[str, Any], card: str
 ) -> None:
-    """Write a bundle with the weights, config and tokenizer of another bundle and new scores.
-
-    The hashes of the sequences that it has read are kept too.
-
-    Weights are hard-linked where the file system allows, else copied.
-    """
+    """Write a bundle again with new scores and card; weights are hard-linked where possible."""
     with atomic_directory(output, MODEL) as partial:
         optional = (*TOKENIZER_FILES, "special_tokens_map.json", SEQUENCES)
         for name in (*FILES, *(name for name in optional if (Path(trained) / name).is_file())):

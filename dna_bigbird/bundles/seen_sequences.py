@@ -37,14 +37,7 @@ def to_bytes(hashes: NDArray[np.uint64]) -> bytes:
 
 
 def read_sequences(path: Path, count: int) -> NDArray[np.uint64]:
-    """Read the hashes of a bundle; no code in the file is run.
-
-    Args:
-        count: Number of hashes that config.json names; of 0 no file is opened.
-
-    Raises:
-        InputError: If the file is missing or damaged, or has another number of hashes.
-    """
+    """Read the hashes of a bundle, `count` as config.json says; of 0 no file is opened."""
     if count == 0:
         return no_sequences()
     check_readable(path)

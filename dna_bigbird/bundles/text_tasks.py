@@ -84,14 +84,7 @@ class TaskDescription:
         return load(self.head)
 
     def build_model(self, encoder: Any, head: Any, num_labels: int = 0, seed: int = 0) -> Any:
-        """Return the model with fresh weights.
-
-        Args:
-            encoder: Its EncoderConfig.
-            head: Settings of type `head_type()`.
-            num_labels: Classes; 0 for tasks without.
-            seed: Of the weights.
-        """
+        """Return the model with fresh weights; `num_labels` is 0 for tasks without classes."""
         return load(self.model)(config=encoder, head=head, num_labels=num_labels, seed=seed)
 
 
@@ -105,11 +98,7 @@ def tasks() -> dict[str, TaskDescription]:
 
 
 def describe(name: str) -> TaskDescription:
-    """Return the description of a task.
-
-    Raises:
-        InputError: If there is none of that name.
-    """
+    """Return the description of a task, or raise InputError."""
     known = tasks()
     if name not in known:
         raise InputError(f"no text task {name!r}; expected one of {', '.join(known)}")

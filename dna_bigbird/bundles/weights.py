@@ -1,7 +1,8 @@
 """The weights of a bundle; their header is compared with the model before memory is allocated."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,7 @@ _PART = re.compile(r"(?:members\.(\d+)\.)?(?:encoder\.)?layers\.(\d+)\.")
 
 
 def unique_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Return the state with tied weights once, under their first name.
-
-    The count of training forwards of a Performer, which is not a weight, is left out.
-    """
+    """Return the state with tied weights once, without a Performer's count of training forwards."""
     seen: set[int] = set()
     state = {}
     for name, tensor in model.state_dict(keep_vars=True).items():
@@ -39,11 +37,7 @@ def unique_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def stored_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shape of every tensor of a safetensors file; only its header is read.
-
-    Raises:
-        InputError: If the file is damaged or a tensor is not of real numbers.
-    """
+    """Return the shape of every tensor of a safetensors file; only its header is read."""
     check_readable(path)
     shapes = {}
     try:
@@ -69,16 +63,8 @@ def check_counts(
     sizes: Mapping[str, int],
     members: int = 0,
 ) -> None:
-    """Compare numbers of layers and members, and sizes, in config.json with a header.
-
-    A model with a billion layers, heads or features would fill the memory even without weights.
-
-    Args:
-        sizes: By name; each is the size of some dimension of a tensor.
-
-    Raises:
-        InputError: If they differ.
-    """
+    """Compare numbers of layers and members, and sizes, in config.json with a header."""
+    # A model with a billion layers, heads or features would fill the memory even without weights.
     parts = {match.groups() for match in map(_PART.match, shapes) if match}
     for what, count, expected in (
         ("layers", len({layer for _, layer in parts}), num_layers),
@@ -99,11 +85,7 @@ def check_counts(
 
 
 def check_shapes(model: nn.Module, shapes: dict[str, tuple[int, ...]], path: Path) -> None:
-    """Compare a model, which may be on the `meta` device, with a header.
-
-    Raises:
-        InputError: Naming the first tensor that does not fit.
-    """
+    """Compare a model, which may be on the `meta` device, with a header."""
     expected = {name: tuple(tensor.shape) for name, tensor in unique_tensors(model).items()}
     for name in sorted(expected.keys() | shapes.keys()):
         if expected.get(name) != shapes.get(name):
@@ -114,11 +96,7 @@ def check_shapes(model: nn.Module, shapes: dict[str, tuple[int, ...]], path: Pat
 
 
 def fill(model: nn.Module, path: Path) -> None:
-    """Load the weights of a file into a model that fits its header.
-
-    Raises:
-        InputError: If the file is damaged or a weight is not finite.
-    """
+    """Load the weights of a file, which must be finite, into a model that fits its header."""
     try:
         state = safetensors.torch.load_file(path)
     except (safetensors.SafetensorError, OSError) as error:
@@ -137,11 +115,7 @@ def _damaged(path: Path, error: Exception) -> InputError:
 
 
 def build_model(config: BundleConfig | Mapping[str, Any]) -> nn.Module:
-    """Build the model that a bundle's config describes, with fresh weights.
-
-    Args:
-        config: Settings, or the same as in config.json.
-    """
+    """Build the model that a bundle's config describes, with fresh weights."""
     config = BundleConfig.from_json(config)
     if config.is_pretrained_only:
         return PretrainingModel(config.encoder, heads=config.heads)
@@ -156,15 +130,18 @@ def build_model(config: BundleConfig | Mapping[str, Any]) -> nn.Module:
     return SequenceClassifier(config.encoder, num_labels, config.head, words=config.words)
 
 
+@contextmanager
+def building(source: str) -> Iterator[None]:
+    """Build without memory: a config of any size costs nothing until the weights agree with it."""
+    try:
+        with torch.device("meta"):
+            yield
+    except (TypeError, ValueError, RuntimeError) as error:  # products of sizes beyond 64 bits
+        raise InputError(f"{source}: it describes no model: {error}") from error
+
+
 def empty_model(folder: Path, config: BundleConfig, weights: str) -> nn.Module:
-    """Return the model of a bundle without memory for its weights.
-
-    Args:
-        weights: Name of the file with the weights; its header must fit the model.
-
-    Raises:
-        InputError: If the config describes no model, or another one than the weights.
-    """
+    """Return the model of a bundle, checked against its weights, without memory for them."""
     path = folder / weights
     shapes = stored_shapes(path)
     own = config.encoder
@@ -172,10 +149,7 @@ def empty_model(folder: Path, config: BundleConfig, weights: str) -> nn.Module:
     if own.attention == "performer" and own.performer.num_features:
         sizes["performer.num_features"] = own.performer.num_features
     check_counts(shapes, path, num_layers=own.num_layers, sizes=sizes, members=config.members or 0)
-    try:
-        with torch.device("meta"):
-            model = build_model(config)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"{folder}/config.json: it describes no model: {error}") from error
+    with building(f"{folder}/config.json"):
+        model = build_model(config)
     check_shapes(model, shapes, path)
     return model

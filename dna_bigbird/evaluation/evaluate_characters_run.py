@@ -12,7 +12,7 @@ from dna_bigbird.baselines.base_ngram import BaseNgramCausal, CharacterNgram
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.corpus.characters import Characters, text_of
 from dna_bigbird.models.character_model import CharacterModel
-from dna_bigbird.training.characters import nats_of
+from dna_bigbird.training.character_phases import nats_of
 
 TEXT_ORDERS = (1, 3, 5, 7)
 BASE_ORDERS = (1, 4, 8, 12)

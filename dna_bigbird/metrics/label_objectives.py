@@ -18,7 +18,7 @@ from dna_bigbird.models.label_types import MONITORS, MULTI_CLASS, MULTI_LABEL, R
 
 
 class LabelObjective(Protocol):
-    """What `training.label_module.LabelModule` minimises, and how it is validated."""
+    """What `training.label_training.LabelModule` minimises, and how it is validated."""
 
     monitor: str
     """Name of the validation score that chooses the step."""

@@ -27,9 +27,9 @@ from dna_bigbird.text.tasks.mlm import (
     collate_hidden_text,
 )
 from dna_bigbird.text.whole_words import TextMaskingConfig
-from dna_bigbird.training.initial_model import load_initial, settings_of, take_weights
 from dna_bigbird.training.objective import Sums, pair
 from dna_bigbird.training.objective_config import CpcConfig
+from dna_bigbird.training.pretraining_start import load_initial, settings_of, take_weights
 from dna_bigbird.training.pretraining_task import contrast, figures_of, hidden_of, loss_of
 from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.training_checks import module_sha256

@@ -1,5 +1,6 @@
 """A staged training: each phase is a training of its own, from the weights of the one before."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -7,7 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
+from torch import Tensor
 
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.rounding import rounded
@@ -22,22 +26,67 @@ from dna_bigbird.corpus.characters import (
 )
 from dna_bigbird.metrics.language import interval
 from dna_bigbird.models.character_model import CharacterModel
+from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.character_config import Phase, StagedTraining
-from dna_bigbird.training.characters import CharacterTask, collate_characters
 from dna_bigbird.training.data_modules import pretraining_data
 from dna_bigbird.training.fit import FitResult, fit
+from dna_bigbird.training.objective import Objective, Sums, pair
 from dna_bigbird.training.training_checks import module_sha256
+
+# Each character from those before it (specification §8.2).
+
+# B batch, T characters, V vocabulary
+# ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
+
+
+class CharacterBatch(NamedTuple):
+    """Windows of equal length, one character longer than what is read: (B, T + 1)."""
+
+    characters_BT: Tensor
+    examples_B: Tensor
+    """Numbers of the examples."""
+
+
+def collate_characters(numbered: Sequence[tuple[int, NDArray[np.uint8]]]) -> CharacterBatch:
+    """Join numbered windows of equal length."""
+    rows = np.stack([window for _, window in numbered]).astype(np.int64)
+    return CharacterBatch(torch.from_numpy(rows), torch.tensor([index for index, _ in numbered]))
+
+
+class CharacterTask(Objective):
+    """Predict the next character; loss and bits are means over the predicted ones."""
+
+    monitor = "bits_per_character"
+    mode = "min"
+    example = "character"
+
+    def __init__(self, model: CharacterModel, config: TrainConfig, unscored: int | None) -> None:
+        super().__init__(model, config)
+        self.unscored = unscored
+
+    def loss_and_sums(self, batch: CharacterBatch) -> tuple[Tensor, Sums]:
+        """Return the loss and the figures above."""
+        read_BT, next_BT = batch.characters_BT[:, :-1], batch.characters_BT[:, 1:]
+        nats_BT = nats_of(self.model(read_BT), next_BT)
+        scored = torch.ones_like(nats_BT)
+        if self.unscored is not None:
+            scored = (next_BT != self.unscored).to(nats_BT.dtype)
+        total, count = (nats_BT * scored).sum(), scored.sum()
+        bits = pair(total, count)
+        return total / count.clamp(min=1), {
+            "loss": bits,
+            "bits_per_character": bits / torch.tensor([math.log(2), 1.0]).to(bits),
+        }
+
+
+def nats_of(logits_BTV: Tensor, next_BT: Tensor) -> Tensor:
+    """Return the negative log-likelihood (B, T) of the true characters, float32 or float64."""
+    wide = torch.promote_types(logits_BTV.dtype, torch.float32)
+    return F.cross_entropy(logits_BTV.to(wide).transpose(1, 2), next_BT, reduction="none")
 
 
 def read_parts(path: Path, source: str, split: CharacterSplit) -> Characters:
-    """Return the characters of a file.
-
-    Args:
-        source: 'bytes', 'text8', 'enwik8' or 'dna'.
-
-    Raises:
-        InputError: As `read_bases` and `read_characters`.
-    """
+    """Return the characters of a file; `source` is 'bytes', 'text8', 'enwik8' or 'dna'."""
     return read_bases(path, split) if source == "dna" else read_characters(path, split, source)
 
 
@@ -60,15 +109,9 @@ def train_in_phases(
 ) -> list[FinishedPhase]:
     """Train a model, which has the weights and the windows of the last phase at the end.
 
-    A phase starts from the best weights of the one before, with a new optimizer. Each has a folder of its
-    own in `checkpoints`. The same call after a kill goes on exactly, within a phase or between two.
-
-    Args:
-        seed: Of dropout and of the order of the examples; those of a phase depend on its number too.
-        settings: What else decides the result, such as checksums of the input.
-
-    Raises:
-        InputError: If the data are too short, or as `fit`.
+    A phase starts from the best weights of the one before, with a new optimizer and a folder of its
+    own in `checkpoints`. `settings` is what else decides the result, such as checksums of the
+    input.
     """
     first_windows, finished = list(model.config.causal_windows), []
     for phase in training.phases:
@@ -191,15 +234,9 @@ def predictor_rows(
     unscored: int | None,
     seed: int,
 ) -> list[dict[str, object]]:
-    """Return bits per character of each predictor, all on the same characters.
-
-    Those are the ones that every predictor gives a number for, without `unscored`; n counts them. There is
-    no interval if all are in one piece.
-
-    Args:
-        nats: Of each character, (N,); NaN where there is none.
-        seed: Of the bootstrap over pieces of `PIECE` characters.
-    """
+    """Return bits per character of each predictor, all on the same characters."""
+    # Those are the ones that every predictor gives a number for (`nats`, (N,), NaN where it gives
+    # none), without `unscored`; n counts them.
     is_scored = np.all([np.isfinite(values) for values in nats.values()], axis=0)
     if unscored is not None:
         is_scored &= characters != unscored

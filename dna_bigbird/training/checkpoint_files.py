@@ -32,11 +32,7 @@ class DamagedError(InputError):
 
 
 def save_checkpoint(checkpoint: dict[str, Any], path: Path) -> None:
-    """Write the whole checkpoint or none.
-
-    Raises:
-        OutputError: If the disk is full or the folder cannot be written to.
-    """
+    """Write the whole checkpoint or none."""
     with atomic_path(path) as partial:
         torch.save({**checkpoint, CONTENT: content_sha256(checkpoint)}, partial)
 
@@ -45,13 +41,11 @@ def read_checkpoint(path: Path, required: Iterable[str] = WEIGHTS, run: str = ""
     """Verify a checkpoint and read it into memory: tensors and plain values, never code.
 
     Args:
-        required: Keys that it must have.
         run: Checksum of the settings of its run; not compared if empty, or if it has none (earlier versions).
 
     Raises:
-        DamagedError: If it is missing, fails its checksums, cannot be unpickled, lacks a key, or comes from another run.
-        InputError: If it cannot be read now: permissions, a failing disk, too little memory. That
-            proves nothing about the file.
+        DamagedError: If it is missing, fails its checksums, lacks a key, or comes from another run.
+        InputError: If it cannot be read now, which proves nothing about the file.
     """
     try:
         with open(path, "rb") as stream:
@@ -100,10 +94,10 @@ def _check_content(path: Path, checkpoint: Any, required: Iterable[str]) -> None
         raise DamagedError(f"{path}: damaged: its content is not what was written")
 
 
-def content_sha256(checkpoint: dict[str, Any]) -> str:
+def content_sha256(content: dict[str, Any] | list) -> str:
     """Return a checksum of the names, types and values of all that a checkpoint has, at any depth."""
     digest = hashlib.sha256()
-    _add(digest, checkpoint)
+    _add(digest, content)
     return digest.hexdigest()
 
 

@@ -2,8 +2,11 @@
 
 import contextlib
 import math
+import os
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,8 @@ import pytorch_lightning as pl
 import torch
 from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
 
-from dna_bigbird.core.errors import InputError
+from dna_bigbird.core import signals
+from dna_bigbird.core.errors import InputError, Interrupted
 from dna_bigbird.training.checkpoint_files import (
     RUN,
     DamagedError,
@@ -21,15 +25,22 @@ from dna_bigbird.training.checkpoint_files import (
 )
 from dna_bigbird.training.objective import Objective, is_step_end
 from dna_bigbird.training.processes import highest
-from dna_bigbird.training.run_folder import best_path, note, prune, run_sha256, step_path
+from dna_bigbird.training.run_folder import (
+    best_path,
+    list_checkpoints,
+    note,
+    prune,
+    run_sha256,
+    step_of,
+    step_path,
+)
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
-    """Writes a checkpoint under a temporary name and renames it; reads without running code.
+    """Writes a checkpoint under a temporary name and renames it; reads without running code."""
 
-    Lightning's own writer goes through the system's temporary folder, which may be another disk,
-    so that a killed run can leave half a file under the final name.
-    """
+    # Lightning's own writer goes through the system's temporary folder, which may be another disk,
+    # so that a killed run can leave half a file under the final name.
 
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None
@@ -47,37 +58,27 @@ class AtomicCheckpointIO(TorchCheckpointIO):
             raise explained(Path(path), error) from error
 
 
+@dataclass(eq=False)
 class Checkpoints(pl.Callback):
-    """Saves the training state, remembers the best validation, stops when patience ends.
+    """Saves the training state, remembers the best validation, stops when patience ends."""
 
-    Comes after `History` in the list of callbacks, so that its rows are in the state.
+    # Comes after `History` in the list of callbacks, so that its rows are in the state. Only the
+    # first process asks `clock`.
 
-    Args:
-        every_steps, every_minutes: When a checkpoint is due between validations; 0 for never.
-        clock: Seconds; only the first process asks it.
-    """
+    folder: Path
+    _: KW_ONLY
+    every_steps: int
+    every_minutes: float
+    validate_every: int
+    patience: int
+    clock: Callable[[], float] = time.monotonic
+    has_begun: bool = field(default=False, init=False)
+    best_step: int | None = field(default=None, init=False)
+    best_metrics: dict[str, float] = field(default_factory=dict, init=False)
+    validations_since_best: int = field(default=0, init=False)
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        every_steps: int,
-        every_minutes: float,
-        validate_every: int,
-        patience: int,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.folder = folder
-        self.every_steps = every_steps
-        self.every_minutes = every_minutes
-        self.validate_every = validate_every
-        self.patience = patience
-        self.clock = clock
-        self.saved_at = clock()
-        self.has_begun = False
-        self.best_step: int | None = None
-        self.best_metrics: dict[str, float] = {}
-        self.validations_since_best = 0
+    def __post_init__(self) -> None:
+        self.saved_at = self.clock()
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a restart needs."""
@@ -92,9 +93,7 @@ class Checkpoints(pl.Callback):
         for name, value in state_dict.items():
             setattr(self, name, value)
 
-    def on_load_checkpoint(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
-    ) -> None:
+    def on_load_checkpoint(self, trainer, pl_module, checkpoint) -> None:
         """Count micro-batches as this split of a step does: Lightning kept those of another one."""
         # Private to Lightning (2.6.6, loops/progress.py): `total` and `current` count micro-batches as ready, started,
         # processed and completed. Where a step ends is computed from `current["ready"]`, so after a restart with
@@ -115,14 +114,7 @@ class Checkpoints(pl.Callback):
             note(f"{self.folder}: continuing after step {trainer.global_step}")
         self._stop_if_out_of_patience(trainer)
 
-    def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-    ) -> None:
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx) -> None:
         """Save between validations, if asked to."""
         step = trainer.global_step
         if not is_step_end(trainer, batch_idx) or step % self.validate_every == 0:
@@ -169,14 +161,8 @@ class Checkpoints(pl.Callback):
 
 @contextlib.contextmanager
 def whole_restore(resume_from: Path | None, keeper: Checkpoints) -> Iterator[None]:
-    """Turn what Lightning raises while it takes a training state over into one line.
-
-    Only a state of an earlier version gets there with a part missing; others have a checksum of
-    their parts.
-
-    Raises:
-        InputError: If training could not begin from `resume_from`.
-    """
+    """Turn what Lightning raises while it takes a training state over into one line."""
+    # Only a state of an earlier version gets there with a part missing; others have a checksum.
     try:
         yield
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
@@ -189,11 +175,7 @@ def whole_restore(resume_from: Path | None, keeper: Checkpoints) -> Iterator[Non
 
 
 def load_best(task: Objective, path: Path) -> None:
-    """Give a task the best weights of its run, verified.
-
-    Raises:
-        InputError: If they are damaged or cannot be read now; the caller writes no model then.
-    """
+    """Give a task the best weights of its run, verified; InputError if they cannot be read."""
     try:
         weights = read_checkpoint(path)["state_dict"]
         try:
@@ -210,3 +192,100 @@ def load_best(task: Objective, path: Path) -> None:
 
 def _shortened(error: Exception) -> str:
     return " ".join(str(error).split())[:160]
+
+
+# Signals during a training: a cluster job that is about to end, Ctrl-C and SIGTERM.
+
+
+class Preemption(pl.Callback):
+    """Saves at the end of the running step, or of its validation, if a signal came.
+
+    On SIGUSR1 (sbatch --signal=SIGUSR1@120 --requeue) a SLURM job is then queued again, and SLURM ends
+    this one; outside, and after the last step, training goes on. Ctrl-C and SIGTERM end it, a second
+    Ctrl-C at once. Lightning's own handlers save in the middle of whatever is running, from which no exact
+    restart is possible, or end with status 0 or 1, so they are replaced. With several processes a
+    signal to one of them is enough. Comes after `Checkpoints` in the list of callbacks.
+    """
+
+    def __init__(self, keeper: Checkpoints) -> None:
+        self.keeper = keeper
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Listen to SIGUSR1."""
+        signals.remember(signals.SAVE)
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Listen to the others: up to here they end it at once."""
+        signals.remember(*signals.ENDING)
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx) -> None:
+        """Save, unless a validation follows, which saves by itself."""
+        step = trainer.global_step
+        if not is_step_end(trainer, batch_idx) or step % self.keeper.validate_every == 0:
+            return
+        if signal := highest(trainer, signals.received(*signals.ENDING, signals.SAVE)):
+            self.keeper.save(trainer)
+            self._leave(trainer, signal)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """The state has just been saved."""
+        if signal := highest(trainer, signals.received(*signals.ENDING, signals.SAVE)):
+            self._leave(trainer, signal)
+
+    def on_exception(self, trainer, pl_module, exception) -> None:
+        """End the other processes quietly: Lightning would kill this one for their exit status."""
+        children = getattr(trainer.strategy.launcher, "procs", [])
+        if not isinstance(exception, KeyboardInterrupt) or not children:
+            return
+        ending, children[:] = children[:], []  # a thread of Lightning watches this list
+        for process in ending:
+            process.kill()
+            process.wait()
+
+    def _leave(self, trainer: pl.Trainer, signal: int) -> None:
+        if signal != signals.SAVE:
+            raise signals.interrupted(signal)
+        signals.forget()
+        if not trainer.is_global_zero:
+            return
+        note(f"signal {signals.SAVE.name}: saved after step {trainer.global_step}")
+        job = os.environ.get("SLURM_JOB_ID")
+        is_over = trainer.should_stop or trainer.global_step >= trainer.max_steps
+        if job is None or is_over:  # finishing takes less time than starting again
+            return
+        array, task = (os.environ.get(f"SLURM_ARRAY_{x}_ID") for x in ("JOB", "TASK"))
+        job = f"{array}_{task}" if array and task else job
+        try:
+            done = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True)
+            reason = done.stderr.strip() if done.returncode else ""
+        except OSError as error:
+            reason = str(error)
+        note(f"job {job} could not be queued again: {reason}" if reason else f"job {job} requeued")
+
+
+@contextlib.contextmanager
+def naming_the_step(trainer: pl.Trainer, keeper: Checkpoints) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end a training with its step, and that from which it continues."""
+    # Lightning's own handler of SIGTERM exchanges data with the other processes, in the middle of anything.
+    trainer._signal_connector.register_signal_handlers = lambda: None
+    with signals.interrupting():
+        try:
+            yield
+            if status := signals.received(*signals.ENDING):  # after the last step
+                raise signals.interrupted(status)
+        except (KeyboardInterrupt, SystemExit) as stop:
+            # Lightning answers a KeyboardInterrupt with sys.exit(1).
+            cause = stop.__context__ if isinstance(stop, SystemExit) else stop
+            if not isinstance(cause, KeyboardInterrupt):
+                raise
+            message = _place(trainer, keeper) if trainer.is_global_zero else ""
+            raise Interrupted(message, signals.status_of(cause)) from None
+
+
+def _place(trainer: pl.Trainer, keeper: Checkpoints) -> str:
+    step, saved = trainer.global_step, list_checkpoints(keeper.folder, "step")
+    kept = step_of(saved[-1]) if saved else None
+    interrupted = f"interrupted at step {step:,} of {trainer.max_steps:,}; the same command"
+    if kept is None:
+        return f"{interrupted} starts again"
+    return f"{interrupted} continues" + (f" from step {kept:,}" if kept != step else "")

@@ -7,7 +7,9 @@ restart, which only has to know the step.
 """
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,26 +33,13 @@ WORKER_BYTES = 100_000_000
 
 
 class MicroBatches(Sampler[list[int]]):
-    """The micro-batches `first`, `first + stride`, … without end, or up to `stop`."""
+    """Micro-batches by their numbers; without a length, as a training stream has no end."""
 
-    def __init__(
-        self,
-        numbers_of: Callable[[int], list[int]],
-        *,
-        first: int,
-        stride: int,
-        stop: int | None = None,
-    ) -> None:
-        self.numbers_of = numbers_of
-        self.first = first
-        self.stride = stride
-        self.stop = stop
+    def __init__(self, numbers_of: Callable[[int], list[int]], numbers: range) -> None:
+        self.numbers_of, self.numbers = numbers_of, numbers
 
     def __iter__(self) -> Iterator[list[int]]:
-        number = self.first
-        while self.stop is None or number < self.stop:
-            yield self.numbers_of(number)
-            number += self.stride
+        return map(self.numbers_of, self.numbers)
 
 
 class _Numbered(Dataset):
@@ -64,11 +53,7 @@ class _Numbered(Dataset):
 
 
 class _Rows(Dataset):
-    """Tokenized rows by number, a reverse complement by the bitwise complement (~) of the number.
-
-    Args:
-        groups: The bins that each row's window predicts, for all bins at once.
-    """
+    """Tokenized rows by number, a reverse complement by its bitwise complement (~)."""
 
     def __init__(self, rows: TokenizedRows | RowsOnTheFly, groups: BinGroups | None = None) -> None:
         self.rows = rows
@@ -105,52 +90,37 @@ def _index_and_strand(number: int) -> tuple[int, str]:
     return (number, "+") if number >= 0 else (~number, "-")
 
 
+@dataclass(kw_only=True, eq=False)
 class ExampleData(pl.LightningDataModule):
-    """A training stream that starts at the trainer's step, and a fixed validation set.
+    """A training stream that starts at the trainer's step, and a fixed validation set."""
 
-    Args:
-        train, validation: Datasets for `collate`.
-        train_numbers: Example numbers of a micro-batch of the training stream.
-        validation_batches: Example numbers of every validation batch.
-    """
+    train: Dataset
+    train_numbers: Callable[[int], list[int]]
+    """Example numbers of a micro-batch of the training stream."""
+    validation: Dataset
+    validation_batches: list[list[int]]
+    """Example numbers of every validation batch."""
+    collate: Callable
+    accumulate: int
+    workers: int
 
-    def __init__(
-        self,
-        *,
-        train: Dataset,
-        train_numbers: Callable[[int], list[int]],
-        validation: Dataset,
-        validation_batches: list[list[int]],
-        collate: Callable,
-        accumulate: int,
-        workers: int,
-    ) -> None:
+    def __post_init__(self) -> None:
         super().__init__()
-        self.train = train
-        self.train_numbers = train_numbers
-        self.validation = validation
-        self.validation_batches = validation_batches
-        self.collate = collate
-        self.accumulate = accumulate
-        self.workers = allowed_workers(workers, WORKER_BYTES)
+        self.workers = allowed_workers(self.workers, WORKER_BYTES)
 
     def train_dataloader(self) -> DataLoader:
         """Return the stream from the trainer's step on, this process's share of it."""
         trainer = self.trainer
         done = trainer.global_step * self.accumulate
         world, rank = trainer.world_size, trainer.global_rank
-        sampler = MicroBatches(self.train_numbers, first=done * world + rank, stride=world)
-        return self._loader(self.train, sampler, self.workers)
+        numbers = range(done * world + rank, sys.maxsize, world)
+        return self._loader(self.train, MicroBatches(self.train_numbers, numbers), self.workers)
 
     def val_dataloader(self) -> DataLoader:
         """Return this process's share of the validation batches; no example occurs twice."""
-        sampler = MicroBatches(
-            self.validation_batches.__getitem__,
-            first=self.trainer.global_rank,
-            stride=self.trainer.world_size,
-            stop=len(self.validation_batches),
-        )
-        return self._loader(self.validation, sampler, workers=0)
+        batches = self.validation_batches
+        numbers = range(self.trainer.global_rank, len(batches), self.trainer.world_size)
+        return self._loader(self.validation, MicroBatches(batches.__getitem__, numbers), workers=0)
 
     def _loader(self, dataset: Dataset, sampler: MicroBatches, workers: int) -> DataLoader:
         if not workers:
@@ -206,13 +176,9 @@ def labelled_data(
     workers: int = 0,
     groups: BinGroups | None = None,
 ) -> ExampleData:
-    """Micro-batches of a labelled set, in the order of `LabelledOrder`.
-
-    Rows whose tokens are drawn (`RowsOnTheFly.is_drawn`) are drawn for every example of the stream.
-
-    Args:
-        groups: With all bins at once: what the windows of `train` predict, whose rows are the centres.
-    """
+    """Micro-batches of a labelled set, in the order of `LabelledOrder`."""
+    # Rows whose tokens are drawn (`RowsOnTheFly.is_drawn`) are drawn for every example of the
+    # stream.
     order = LabelledOrder(len(train), seed=seed, batch_size=batch_size, both_strands=both_strands)
     by_length = sorted(range(len(validation)), key=lambda index: len(validation.ids(index)))
     is_drawn = isinstance(train, RowsOnTheFly) and train.is_drawn
@@ -227,24 +193,21 @@ def labelled_data(
     )
 
 
+@dataclass
 class LabelledOrder:
     """Which rows, on which strand, make each micro-batch of a labelled set.
 
     Example e of the stream is row `permutation(seed, epoch)[e % count]` of epoch e // count,
-    reverse complemented if the (seed, epoch) coin of its place says so; micro-batch m holds the
-    examples m * batch_size … (m + 1) * batch_size - 1. Batches are not sorted by length: that
-    would sort by label too wherever positives and negatives differ in tokens.
-
-    Args:
-        count: Number of rows.
+    reverse complemented if the (seed, epoch) coin of its place says so. Batches are not sorted by
+    length: that would sort by label too wherever positives and negatives differ in tokens.
     """
 
-    def __init__(self, count: int, *, seed: int, batch_size: int, both_strands: bool) -> None:
-        self.count = count
-        self.seed = seed
-        self.batch_size = batch_size
-        self.both_strands = both_strands
-        self._epoch: tuple[int, np.ndarray] | None = None
+    count: int
+    _: KW_ONLY
+    seed: int
+    batch_size: int
+    both_strands: bool
+    _epoch: tuple[int, np.ndarray] | None = field(default=None, init=False)
 
     def micro_batch(self, number: int) -> list[int]:
         """Return row places; a reverse complement is the bitwise complement (~) of its place."""

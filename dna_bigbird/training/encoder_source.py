@@ -40,11 +40,7 @@ class EncoderSource:
     """Whether the longest sequence is that of the set if that is longer: no table of positions, a token per base."""
 
     def for_windows(self, window_bp: int) -> "EncoderSource":
-        """Return it for windows of so many base pairs.
-
-        Raises:
-            InputError: If blocks of tokens are longer.
-        """
+        """Return it for windows of so many base pairs; InputError if blocks are longer."""
         tokens, trained = window_bp + ENDS, self.encoder.max_tokens
         if not self.fits_windows and not (self.may_grow and tokens > trained):
             return self
@@ -61,16 +57,9 @@ def open_source(
     *,
     from_scratch: bool,
 ) -> EncoderSource:
-    """Return what a fine-tuning starts from.
-
-    Args:
-        pretrained: A bundle, or its folder; None is the bundled encoder, unless there is a `tokenizer`.
-        tokenizer: 'bases' or a SentencePiece model: a fresh encoder on this vocabulary.
-
-    Raises:
-        InputError: If both are given, the bundle reads text or is an ensemble, the settings contradict
-            each other, or the weights were trained with other settings.
-    """
+    """Return what a fine-tuning starts from, or raise InputError where the options contradict."""
+    # `pretrained`: None is the bundled encoder, unless there is a `tokenizer`, 'bases' or a
+    # SentencePiece model: a fresh encoder on this vocabulary.
     if tokenizer is None:
         source = _of_bundle(load_encoder(pretrained), changes, from_scratch=from_scratch)
         if pretrained is None:  # it was pretrained without
@@ -91,11 +80,7 @@ def open_source(
 
 
 def load_encoder(pretrained: Path | str | Bundle | None) -> Bundle:
-    """Return the bundle whose encoder is fine-tuned, loaded if it is a folder; None is the bundled encoder.
-
-    Raises:
-        InputError: If it reads text or is an ensemble.
-    """
+    """Return the bundle whose encoder is fine-tuned: a single model of DNA, or the bundled one."""
     source = bundled_encoder() if pretrained is None else pretrained
     bundle = source if isinstance(source, Bundle) else load_bundle(source)
     bundle.check_reads_dna()
@@ -104,11 +89,7 @@ def load_encoder(pretrained: Path | str | Bundle | None) -> Bundle:
 
 
 def read_vocabulary(tokenizer: Path) -> DnaTokenizer:
-    """Return a vocabulary of DNA, of single bases for 'bases'.
-
-    Raises:
-        InputError: If there is no such file or it is damaged.
-    """
+    """Return a vocabulary of DNA, of single bases for 'bases'."""
     if str(tokenizer) == BASES:
         return DnaTokenizer.from_bytes(train_tokenizer((), TokenizerConfig(algorithm=BASES)))
     return DnaTokenizer.from_file(tokenizer)

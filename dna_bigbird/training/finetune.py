@@ -99,7 +99,7 @@ def finetune(
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.labelled.labelled_set import open_labelled_set
     from dna_bigbird.models.lora import merge
-    from dna_bigbird.training import label_model as steps
+    from dna_bigbird.training import finetune_run as steps
     from dna_bigbird.training.encoder_source import note_source, open_source
     from dna_bigbird.training.finetune_run import chosen_recipe, score_trained, train
     from dna_bigbird.training.kmer_counts import add_kmers, kmers_for

@@ -26,24 +26,24 @@ from dna_bigbird.models.precision import (
     resolve_precision,
 )
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training import backend_choice
+from dna_bigbird.training import training_checks
 from dna_bigbird.training.checkpoints import (
     AtomicCheckpointIO,
     Checkpoints,
+    Preemption,
     load_best,
+    naming_the_step,
     whole_restore,
 )
 from dna_bigbird.training.history import GrowingTable, History, StopAtNan
 from dna_bigbird.training.objective import Objective, SeededBatches
-from dna_bigbird.training.preemption import Preemption, naming_the_step
 from dna_bigbird.training.processes import (
     SameStart,
     check_agreement,
     ended_with_the_first,
     readable_loss,
 )
-from dna_bigbird.training.run_folder import best_path, locked, note, open_run
-from dna_bigbird.training.run_settings import read_settings
+from dna_bigbird.training.run_folder import best_path, locked, note, open_run, read_settings
 from dna_bigbird.training.sharding import Sharded
 from dna_bigbird.training.speed import HEADER, DataClock, Speed
 
@@ -142,7 +142,13 @@ def fit(
     config, whole = with_precision(config, checkpoints, {"seed": seed, **settings}, is_writer)
     task.config = config  # of the optimizer
     history = History(checkpoints / "history.tsv", config.log_every)
-    keeper = _keeper(config, checkpoints)
+    keeper = Checkpoints(
+        checkpoints,
+        every_steps=config.checkpoint_every_steps,
+        every_minutes=config.checkpoint_every_minutes,
+        validate_every=config.validate_every,
+        patience=config.patience,
+    )
     whole_model = task.model
     if isinstance(strategy_of(config), Sharded):
         whole_model = copy.deepcopy(task.model)  # the other one is cut into shards
@@ -150,15 +156,15 @@ def fit(
         ended_with_the_first(is_writer),
         warnings.catch_warnings(),
         quiet_lightning(),
-        maybe_locked(checkpoints, is_writer),
+        locked(checkpoints) if is_writer else contextlib.nullcontext(),
     ):
         for message in SILENCED:
             warnings.filterwarnings("ignore", message)
-        is_open = backend_choice.is_open(task.model, config, training_device())
-        choose = partial(backend_choice.choose_for, task.model, config) if is_open else None
+        is_open = training_checks.is_backend_open(task.model, config, training_device())
+        choose = partial(training_checks.choose_backend, task.model, config) if is_open else None
         resume_from = open_run(checkpoints, whole, is_writer, choose)
         if is_open:
-            backend_choice.apply(task.model, checkpoints)
+            training_checks.apply_backend(task.model, checkpoints)
         ours, waits = _callbacks(config, checkpoints, seed, history, keeper)
         trainer = build_trainer(config, checkpoints, [*callbacks, *ours], waits)
         if config.compile:
@@ -186,22 +192,12 @@ def fit(
     )
 
 
-def _keeper(config: TrainConfig, folder: Path) -> Checkpoints:
-    return Checkpoints(
-        folder,
-        every_steps=config.checkpoint_every_steps,
-        every_minutes=config.checkpoint_every_minutes,
-        validate_every=config.validate_every,
-        patience=config.patience,
-    )
-
-
 def _callbacks(
     config: TrainConfig, checkpoints: Path, seed: int, history: History, keeper: Checkpoints
 ) -> tuple[list[pl.Callback], DataClock | None]:
     """Return the callbacks of every training, and the clock of the data if speed is measured."""
-    callbacks = [SameStart(), SeededBatches(seed), StopAtNan(config.log_every), history, keeper]
-    callbacks.append(Preemption(keeper))
+    callbacks = [SameStart(), SeededBatches(seed), StopAtNan(config.log_every), history]
+    callbacks += [keeper, Preemption(keeper)]
     if not config.measure_speed:
         return callbacks, None
     waits = DataClock()
@@ -213,11 +209,7 @@ def _callbacks(
 def with_precision(
     config: TrainConfig, checkpoints: Path, settings: dict, is_writer: bool
 ) -> tuple[TrainConfig, dict]:
-    """Return the config with its precisions decided, and all settings of the run with them.
-
-    With 'auto' a run that these very settings began goes on in the arithmetic it began with, also
-    on a machine that would choose another one.
-    """
+    """Return the config with its precisions decided, and all settings of the run with them."""
 
     def whole(config: TrainConfig) -> dict:
         # Through JSON, as settings.json has them: tuples are lists there, and keys are text.
@@ -306,39 +298,24 @@ def strategy_of(config: TrainConfig) -> str | Sharded:
 
 
 def cluster_plugins(config: TrainConfig) -> list[LightningEnvironment | SLURMEnvironment]:
-    """Take SLURM at its word only if it started several tasks.
-
-    In a job of one task Lightning would otherwise believe SLURM's task count and train on one
-    process, whatever `devices` says.
-
-    Raises:
-        InputError: If SLURM was asked for tasks in a way that Lightning cannot read.
-    """
+    """Take SLURM at its word only if it started several tasks."""
+    # In a job of one task Lightning would otherwise believe SLURM's task count and train on one
+    # process, whatever `devices` says.
     tasks = os.environ.get("SLURM_NTASKS", "1")
     if config.processes > 1 and tasks.isdigit() and int(tasks) > 1:
         try:
-            return [SLURMEnvironment(auto_requeue=False)]  # see training.preemption
+            return [SLURMEnvironment(auto_requeue=False)]  # see Preemption
         except RuntimeError as error:  # `sbatch --ntasks` without --ntasks-per-node
             raise InputError(str(error)) from None
     return [LightningEnvironment()]
 
 
 @contextlib.contextmanager
-def maybe_locked(folder: Path, is_writer: bool):
-    """Lock the folder on the writing process only."""
-    with locked(folder) if is_writer else contextlib.nullcontext():
-        yield
-
-
-@contextlib.contextmanager
 def quiet_lightning():
     """Leave out Lightning's greetings and tips; warnings stay."""
-    loggers = [
-        logging.getLogger(name)
-        for name in ("pytorch_lightning", "lightning_fabric", "lightning.pytorch")
-    ]
-    names = ["pytorch_lightning.utilities.rank_zero", "lightning_fabric.utilities.rank_zero"]
-    loggers += [logging.getLogger(name) for name in names]
+    names = ["pytorch_lightning", "lightning_fabric", "lightning.pytorch"]
+    names += [f"{name}.utilities.rank_zero" for name in names[:2]]
+    loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.WARNING)

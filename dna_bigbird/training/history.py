@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +19,15 @@ from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.training.objective import Sums, add_sums, is_step_end, ratios
 
 
+@dataclass
 class GrowingTable:
-    """Tab-separated rows, the first cell of each a step.
+    """Tab-separated rows, the first cell of each a step."""
 
-    It is rewritten as a whole when a run begins or continues; later rows are added at the end in
-    one write, since to rewrite it each time would cost ever more. What a kill leaves half written
-    the next start replaces.
+    # It is rewritten as a whole when a run begins or continues; later rows are added at the end in
+    # one write. What a kill leaves half written the next start replaces.
 
-    Args:
-        header: Names of the columns.
-    """
-
-    def __init__(self, path: Path, header: str) -> None:
-        self.path = path
-        self.header = header
+    path: Path
+    header: str
 
     def rows_until(self, step: int) -> list[str]:
         """Return the whole rows of the file up to a step; none if there is no such file."""
@@ -68,29 +64,24 @@ def looks_always(device: torch.device) -> bool:
 
 
 class StopAtNan(pl.Callback):
-    """Ends training with one line that names step, process and examples.
+    """Ends training with one line that names step, process and examples."""
 
-    On a CPU every micro-batch and every gradient is looked at. A look costs a GPU its lead, so
-    there it comes once in `look_every` steps; the message then says so. Gradients are looked at
-    before the weights are changed.
-    """
+    # On a CPU every micro-batch and every gradient is looked at. A look costs a GPU its lead, so
+    # there it comes once in `look_every` steps. Gradients are looked at before the weights are
+    # changed.
 
     def __init__(self, look_every: int) -> None:
         self.look_every = look_every
         self.examples: list[Tensor] = []
         self.is_bad: Tensor | None = None
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
-    ) -> None:
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx) -> None:
         """Remember the examples of the step: all micro-batches of its accumulation."""
         if batch_idx % trainer.accumulate_grad_batches == 0:
             self.examples = []
         self.examples.append(pl_module.examples_of(batch))
 
-    def on_before_backward(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, loss: Tensor
-    ) -> None:
+    def on_before_backward(self, trainer, pl_module, loss) -> None:
         """Look at the loss of a micro-batch."""
         bad = ~torch.isfinite(loss.detach())
         self.is_bad = bad if self.is_bad is None else self.is_bad | bad
@@ -98,9 +89,7 @@ class StopAtNan(pl.Callback):
             here = self.examples[-1:] if bool(bad) else []
             raise self._error(trainer, "the loss", here)
 
-    def on_before_optimizer_step(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: torch.optim.Optimizer
-    ) -> None:
+    def on_before_optimizer_step(self, trainer, pl_module, optimizer) -> None:
         """Look at the gradients, which may overflow where the loss does not."""
         if not self._looks(trainer, pl_module):
             return
@@ -139,14 +128,10 @@ SHOWN = ("loss", "bits_per_base_masked")
 
 
 class History(pl.Callback):
-    """Rows of (step, split, name, value), kept in the checkpoints and in a file; progress.
+    """Rows of (step, split, name, value), kept in the checkpoints and in a file; progress."""
 
-    Training figures are sums over `log_every` steps, divided once. On a terminal and in a notebook
-    there is a progress bar; elsewhere one line per validation.
-
-    Args:
-        path: The file, kept up to date while the run goes on.
-    """
+    # Training figures are sums over `log_every` steps, divided once. On a terminal and in a
+    # notebook there is a progress bar; elsewhere one line per validation.
 
     def __init__(self, path: Path, log_every: int) -> None:
         self.file = GrowingTable(path, HEADER)
@@ -164,9 +149,7 @@ class History(pl.Callback):
         """Continue the history of a checkpoint."""
         self.rows = state_dict["rows"]
 
-    def on_save_checkpoint(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
-    ) -> None:
+    def on_save_checkpoint(self, trainer, pl_module, checkpoint) -> None:
         """Keep the sums of every process apart, so that a restart adds up in the same order."""
         windows: list = [{name: value.cpu() for name, value in self.window.items()}]
         if trainer.world_size > 1:
@@ -174,9 +157,7 @@ class History(pl.Callback):
             torch.distributed.all_gather_object(windows, mine)
         checkpoint[WINDOWS] = windows
 
-    def on_load_checkpoint(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
-    ) -> None:
+    def on_load_checkpoint(self, trainer, pl_module, checkpoint) -> None:
         """Take this process's sums; with another number of processes the first takes them all."""
         windows = checkpoint[WINDOWS]
         if len(windows) == trainer.world_size:
@@ -199,14 +180,7 @@ class History(pl.Callback):
             disable=not trainer.is_global_zero,
         )
 
-    def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-    ) -> None:
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx) -> None:
         """Add up the step's figures."""
         add_sums(self.window, outputs["sums"])
         ends_step = is_step_end(trainer, batch_idx)

@@ -1,43 +1,33 @@
 """k-mer counts next to the network that `finetune` trained."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer import KmerBaseline
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.progress import progress_bar
-from dna_bigbird.corpus.batches import PAD_ID, pad_right, padding_of
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.metrics.label_objectives import LabelObjective
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.kmer_config import KmerHeadConfig, KmersConfig
 from dna_bigbird.models.kmer_head import bases_of_pieces
 from dna_bigbird.models.label_types import BINARY, MULTI_LABEL
-from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training.label_model import FinetuningSetup, is_directional
-from dna_bigbird.training.label_scores import TokenizedWindows
-from dna_bigbird.training.label_training import tokenized_splits
-from dna_bigbird.training.probe import LabelledWindows
+from dna_bigbird.training.finetune_run import FinetuningSetup, is_directional
+from dna_bigbird.training.label_training import LabelModule, tokenized_splits
+from dna_bigbird.training.probe import LabelledWindows, outputs, products_in, spread
 from dna_bigbird.training.processes import is_first_on_node
-
-# k-mer counts next to a trained encoder: fitted after its training, weighted on the validation rows.
 
 # N rows, D k-mers, L labels
 
-
 MOST_ROWS = 20_000
 """Training rows that the regression reads; of a larger set evenly spaced ones."""
-BATCH = 32
 ITERATIONS = 50
 
 
@@ -52,23 +42,14 @@ def fit_kmer_head(
     precision: torch.dtype,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> dict[str, float]:
-    """Add a regression on k-mer counts to the logits of a trained model.
+    """Add a regression on k-mer counts to a trained model; return scores on validation.
 
-    The regression is that of the k-mer baseline, with its penalty chosen on validation. The logits become
-    a * model + b * k-mers + c; a, b and c, the same for all labels, have the lowest loss on the validation
-    rows (`weights_of_sum`).
-
-    Args:
-        model: Its label layer is scaled by a, and it gets the part.
-        bases_VI: What each token spells (`models.kmer_head.bases_of_pieces`).
-        train, validation: Their forward strands are read.
-        precision: Of the encoder's products.
-
-    Returns:
-        On validation the loss, and named by the objective's score: both together, `_of_network` and
-        `_of_words` alone; `penalty`; `network` and `words`, a and b.
+    The regression is that of the k-mer baseline, its penalty chosen on validation. The logits
+    become a * model + b * k-mers + c, the same for all labels, with the lowest loss on the
+    validation rows. The scores have loss, the objective's for both together, `_of_network` and
+    `_of_words` alone, penalty, a and b.
     """
-    rows = np.unique(np.linspace(0, len(train) - 1, min(MOST_ROWS, len(train))).astype(int))
+    rows = spread(len(train), MOST_ROWS)
     held = np.arange(len(validation))
     labels_NL, held_labels_NL = (
         np.asarray(x.labels[i]) for x, i in ((train, rows), (validation, held))
@@ -106,10 +87,8 @@ def fit_kmer_head(
 def weights_of_sum(
     network_NL: Tensor, kmers_NL: Tensor, labels_NL: Tensor, objective: LabelObjective
 ) -> tuple[float, float, float]:
-    """Return a, b and c with the lowest loss of a * network + b * k-mers + c, neither a nor b below 0.
-
-    (1, 0, 0), the network as it is, if k-mers do not help; a is 0 if the network does not.
-    """
+    """Return a, b (neither below 0) and c with the lowest loss of a * network + b * k-mers + c."""
+    # (1, 0, 0), the network as it is, if k-mers do not help; a is 0 if the network does not.
     network, kmer, shift = _lowest_loss([network_NL, kmers_NL], labels_NL, objective)
     if kmer > 0 and network <= 0:
         network = 0.0
@@ -133,31 +112,6 @@ def _lowest_loss(parts: list[Tensor], labels_NL: Tensor, objective: LabelObjecti
     return weights.tolist()
 
 
-@torch.no_grad()
-def outputs(
-    module: nn.Module,
-    windows: TokenizedWindows,
-    rows: np.ndarray,
-    *,
-    precision: torch.dtype,
-    progress: Callable[[Iterable], Iterable] = iter,
-) -> Tensor:
-    """Return what a module gives for the tokens of some rows, in float32 on the CPU."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    was_training = module.training
-    module = module.to(device).eval()
-    parts = []
-    for first in progress(range(0, len(rows), BATCH)):
-        ids = [windows.ids(int(i), "+") for i in rows[first : first + BATCH]]
-        with torch.autocast(device.type, precision, enabled=precision != torch.float32):
-            parts.append(module(pad_right(ids, PAD_ID).to(device), padding_of(ids).to(device)))
-    module.cpu().train(was_training)
-    return torch.cat(parts).float().cpu()
-
-
-if TYPE_CHECKING:
-    from dna_bigbird.training.label_module import LabelModule
-
 CENTRE_BINS, USUAL_MAX_K = 2, 6
 
 
@@ -169,15 +123,8 @@ def kmers_for(
     both_strands: bool,
     has_recipe: bool,
 ) -> KmerHeadConfig | None:
-    """Return the k-mers that are counted for a labelled set, None if none are.
-
-    Args:
-        both_strands: As in the settings of the training.
-        has_recipe: Whether the settings of the training are chosen for the set, and so the k-mers too.
-
-    Raises:
-        InputError: If k-mers are asked for and the labels are not 0 and 1.
-    """
+    """Return the k-mers that are counted for a labelled set, None if none are."""
+    # `has_recipe`: the settings of the training are chosen for the set, and so the k-mers too.
     of_labels = labelled.label_type in (BINARY, MULTI_LABEL)
     max_k = kmers.max_k
     if max_k < 0:
@@ -201,11 +148,7 @@ def kmers_for(
 def add_kmers(
     setup: FinetuningSetup, task: LabelModule, training: TrainConfig
 ) -> tuple[FinetuningSetup, dict[str, float]]:
-    """Add the k-mer counts of a setup to the trained model, and note what they are worth.
-
-    Returns:
-        The setup, without k-mers if they add nothing, and scores on validation; none without k-mers.
-    """
+    """Add the k-mer counts of a setup to the model, if they help; return setup and scores."""
     if setup.words is None:
         return setup, {}
     tokenizer, objective = setup.source.tokenizer, task.objective
@@ -216,8 +159,6 @@ def add_kmers(
         max_tokens=setup.encoder.max_tokens,
         seed=setup.seed,
     )
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    precision = resolve_precision(training.precision, device)
     scores = fit_kmer_head(
         task.model,
         setup.words,
@@ -225,7 +166,7 @@ def add_kmers(
         train,
         validation,
         objective,
-        precision=torch.bfloat16 if precision == BFLOAT16 else torch.float32,
+        precision=products_in(training.precision),
         progress=partial(progress_bar, desc="count words"),
     )
     name = objective.monitor

@@ -57,13 +57,7 @@ BINS = Recipe(
 
 
 def recipe_for(*, bin_bp: int, bp_per_token: float, trains_layers: bool = True) -> Recipe:
-    """Return the recipe for a labelled set.
-
-    Args:
-        bin_bp: Labelled bases in the middle of the window; 0: the whole window.
-        bp_per_token: Base pairs of a token, on average.
-        trains_layers: Whether matrices of layers are trained, which Muon needs.
-    """
+    """Return the recipe for a labelled set; Muon needs matrices of layers that are trained."""
     if not of_single_bases(bp_per_token):
         return GENERAL
     if bin_bp:
@@ -109,12 +103,6 @@ class LabelTrainConfig(TrainConfig):
 
     def for_rows(self, rows: int, recipe: Recipe = GENERAL) -> TrainConfig:
         """Return settings without gaps for so many training rows.
-
-        Args:
-            recipe: What is chosen; its settings count only if no learning rate is given.
-
-        Raises:
-            ValueError: If given settings contradict chosen ones.
 
         Example:
             >>> chosen = LabelTrainConfig().for_rows(13_176)
@@ -163,15 +151,7 @@ class LabelHeadConfig(HeadConfig):
         HeadConfig(**_given(self))  # checks what is given
 
     def for_set(self, *, bin_bp: int, bp_per_token: float, window_bp: int = 0) -> HeadConfig:
-        """Return settings without gaps for a set.
-
-        Args:
-            bin_bp: Labelled bases in the middle of the window; 0: the whole window.
-            bp_per_token: Base pairs of a token, on average.
-            window_bp: Length of a window, for `parts`, and `reach_tokens` of 'attention'; 0: plain defaults.
-
-        Raises:
-            ValueError: If all bins are to be trained at once and the set has other bins or none.
+        """Return settings without gaps for a set; `bin_bp` and `window_bp` are 0 for none.
 
         Example:
             >>> LabelHeadConfig().for_set(bin_bp=200, bp_per_token=4.0).centre_tokens

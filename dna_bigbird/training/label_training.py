@@ -6,15 +6,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from lightning_fabric.utilities.rank_zero import rank_zero_only
+from torch import Tensor, nn
 
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.corpus.batches import LabelledBatch
 from dna_bigbird.corpus.piece_dropout import PieceDropout
 from dna_bigbird.labelled.chromatin.bin_groups import BinGroups
 from dna_bigbird.labelled.labelled_data import standardisation
 from dna_bigbird.labelled.labelled_set import LabelledSet
+from dna_bigbird.labelled.set_files import few_positives
 from dna_bigbird.labelled.tokenized import RowsOnTheFly, ShiftedRows, TokenizedRows, tokenize_rows
 from dna_bigbird.metrics.label_objectives import (
     IndependentLabels,
@@ -23,17 +28,11 @@ from dna_bigbird.metrics.label_objectives import (
     Targets,
 )
 from dna_bigbird.models.label_types import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION
-from dna_bigbird.models.precision import BFLOAT16, resolve_precision
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.data_modules import labelled_data
 from dna_bigbird.training.fit import FitResult, fit
-from dna_bigbird.training.label_module import (
-    LabelModule,
-    note_few_positives,
-    start_at_base_rates,
-    start_at_shares,
-)
-from dna_bigbird.training.probe import init_from_probe
+from dna_bigbird.training.objective import Objective, Sums, pair
+from dna_bigbird.training.probe import init_from_probe, products_in
 from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.training_checks import (
     check_compiles,
@@ -41,6 +40,90 @@ from dna_bigbird.training.training_checks import (
     check_trainable,
     validation_rows,
 )
+
+# Labels of DNA windows: one label, many labels, classes, targets.
+
+# B batch, T tokens, L labels
+
+
+class LabelModule(Objective):
+    """The loss of a `LabelObjective`, by default independent labels; its score chooses the step."""
+
+    # Validation reads the forward strand only, to be cheap.
+
+    example = "window"
+    mode = "max"
+    packs_ahead = True
+
+    def __init__(
+        self, model: nn.Module, config: TrainConfig, objective: LabelObjective | None = None
+    ) -> None:
+        super().__init__(model, config)
+        self.objective = objective or IndependentLabels(config.positive_weight)
+        self.monitor = self.objective.monitor
+        self._seen: list[tuple[Tensor, Tensor]] = []
+
+    def logits_and_loss(self, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
+        """Return logits (B, L) in float32 and the mean loss; over bins if the batch names them."""
+        more = {"bins_P2": batch.bins_P2} if len(batch.bins_P2) else {}
+        logits_BL = self.model(
+            batch.token_ids_BT, batch.is_padding_BT, **self.planned(batch), **more
+        ).float()
+        return logits_BL, self.objective.loss(logits_BL, batch.labels_BL)
+
+    def loss_and_sums(self, batch: LabelledBatch) -> tuple[Tensor, Sums]:
+        """Return the loss and its sum over rows (or bins)."""
+        logits_BL, loss = self.logits_and_loss(batch)
+        if not self.training:
+            self._seen.append((logits_BL.detach(), batch.labels_BL))
+        rows = len(logits_BL)
+        return loss, {"loss": pair(loss * rows, rows)}
+
+    def on_validation_epoch_start(self) -> None:
+        """Forget the rows of the validation before."""
+        super().on_validation_epoch_start()
+        self._seen = []
+
+    def on_validation_epoch_end(self) -> None:
+        """Add the scores over all rows of all processes."""
+        super().on_validation_epoch_end()
+        logits = torch.cat([logits for logits, _ in self._seen]).cpu().numpy()
+        labels = torch.cat([labels for _, labels in self._seen]).cpu().numpy()
+        if self.trainer.world_size > 1:
+            parts: list = [None] * self.trainer.world_size
+            torch.distributed.all_gather_object(parts, (logits, labels))
+            logits = np.concatenate([part[0] for part in parts])
+            labels = np.concatenate([part[1] for part in parts])
+        self.validation_metrics |= self.objective.scores(labels, logits)
+        self._seen = []
+
+
+@torch.no_grad()
+def start_at_shares(layer: nn.Linear, rows_L: np.ndarray) -> None:
+    """Let the last layer of a model give every row the shares of the classes."""
+    # One half is added to the rows of each class, so that no share is 0.
+    shares_L = (rows_L + 0.5) / (rows_L + 0.5).sum()
+    layer.weight.zero_()
+    layer.bias.copy_(torch.from_numpy(np.log(shares_L)))
+
+
+@torch.no_grad()
+def start_at_base_rates(
+    layer: nn.Linear, positives_L: np.ndarray, rows: int, *, positive_weight: float = 1.0
+) -> None:
+    """Let the last layer of a model give every row the best constant logits for these labels."""
+    # With positives weighted by w, those of a label with share s are log(w * s / (1 - s)). One half
+    # positive and one half negative row more keep each s from 0 and 1.
+    odds_L = (positives_L + 0.5) / (rows - positives_L + 0.5)
+    layer.weight.zero_()
+    layer.bias.copy_(torch.from_numpy(np.log(positive_weight * odds_L)))
+
+
+def note_few_positives(count: int, name: object) -> None:
+    """Tell the user, once for all processes, of a validation split with too few positives."""
+    if rank_zero_only.rank in (None, 0) and (text := few_positives(count, name)):
+        note(text)
+
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,21 +143,9 @@ def train_on_labels(
     leaves_out_frozen: bool = False,
     bins_at_once: bool = False,
 ) -> tuple[LabelModule, FitResult, int]:
-    """Train a model on the training rows; killed and called again it continues.
-
-    Args:
-        model: Called as models.classifier.SequenceClassifier.
-        settings: What else decides the result: not the set, the seed and `training`.
-        leaves_out_frozen: Whether checkpoints lack the weights that are not trained.
-        bins_at_once: Whether a training window predicts all known bins around its centre.
-
-    Returns:
-        The task (its model has the weights of the step with the highest score on validation),
-        the result of the training and the number of validation rows.
-
-    Raises:
-        InputError: If the set cannot be trained on, or the training failed (training.fit.fit).
-    """
+    """Train a model on a labelled set; return task, result and number of validation rows."""
+    # `settings` is what else decides the result. Killed and called again it continues. The task's
+    # model has the weights of the step with the highest score on validation.
     check_trainable(labelled)
     rows = validation_rows(labelled, training.validation_examples, seed)
     objective = objective_for(labelled, training)
@@ -115,22 +186,16 @@ def fit_last_layer(
     objective: LabelObjective,
     training: TrainConfig,
 ) -> None:
-    """Begin with the best last layer for the encoder as it is, and note its score.
-
-    Raises:
-        InputError: If the model has no encoder.
-    """
+    """Begin with the best last layer for the encoder as it is, and note its score."""
     if not hasattr(model, "encoder"):
         raise InputError("--training.start_at_probe is for a pretrained encoder, not for a network")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    precision = resolve_precision(training.precision, device)
     scores = init_from_probe(
         model,
         train,
         validation,
         objective,
         strands="+-" if training.both_strands else "+",
-        precision=torch.bfloat16 if precision == BFLOAT16 else torch.float32,
+        precision=products_in(training.precision),
         progress=partial(progress_bar, desc="probe"),
     )
     if is_first_on_node():
@@ -139,11 +204,7 @@ def fit_last_layer(
 
 
 def objective_for(labelled: LabelledSet, training: TrainConfig) -> LabelObjective:
-    """Return the loss and the scores for the labels of a set.
-
-    Raises:
-        InputError: If positives have a weight and there are none.
-    """
+    """Return the loss and the scores for the labels of a set."""
     if labelled.label_type in (BINARY, MULTI_LABEL):
         return IndependentLabels(training.positive_weight)
     if training.positive_weight != 1:
@@ -157,10 +218,7 @@ def objective_for(labelled: LabelledSet, training: TrainConfig) -> LabelObjectiv
 
 
 def set_label_biases(model: nn.Module, labelled: LabelledSet, positive_weight: float) -> None:
-    """Let the untrained model predict each label or class as often as it occurs in training.
-
-    Standardised targets have a mean of 0, which an untrained model is near.
-    """
+    """Let the untrained model predict each label or class as often as it occurs in training."""
     if labelled.label_type == REGRESSION:
         return
     rows = labelled.rows("train")
@@ -180,17 +238,8 @@ def tokenized_splits(
     seed: int,
     groups: BinGroups | None = None,
 ) -> tuple[TokenizedRows | RowsOnTheFly, TokenizedRows]:
-    """Return the training rows and the validation rows as token ids.
-
-    Validation is read many times and is small: it is always tokenized once, without dropout.
-
-    Args:
-        groups: Windows that are read of the training rows; by default each has its own.
-
-    Raises:
-        InputError: If a window has more tokens than the model reads, or `bpe_dropout` does not fit
-            the vocabulary.
-    """
+    """Return the training rows (or windows, `groups`) and the validation rows as token ids."""
+    # Validation is read many times and is small: it is always tokenized once, without dropout.
     limits = {"max_tokens": max_tokens, "name": str(labelled.path)}
 
     def tokenize_once(split: str, rows, both_strands: bool) -> TokenizedRows:
@@ -223,12 +272,7 @@ def drawn_rows(
     seed: int,
     **limits: object,
 ) -> RowsOnTheFly:
-    """Return training rows whose windows or tokens are drawn for every example.
-
-    Raises:
-        InputError: If `bpe_dropout` does not fit the vocabulary or the model, or windows are moved by as
-            much as they are long.
-    """
+    """Return training rows whose windows or tokens are drawn for every example."""
     share, most = training.bpe_dropout, training.max_shift
     dropout = PieceDropout(tokenizer, share) if share else None
     if most >= labelled.window_bp:

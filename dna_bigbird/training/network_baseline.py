@@ -20,11 +20,10 @@ from dna_bigbird.labelled.scores import STRANDS
 from dna_bigbird.labelled.tokenized import RowsOnTheFly
 from dna_bigbird.models.label_types import MONITORS
 from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.finetune_run import is_directional
 from dna_bigbird.training.fit import FitResult, training_settings
-from dna_bigbird.training.label_model import is_directional
-from dna_bigbird.training.label_module import LabelModule
-from dna_bigbird.training.label_scores import mean_over_strands
-from dna_bigbird.training.label_training import train_on_labels
+from dna_bigbird.training.label_training import LabelModule, train_on_labels
+from dna_bigbird.training.probe import mean_over_strands
 from dna_bigbird.training.processes import is_first_on_node
 
 _IDS = np.full(256, len(BASES), dtype=np.uint8)
@@ -32,11 +31,7 @@ _IDS[np.frombuffer(BASES.encode(), np.uint8)] = range(len(BASES))
 
 
 class BaseTokenizer:
-    """A C G T N as the ids 0 … 4; nothing is put before or after a window.
-
-    Args:
-        length: Shorter sequences are filled up with N to this length; 0: not at all.
-    """
+    """A C G T N as the ids 0 … 4, filled up with N to `length`; nothing is put before or after."""
 
     cls_id = None
     sep_id = None
@@ -47,9 +42,6 @@ class BaseTokenizer:
 
     def encode(self, sequence: str) -> np.ndarray:
         """Return the id of every base, shape (bases,) or (length,), uint8.
-
-        Raises:
-            ValueError: If a letter is not A, C, G, T or N (see `genome.normalise`).
 
         Example:
             >>> BaseTokenizer().encode("ACGTN").tolist()
@@ -80,12 +72,8 @@ def fit_network_baseline(
     strand: str | None,
     num_recipes: int = 0,
 ) -> BaselineScores:
-    """Train a published network and write its scores of the held-out rows.
-
-    Args:
-        num_recipes: Recipes to try on the validation rows; 0 keeps what is given.
-        strand: None for the strands that `evaluate` reads by default of a model trained as this one.
-    """
+    """Train a published network, the best of several recipes, and write its held-out scores."""
+    # `strand` None: the strands that `evaluate` reads by default of a model trained as this one.
     for name, is_set in (
         ("head_learning_rate", training.head_learning_rate),
         ("layer_decay", training.layer_decay < 1),
@@ -183,11 +171,7 @@ class NetworkTraining:
 
 
 def network_for(labelled: LabelledSet, config: NetworkConfig, seed: int) -> nn.Module:
-    """Return an untrained network for the windows and labels of a set.
-
-    Raises:
-        InputError: If the windows are too small for it.
-    """
+    """Return an untrained network for the windows and labels of a set."""
     try:
         return build_network(config, labelled.window_bp, len(labelled.label_names), seed=seed)
     except ValueError as error:

@@ -25,19 +25,16 @@ def is_step_end(trainer: pl.Trainer, batch_idx: int) -> bool:
 
 
 class SeededBatches(pl.Callback):
-    """Makes dropout a function of (seed, micro-batch number).
+    """Makes dropout a function of (seed, micro-batch number)."""
 
-    torch draws dropout from its global generator, so that generator is set before every
-    micro-batch. Nothing then depends on what was drawn before: not on a restart, not on how often
-    was validated, not on the number of processes.
-    """
+    # torch draws dropout from its global generator, so that generator is set before every
+    # micro-batch. Nothing then depends on a restart, on how often was validated, or on the number
+    # of processes.
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
-    ) -> None:
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx) -> None:
         """Set the generator."""
         number = batch_idx * trainer.world_size + trainer.global_rank
         state = np.random.SeedSequence([self.seed, number]).generate_state(1, np.uint64)[0]
@@ -130,9 +127,7 @@ class Objective(pl.LightningModule):
         """Return how many base pairs the tokens of a batch cover; None if it does not tell."""
         return None
 
-    def transfer_batch_to_device(
-        self, batch: Any, device: torch.device, dataloader_idx: int
-    ) -> Any:
+    def transfer_batch_to_device(self, batch, device, dataloader_idx) -> Any:
         """Move a batch; with `packs_ahead` plan its packing before: a step on a GPU waits for nothing."""
         moved = super().transfer_batch_to_device(batch, device, dataloader_idx)
         if self.packs_ahead and hasattr(self.model, "encoder"):
@@ -170,8 +165,7 @@ class Objective(pl.LightningModule):
         )
 
     def configure_model(self) -> None:
-        """Cut the model into shards if the strategy asks for it; Lightning calls this one time
-        more than needed."""
+        """Cut the model into shards if the strategy asks for it; Lightning calls this twice."""
         if isinstance(self.trainer.strategy, Sharded) and not isinstance(self.model, FSDPModule):
             shard(self.model, self.device_mesh)
 
@@ -181,11 +175,9 @@ class Objective(pl.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Scale the whole gradient down to a norm of `gradient_clip_val`, if that is set.
-
-        Lightning's own way refuses a fused optimizer under any autocast, for the sake of a scaling
-        of the loss that bfloat16 does not have.
-        """
+        """Scale the whole gradient down to a norm of `gradient_clip_val`, if that is set."""
+        # Lightning's own way refuses a fused optimizer under any autocast, for the sake of a
+        # scaling of the loss that bfloat16 does not have.
         if gradient_clip_val:
             parameters = [p for group in optimizer.param_groups for p in group["params"]]
             nn.utils.clip_grad_norm_(parameters, gradient_clip_val)

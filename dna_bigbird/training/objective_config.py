@@ -31,11 +31,7 @@ class CpcConfig:
 
 @dataclass(frozen=True)
 class ObjectiveConfig:
-    """Weights in the loss of pretraining and share of examples at sites; the paper's are the defaults.
-
-    Raises:
-        ValueError: If a weight or share is out of range.
-    """
+    """Weights in the loss of pretraining and share of examples at sites, by default the paper's."""
 
     nsp_weight: NotNegative = 1.0
     """Weight of next-sentence prediction; 0: none, and every example is one contiguous stretch."""
@@ -77,12 +73,7 @@ def objective_of(
     repeat_weight: float,
     sites_share: float,
 ) -> ObjectiveConfig:
-    """Return the objective of a model: with NSP, or with CPC if its attention is etc.
-
-    Raises:
-        InputError: If --cpc is given for another attention.
-        ValueError: If a weight or share is out of range.
-    """
+    """Return the objective of a model: with NSP, or with CPC if its attention is etc."""
     is_etc = model.attention == "etc"
     if not is_etc and cpc != CpcConfig():
         raise InputError("--cpc is read with --model.attention etc only: add that, or leave it out")

@@ -60,11 +60,7 @@ def learning_rate_factor(
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
-    """Split parameters into those that decay and those that do not.
-
-    Biases and the gains of LayerNorms, that is all vectors and the label biases of BigBird-ETC, are
-    spared; kernels and embeddings (matrices) decay. A tied weight counts once.
-    """
+    """Split parameters into matrices, which decay, and biases and norms, which do not."""
     trained = [p for p in model.parameters() if p.requires_grad]
     biases = label_biases(model)
     decays = [p.ndim >= 2 and id(p) not in biases for p in trained]
@@ -93,13 +89,9 @@ def groups_with_rates(model: nn.Module, config: TrainConfig) -> list[dict]:
 
 
 def with_layer_decay(model: nn.Module, groups: list[dict], rate: float, decay: float) -> list[dict]:
-    """Split groups by the height of their parameters, each with its share of the group's rate.
-
-    Args:
-        rate: That of groups without their own.
-        decay: Share per layer; the exponent is 0 for what is on top of the encoder, 1 for its last
-            layer (and a LayerNorm after it), N for the first of N layers, N + 1 for the embeddings.
-    """
+    """Split groups by the height of their parameters, each with its share of the group's rate."""
+    # The exponent is 0 for what is on top of the encoder, 1 for its last layer (and a LayerNorm
+    # after it), N for the first of N layers, N + 1 for the embeddings.
     if decay == 1:
         return groups
     exponents = _exponents(model)
@@ -130,11 +122,7 @@ def _exponents(model: nn.Module) -> dict[int, int]:
 
 
 def groups_with_muon(model: nn.Module, groups: list[dict], rate: float) -> list[dict]:
-    """Move the matrices of the layers (of encoder and decoder) to groups of their own for Muon.
-
-    Raises:
-        InputError: If the model has none that is trained.
-    """
+    """Move the matrices of the layers (of encoder and decoder) to groups of their own for Muon."""
     layers = [
         stack
         for part in ("encoder", "decoder")
@@ -157,27 +145,19 @@ def groups_with_muon(model: nn.Module, groups: list[dict], rate: float) -> list[
     return chosen_groups
 
 
-def device_of(model: nn.Module) -> str:
-    """Return the type of device that holds the weights."""
-    return next(model.parameters()).device.type
-
-
 def build_optimizer(
     model: nn.Module, config: TrainConfig
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LambdaLR]:
-    """Return the optimizer and its schedule, to be stepped after every update.
-
-    Adam has decoupled weight decay. Unlike the published code it corrects its moments for their
-    start at 0 (the code's lack of it only shows in the first steps, which warm-up keeps small).
-    Adafactor's learning rate is relative: a matrix moves by at most that share of its root mean
-    square, 1e-3 at least.
-    """
+    """Return the optimizer and its schedule, to be stepped after every update."""
+    # Adam has decoupled weight decay and, unlike in the published code, corrects its moments for
+    # their start at 0. Adafactor's rate is relative to a matrix's root mean square, 1e-3 at least.
     groups = groups_with_rates(model, config)
     if config.optimizer == "muon":
         groups = groups_with_muon(model, groups, config.muon_learning_rate)
     groups = with_layer_decay(model, groups, config.learning_rate, config.layer_decay)
     if config.optimizer == "muon":
-        products = resolve_muon_precision(config.muon_precision, config.precision, device_of(model))
+        device = next(model.parameters()).device.type
+        products = resolve_muon_precision(config.muon_precision, config.precision, device)
         optimizer = MuonWithAdamW(
             groups,
             lr=config.learning_rate,

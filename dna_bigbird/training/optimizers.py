@@ -10,15 +10,12 @@ from dna_bigbird.models.precision import float32_products_are_rounded
 
 
 class Lamb(torch.optim.Optimizer):
-    """Algorithm 2 of arXiv 1904.00962, with the identity as its scaling function.
+    """Algorithm 2 of arXiv 1904.00962, with the identity as its scaling function."""
 
-    With Adam's corrected moments m and v an update is u = m / (√v + ε) + decay · w, and a weight moves by
-    rate · |w| / |u| · u, with norms of the whole tensor; by rate · u if one of the norms is 0. Groups
-    without `adapts` (biases and norms, as in the published code) always move by rate · u.
-
-    Args:
-        groups: Parameter groups; `weight_decay` and `adapts` may differ.
-    """
+    # With Adam's corrected moments m and v an update is u = m / (√v + ε) + decay · w, and a weight
+    # moves by rate · |w| / |u| · u, with norms of the whole tensor; by rate · u if one of the norms
+    # is 0. Groups without `adapts` (biases and norms, as in the published code) always move by rate
+    # · u.
 
     def __init__(
         self,
@@ -72,13 +69,10 @@ SMALLEST_NORM = 1e-7
 
 
 def orthogonalised(matrix: Tensor) -> Tensor:
-    """Return a matrix of about the same singular vectors, all singular values between 0.7 and 1.2.
-
-    Five Newton-Schulz steps of the quintic X -> a X + b X X'X + c X X'X X'X with the coefficients
-    of torch.optim.Muon (Jordan et al. 2024), in the type of the matrix.
-
-    Singular values below a thousandth of the norm of the matrix stay smaller.
-    """
+    """Return a matrix of about the same singular vectors, singular values between 0.7 and 1.2."""
+    # Five Newton-Schulz steps of the quintic X -> a X + b X X'X + c X X'X X'X with the coefficients
+    # of torch.optim.Muon (Jordan et al. 2024), in the type of the matrix. Singular values below a
+    # thousandth of the norm stay smaller.
     is_tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if is_tall else matrix
     x = x / x.norm().clamp(min=SMALLEST_NORM)
@@ -96,11 +90,9 @@ def _by_steps(x: Tensor) -> Tensor:
 
 
 def _by_square(x: Tensor) -> Tensor:
-    """Do the same on S = X X', which is small: X_k = Q_k ... Q_1 X with Q = a I + b S + c S S.
-
-    Takes 0.56 of the operations where X is four times as long as wide. Not with rounded factors:
-    singular values that are lost in S would grow.
-    """
+    """Do the same on S = X X', which is small: X_k = Q_k ... Q_1 X with Q = a I + b S + c S S."""
+    # Takes 0.56 of the operations where X is four times as long as wide. Not with rounded factors:
+    # singular values that are lost in S would grow.
     a, b, c = COEFFICIENTS
     square, product = x @ x.T, None
     for iteration in range(ITERATIONS):
@@ -120,11 +112,10 @@ def _rounds_factors(x: Tensor) -> bool:
 
 
 class Float32Muon(torch.optim.Muon):
-    """torch.optim.Muon with its Newton-Schulz steps in float32 instead of bfloat16.
+    """torch.optim.Muon with its Newton-Schulz steps in float32 instead of bfloat16."""
 
-    Without bfloat16 products in hardware the steps in bfloat16 take many times as long; and a run
-    in float32 should round nothing to bfloat16.
-    """
+    # Without bfloat16 products in hardware those take many times as long; and a run in float32
+    # should round nothing to bfloat16.
 
     @torch.no_grad()
     def step(self, closure: Callable | None = None) -> None:
@@ -145,21 +136,11 @@ class Float32Muon(torch.optim.Muon):
 
 
 class MuonWithAdamW(torch.optim.Optimizer):
-    """One optimizer that updates the groups with `is_muon` by Muon and the others by AdamW.
+    """One optimizer that updates the groups with `is_muon` by Muon and the others by AdamW."""
 
-    An update of an m x n matrix by Muon is scaled by 0.2 sqrt(max(m, n)), which gives it the root
-    mean square of a usual update by AdamW (Liu et al. 2025, Muon is Scalable for LLM Training), so
-    both rates are of one size.
-
-    Args:
-        groups: Parameter groups, each with `is_muon` and `weight_decay`, and `lr` if it is not `lr`.
-        lr: Learning rate of groups without their own.
-        betas, eps: Of AdamW.
-        in_float32: Whether Muon computes in float32 instead of bfloat16.
-
-    Raises:
-        ValueError: If a group for Muon has a parameter that is not a matrix.
-    """
+    # An update of an m x n matrix by Muon is scaled by 0.2 sqrt(max(m, n)), which gives it the root
+    # mean square of a usual update by AdamW (Liu et al. 2025, Muon is Scalable for LLM Training),
+    # so both rates are of one size.
 
     def __init__(
         self,

@@ -49,28 +49,17 @@ from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.seen_rows import seen_in_pretraining
 
 
+@dataclass(eq=False)
 class RepeatWeighted:
-    """The same examples with `weights`, (M,) float32: of each predicted token, for the loss.
+    """The same examples with `weights`, (M,) float32: of each predicted token, for the loss."""
 
-    A base in lower case has the weight `repeat_weight`, every other one 1, also all of a chromosome in
-    one case; a token has the mean over its bases.
+    # A base in lower case has the weight `repeat_weight`, every other one 1, also all of a
+    # chromosome in one case; a token has the mean over its bases.
 
-    Args:
-        classes: `RepeatClasses.from_soft_mask` of the genome of the documents.
-        piece_bp: Base pairs of every token id, as the tokenizer's.
-    """
-
-    def __init__(
-        self,
-        examples: PretrainExamples,
-        classes: RepeatClasses,
-        repeat_weight: float,
-        piece_bp: np.ndarray,
-    ) -> None:
-        self.examples = examples
-        self.classes = classes
-        self.repeat_weight = repeat_weight
-        self.piece_bp = piece_bp
+    examples: PretrainExamples
+    classes: RepeatClasses
+    repeat_weight: float
+    piece_bp: np.ndarray
 
     def __getitem__(self, index: int) -> dict[str, np.ndarray | int]:
         """Return one example, as `PretrainExamples`, with `weights`."""
@@ -94,18 +83,10 @@ class RepeatWeighted:
 class CpcTask(PretrainingTask):
     """Predict masked tokens, and which of the batch's hidden sentences belongs to which gap.
 
-    The loss is (1 - w) times that of masked tokens plus w times the mean negative log-probability of the
-    true sentence among all hidden ones of a micro-batch, over all processes. Figures in addition to those of
-    `PretrainingTask`:
-
-    * `cpc_loss`: that mean in nats, in validation among the hidden sentences of one process;
-    * `cpc_accuracy`: share of gaps whose true sentence is the most similar one;
-    * `cpc_chance`: what guessing would reach.
-
-    Args:
-        model: Called as models.pretraining_model.PretrainingModel, with the head cpc.
-        piece_bp: Base pairs of every token id, shape (V,).
-        weight: w; 0.2 in the ETC paper.
+    The loss is (1 - w) times that of masked tokens plus w (`weight`) times the mean negative
+    log-probability of the true sentence among all hidden ones of a micro-batch, over all processes.
+    More figures: `cpc_loss`, that mean in nats; `cpc_accuracy`, the share of gaps whose true
+    sentence is the most similar one; `cpc_chance`, what guessing would reach.
     """
 
     packs_ahead = False
@@ -154,16 +135,7 @@ def open_reading(
     genome: Path | None,
     sites: Path | None,
 ) -> PretrainingReading:
-    """Open what the objective needs.
-
-    Args:
-        store: Of the training documents.
-        piece_bp: Base pairs of every token id, as the tokenizer's.
-
-    Raises:
-        InputError: If the genome is missing, another one or not soft-masked, or no site is in the
-            training documents.
-    """
+    """Open what the objective needs: a soft-masked genome, sites in the training documents."""
     files = {}
     if objective.repeat_weight != 1:
         if genome is None:
@@ -231,14 +203,7 @@ class TokenizedCorpus:
 def open_corpus(
     train: Path, validation: Path, tokenizer: DnaTokenizer, tokenizer_file: Path
 ) -> TokenizedCorpus:
-    """Open the token stores; one process of a machine compares them with their checksums.
-
-    Args:
-        tokenizer_file: Where the tokenizer is from, for messages.
-
-    Raises:
-        InputError: If a store is damaged or was made with another tokenizer.
-    """
+    """Open the token stores; one process of a machine compares them with their checksums."""
     corpus = TokenizedCorpus(tokenizer, TokenStore(train), TokenStore(validation))
     for store in corpus.stores.values():
         check_tokenizer(store, tokenizer, tokenizer_file)
@@ -255,12 +220,9 @@ def pretraining_examples(
     objective: ObjectiveConfig,
     reading: PretrainingReading,
 ) -> dict[str, PretrainExamples | HiddenSentenceExamples | RepeatWeighted]:
-    """Return the examples of both splits: sentence pairs with masked tokens.
-
-    Validation draws from another random stream than training, even from the same store. Its
-    masked tokens are those of the paper for every objective and masking, so that models can be
-    compared.
-    """
+    """Return the examples of both splits: sentence pairs with masked tokens."""
+    # Validation draws from another random stream than training. Its masked tokens are those of the
+    # paper for every objective and masking, so that models can be compared.
     tokenizer, cpc = corpus.tokenizer, objective.cpc
     train: PretrainExamples | HiddenSentenceExamples | RepeatWeighted = PretrainExamples(
         corpus.train,
@@ -347,7 +309,7 @@ def pretrained_config(
         "semi_synthetic": start.semi_synthetic or is_semi_synthetic(store.assembly),
         "encoder": stored_encoder(start.encoder),
         "assembly": store.assembly,
-        "bp_per_token": round(total_bp(store) / store.num_tokens, 3),
+        "bp_per_token": round(store.num_bp / store.num_tokens, 3),
         "masking": asdict(masking),
         "objective": objective.stored,
         "heads": list(objective.heads),
@@ -355,8 +317,3 @@ def pretrained_config(
         **start.described,
         **({"regions_read": [asdict(record) for record in read]} if read else {}),
     }
-
-
-def total_bp(store: TokenStore) -> int:
-    """Return the base pairs of all documents of a store; where documents overlap, each counts."""
-    return sum(store.document_interval(d).length for d in range(store.num_documents))

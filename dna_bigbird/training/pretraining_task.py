@@ -29,15 +29,10 @@ class Contrast(NamedTuple):
 
 
 def contrast(context_SE: Tensor, target_SE: Tensor, *, gather: bool) -> Contrast:
-    """Compare contexts with targets: softmax over the products, as in a dual encoder.
-
-    Products are divided by √E, as in attention: without it large products of fresh vectors made training
-    fall back to guessing (docs/etc.md).
-
-    Args:
-        gather: Also with the targets of the other processes, gradients included; all of them call it
-            then, also those without a hidden sentence.
-    """
+    """Compare contexts with targets: softmax over the products, as in a dual encoder."""
+    # Products are divided by √E, as in attention: without it large products of fresh vectors made
+    # training fall back to guessing (docs/etc.md). With `gather` all processes call it, also those
+    # without a hidden sentence: targets of the others count too, gradients included.
     targets_NE, first = _gathered(target_SE) if gather else (target_SE, 0)
     with torch.autocast(context_SE.device.type, enabled=False):
         logits_SN = context_SE.float() @ targets_NE.float().T / context_SE.shape[1] ** 0.5
@@ -49,10 +44,9 @@ def contrast(context_SE: Tensor, target_SE: Tensor, *, gather: bool) -> Contrast
 
 
 def loss_of(result: Contrast) -> Tensor:
-    """Return the mean over the sentences of all processes, as this process has to count it.
-
-    Lightning takes the mean of the processes' gradients; each sentence of any process then weighs 1 / N.
-    """
+    """Return the mean over the sentences of all processes, as this process has to count it."""
+    # Lightning takes the mean of the processes' gradients; each sentence of any process weighs 1 /
+    # N.
     return result.nll_S.sum() * (_processes() / max(result.num_targets, 1))
 
 
@@ -145,10 +139,7 @@ class PretrainingTask(Objective):
         return bp_BT.sum() - self.piece_bp[masked_P].sum() + self.piece_bp[batch.labels_P].sum()
 
     def predict_batch(self, batch: PretrainingBatch) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return negative log-likelihoods (P,) in nats, MLM logits (P, V) and NSP logits (B, 2).
-
-        There are no NSP logits without an NSP head.
-        """
+        """Return losses (P,) in nats, MLM logits (P, V), NSP logits (B, 2) or None."""
         mlm_logits_PV, nsp_logits_B2 = self.model(
             batch.token_ids_BT,
             batch.is_padding_BT,

@@ -9,18 +9,16 @@ Lightning started on this machine with the one that started them. Between nodes 
 import contextlib
 import ctypes
 import functools
-import hashlib
 import os
 import signal
 import sys
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
 import pytorch_lightning as pl
 import torch
 
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.training.checkpoint_files import content_sha256
 from dna_bigbird.training.run_folder import note
 from dna_bigbird.training.sharding import Sharded
 
@@ -31,14 +29,7 @@ LOST = ("gloo", "nccl", "connection closed by peer", "connection reset", "tcpsto
 
 @contextlib.contextmanager
 def ended_with_the_first(is_first: bool) -> Iterator[None]:
-    """Let this process be killed as soon as the first one on its machine ends (Linux).
-
-    Args:
-        is_first: This is the process that starts the others, which it leaves its number.
-
-    Raises:
-        InputError: If the first one has ended already.
-    """
+    """Let this process be killed as soon as the first one on its machine ends (Linux)."""
     if is_first:
         os.environ[STARTER] = str(os.getpid())
         try:
@@ -59,22 +50,16 @@ def ended_with_the_first(is_first: bool) -> Iterator[None]:
 
 
 def is_first_on_node() -> bool:
-    """Return True on one process of each machine, which verifies large inputs for all of them.
-
-    Processes that Lightning starts begin after the first one has verified; those of srun or
-    torchrun wait for it when they connect, and a process that fails ends all.
-    """
+    """Return True on one process of each machine, which verifies large inputs for all of them."""
+    # Processes that Lightning starts begin after the first one has verified; those of srun or
+    # torchrun wait for it when they connect, and a process that fails ends all.
     rank = os.environ.get("LOCAL_RANK") or os.environ.get("SLURM_LOCALID") or "0"
     return rank == "0"
 
 
 @contextlib.contextmanager
 def readable_loss(processes: int) -> Iterator[None]:
-    """Turn the error of a lost connection into the line a user reads.
-
-    Raises:
-        InputError: If another process of the run ended.
-    """
+    """Turn the error of a lost connection into the line a user reads."""
     try:
         yield
     except RuntimeError as error:
@@ -90,19 +75,13 @@ def readable_loss(processes: int) -> Iterator[None]:
 
 @functools.lru_cache(maxsize=1)
 def _on_cpus(world: object) -> torch.distributed.ProcessGroup:
-    """Return all processes, connected by their CPUs; every process must ask.
-
-    Args:
-        world: Group of all processes; another run in this process has another one.
-    """
+    """Return all processes, connected by their CPUs; `world` is another group in another run."""
     return torch.distributed.new_group(backend="gloo")
 
 
 def highest(trainer: pl.Trainer, value: int) -> int:
-    """Return the highest value (0 to 255) of the processes; all must ask at the same step.
-
-    It asks the processes, not their GPUs, which a program that asked each step would wait for.
-    """
+    """Return the highest value (0 to 255) of the processes; all must ask at the same step."""
+    # It asks the processes, not their GPUs, which a program that asked each step would wait for.
     if trainer.world_size == 1:
         return value
     values = torch.tensor([value], dtype=torch.uint8)
@@ -113,18 +92,13 @@ def highest(trainer: pl.Trainer, value: int) -> int:
 
 
 class SameStart(pl.Callback):
-    """Stops a training whose processes read different newest checkpoints.
+    """Stops a training whose processes read different newest checkpoints."""
 
-    Each process looks into the folder for itself, and a node may see a shared disk as it was up to
-    a minute ago (NFS). They would train on different weights.
-    """
+    # Each process looks into the folder for itself, and a node may see a shared disk as it was up
+    # to a minute ago (NFS). They would train on different weights.
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Compare the steps.
-
-        Raises:
-            InputError: If they differ.
-        """
+        """Compare the steps."""
         if trainer.world_size == 1:
             return
         steps: list = [None] * trainer.world_size
@@ -137,39 +111,17 @@ class SameStart(pl.Callback):
             )
 
 
-def sha256_of_state(weights: dict[str, Any], optimizer: dict[str, Any]) -> str:
-    """Return one checksum of weights and optimizer state.
-
-    Args:
-        weights: A module's `state_dict()`.
-        optimizer: An optimizer's `state_dict()`: moments, step counters and settings.
-    """
-    digest = hashlib.sha256()
-    _add(digest, weights)
-    _add(digest, optimizer)
-    return digest.hexdigest()
-
-
 def check_agreement(trainer: pl.Trainer, pl_module: pl.LightningModule) -> str:
-    """Compare weights and optimizer state over the processes, and note their checksum.
-
-    Every process calls it, after training. With weights in shards the whole of them has one
-    checksum, and there is nothing to compare.
-
-    Returns:
-        The checksum.
-
-    Raises:
-        InputError: If processes hold different weights.
-    """
+    """Compare weights and optimizer state over the processes; note and return their checksum."""
+    # With weights in shards the whole of them has one checksum, and there is nothing to compare.
     if isinstance(trainer.strategy, Sharded):
         weights = trainer.strategy.lightning_module_state_dict()
         optimizer = trainer.strategy.optimizer_state(trainer.optimizers[0])
-        whole = sha256_of_state(weights, optimizer)  # the first process has them
+        whole = content_sha256([weights, optimizer])  # the first process has them
         if trainer.is_global_zero:
             note(f"weights: sha256 {whole} (in shards on {trainer.world_size} processes)")
         return whole
-    mine = sha256_of_state(pl_module.model.state_dict(), trainer.optimizers[0].state_dict())
+    mine = content_sha256([pl_module.model.state_dict(), trainer.optimizers[0].state_dict()])
     if trainer.world_size == 1:
         note(f"weights: sha256 {mine}")
         return mine
@@ -185,20 +137,3 @@ def check_agreement(trainer: pl.Trainer, pl_module: pl.LightningModule) -> str:
     if trainer.is_global_zero:
         note(f"weights are the same on all {trainer.world_size} processes: sha256 {mine}")
     return mine
-
-
-def _add(digest: Any, value: Any) -> None:
-    """Feed tensors by type, shape and bytes, plain values by how they print."""
-    if isinstance(value, dict):
-        for key in sorted(value, key=str):
-            digest.update(f"{key}:".encode())
-            _add(digest, value[key])
-    elif isinstance(value, list | tuple):
-        for item in value:
-            _add(digest, item)
-    elif isinstance(value, torch.Tensor):
-        digest.update(f"{value.dtype}{tuple(value.shape)}".encode())
-        flat = value.detach().cpu().contiguous().view(-1)
-        digest.update(np.ascontiguousarray(flat.view(torch.uint8).numpy()))
-    else:
-        digest.update(repr(value).encode())

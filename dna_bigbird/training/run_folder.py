@@ -16,24 +16,107 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from dna_bigbird.core.choices import OLD_CHOICES
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.locks import kernel_lock
 from dna_bigbird.core.scratch import remove_dead_scratch
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.training.checkpoint_files import WHOLE_STATE, DamagedError, read_checkpoint
-from dna_bigbird.training.run_settings import (
-    CHOSEN,
-    SETTINGS,
-    describe_change,
-    read_chosen,
-    read_settings,
-    usable,
-    wait_for_settings,
-)
+
+# The settings that a folder of checkpoints was made with, and how they differ from others.
+
+SETTINGS = "settings.json"
+BACKEND = "attention_backend"
+CHOSEN = "chosen"
+"""Entry of settings.json for what a run chose by itself: kept, but not compared."""
+WAIT_S = 600
+
+
+@contextlib.contextmanager
+def usable(folder: Path) -> Iterator[None]:
+    """Turn the OSError of a folder or file that cannot be used now into one line."""
+    try:
+        yield
+    except OSError as error:
+        path = error.filename or folder
+        raise InputError(
+            f"{path}: cannot use it: {error.strerror or error}; training has not begun and changed "
+            "nothing. Make it readable and writable, or give --checkpoints another folder"
+        ) from error
+
+
+def read_settings(folder: Path) -> dict | None:
+    """Return the settings of the folder's checkpoints, without CHOSEN; None if unknown."""
+    whole = _read(folder)
+    if not isinstance(whole, dict):
+        return whole
+    return {name: value for name, value in whole.items() if name != CHOSEN}
+
+
+def read_chosen(folder: Path) -> dict:
+    """Return what the run chose by itself: names to values; nothing on a CPU."""
+    whole = _read(folder)
+    return whole.get(CHOSEN, {}) if isinstance(whole, dict) else {}
+
+
+def _read(folder: Path) -> Any:
+    with usable(folder):
+        try:
+            return json.loads((folder / SETTINGS).read_text(), object_hook=_current)
+        except (FileNotFoundError, ValueError):
+            return None
+
+
+def _current(settings: dict) -> dict:
+    """Name the backend as it is called now."""
+    name = settings.get(BACKEND)
+    return settings | {BACKEND: OLD_CHOICES.get(name, name)} if name else settings
+
+
+def wait_for_settings(folder: Path, settings: dict, *, with_choice: bool = False) -> None:
+    """Wait until the writing process has put these settings (and its choice) down."""
+    deadline = time.monotonic() + WAIT_S
+    while read_settings(folder) != settings or (with_choice and not read_chosen(folder)):
+        if time.monotonic() > deadline:
+            raise InputError(
+                f"{folder}: the first process did not open this folder with the same settings "
+                f"within {WAIT_S} s; is it on a disk that all nodes share? Where nodes differ in "
+                "processors, name the --training.precision (and --training.muon_precision)"
+            )
+        time.sleep(0.5)
+
+
+def describe_change(old: dict | None, new: dict) -> str:
+    """Return which settings differ, at most three.
+
+    >>> describe_change({"seed": 0, "training": {"max_steps": 5}}, {"seed": 0, "training": {"max_steps": 9}})
+    'settings changed (training.max_steps: 5 -> 9)'
+    """
+    if old is None:
+        return "checkpoints without readable settings.json"
+    before, after = flatten(old), flatten(new)
+    names = [n for n in {**before, **after} if before.get(n) != after.get(n)]
+    shown = [f"{n}: {before.get(n)} -> {after.get(n)}" for n in names[:3]]
+    if len(names) > 3:
+        shown.append(f"{len(names) - 3} more")
+    return f"settings changed ({'; '.join(shown)})"
+
+
+def flatten(settings: dict, prefix: str = "") -> dict[str, Any]:
+    """Give nested settings dotted names."""
+    flat = {}
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            flat |= flatten(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat
+
 
 TABLES = ("history.tsv", "speed.tsv")
 KEPT = 2
@@ -51,11 +134,7 @@ def best_path(folder: Path, step: int) -> Path:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder for this process.
-
-    Raises:
-        InputError: If another living process trains there, or the folder cannot be written to.
-    """
+    """Hold the folder for this process."""
     busy = (
         f"{folder}: another process trains in this folder now; wait for it or stop it, or give "
         "--checkpoints another folder"
@@ -72,22 +151,9 @@ def open_run(
     is_writer: bool = True,
     choose: Callable[[], dict] | None = None,
 ) -> Path | None:
-    """Return the checkpoint to continue from, or None to begin.
-
-    A finished run of other settings or inputs, and what is damaged, is moved to a new folder
-    `superseded-…` with a note that says why.
-
-    Args:
-        settings: Nested dict of plain values.
-        is_writer: True on the process of rank zero; others wait until it has looked after the
-            folder.
-        choose: Called on the writing process if the run has not chosen yet; what it returns is kept
-            with the settings (`read_chosen`), but not compared with those of a later start.
-
-    Raises:
-        InputError: If something in the folder cannot be read or written now, or other settings began a
-            run that has not finished; nothing is changed.
-    """
+    """Return the checkpoint to continue from, or None to begin."""
+    # An unfinished run of other settings, and what cannot be read or written now, is an InputError;
+    # nothing is changed then. What `choose` returns is kept with the settings, but not compared.
     settings = json.loads(json.dumps(settings))
     with usable(folder):
         if not is_writer:
@@ -144,11 +210,7 @@ def run_sha256(folder: Path) -> str:
 
 
 def newest_usable(folder: Path) -> Path | None:
-    """Return the newest whole training state whose best weights are whole too.
-
-    Raises:
-        InputError: If one cannot be read now, which proves nothing about it.
-    """
+    """Return the newest whole training state whose best weights are whole too."""
     run = run_sha256(folder)
     for path in reversed(list_checkpoints(folder, "step")):
         try:
@@ -164,11 +226,7 @@ def newest_usable(folder: Path) -> Path | None:
 
 
 def keeper_state(path: Path, state: dict[str, Any]) -> dict[str, Any]:
-    """Return what a training state remembers of its validations; `best_step` is None before any.
-
-    Raises:
-        DamagedError: If it lacks that entry.
-    """
+    """Return what a training state remembers of its validations; `best_step` is None before any."""
     for name, callback in state["callbacks"].items():
         if name.startswith("Checkpoints") and "best_step" in callback:
             return callback
@@ -200,11 +258,8 @@ def set_aside(folder: Path, paths: list[Path]) -> Path:
 
 
 def list_checkpoints(folder: Path, prefix: str) -> list[Path]:
-    """Return the 'step' or 'best' checkpoints, oldest first.
-
-    Raises:
-        OSError: If the folder cannot be listed; `Path.glob` would return nothing.
-    """
+    """Return the 'step' or 'best' checkpoints, oldest first."""
+    # Not `Path.glob`, which would return nothing for a folder that cannot be listed.
     try:
         names = os.listdir(folder)
     except FileNotFoundError:
@@ -218,10 +273,8 @@ def step_of(path: Path) -> int:
 
 
 def prune(folder: Path) -> None:
-    """Delete all but the newest checkpoints of both kinds.
-
-    Best weights are kept as long as one of the kept states may name them: the newest two do.
-    """
+    """Delete all but the newest checkpoints of both kinds."""
+    # Best weights are kept as long as one of the kept states may name them: the newest two do.
     for prefix in ("step", "best"):
         for path in list_checkpoints(folder, prefix)[:-KEPT]:
             path.unlink(missing_ok=True)

@@ -28,10 +28,8 @@ def seen_in_pretraining(store: TokenStore) -> SeenRegions:
 
 
 def seen_in_fine_tuning(labelled: LabelledSet) -> SeenRegions:
-    """Return the windows of the training rows of a labelled set, and apart those of its validation rows.
-
-    A window as long as its chromosome is a sequence without coordinates (promoter-sequences).
-    """
+    """Return the windows of the training rows of a set, and apart those of its validation rows."""
+    # A window as long as its chromosome is a sequence without coordinates (promoter-sequences).
     train, validation, test = (labelled.rows(x) for x in ("train", "validation", "test"))
     facts = (labelled.task, labelled.assembly)
     if not labelled.has_coordinates:
@@ -76,11 +74,8 @@ def as_text(
 ) -> dict[str, str] | None:
     """Return merged regions as text, joined over the shortest gaps that make them few enough.
 
-    Args:
-        apart: Windows that must not come into a region, by chromosome.
-
-    Returns:
-        None if they are too many even so: they count as unknown.
+    `apart` are windows that must not come into a region. None, unknown, if they are too many even
+    so.
 
     Example:
         >>> as_text({"chr1": merge_spans([0, 90], [50, 100])})
@@ -94,13 +89,6 @@ def as_text(
         if sum(len(starts) for starts, _ in joined.values()) <= MOST_REGIONS:
             return {chrom: _written(each) for chrom, each in joined.items() if len(each[0])}
     return None
-
-
-def overlaps(
-    regions: Iterable[SeenRegions], labelled: LabelledSet, rows: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return which rows of a set share a base with any of the regions, those of validation rows included."""
-    return overlapping(regions, labelled.intervals[rows])
 
 
 def overlapping(regions: Iterable[SeenRegions], windows: Windows) -> NDArray[np.bool_]:
@@ -177,15 +165,9 @@ class SeenRows:
 
 
 def seen_rows(bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]) -> SeenRows:
-    """Return which rows of a set were read by a model.
-
-    A row without coordinates is compared with remembered sequences as a whole: a part of one of them is
-    not recognised, and it is not compared with regions.
-
-    Raises:
-        ValueError: If the bundle remembers sequences, and the bases of a row are in the genome and the
-            set was opened without it.
-    """
+    """Return which rows of a set were read by a model."""
+    # A row without coordinates is compared with remembered sequences as a whole: a part of one of
+    # them is not recognised, and it is not compared with regions.
     windows = labelled.intervals[rows] if labelled.has_coordinates else None
     return compare_with_seen(
         bundle, len(rows), windows, labelled.assembly, lambda: row_hashes(labelled, rows)
@@ -199,14 +181,9 @@ def compare_with_seen(
     assembly: str,
     hashes: Callable[[], NDArray[np.uint64]] | None,
 ) -> SeenRows:
-    """Return which of some rows were read by a model.
-
-    Args:
-        windows: Where the rows are; None for rows without coordinates.
-        assembly: Of `windows`.
-        hashes: Returns the `sequence_hash` of every row, (number,), called if the bundle remembers sequences;
-            None for rows that are not compared with them, such as windows around variants.
-    """
+    """Return which of some rows were read by a model."""
+    # `hashes` gives the `sequence_hash` of every row, (number,); None for rows that are not
+    # compared with remembered sequences, such as windows around variants.
     with_labels, without_labels = np.zeros((2, number), dtype=bool)
     records = bundle.config.regions_read
     located_on = None if windows is None else assembly
@@ -227,14 +204,9 @@ def compare_with_seen(
 def count_seen_rows(
     bundle: Bundle, labelled: LabelledSet, rows: NDArray[np.int64]
 ) -> dict[str, int]:
-    """Return how many test rows were read by a model, for metrics.json.
-
-    A count is left out if what was read is unknown, or read on another assembly. Of a set without
-    coordinates only the rows among the remembered sequences are counted, if there are any.
-
-    Raises:
-        ValueError: As `seen_rows` does.
-    """
+    """Return how many test rows were read by a model, for metrics.json."""
+    # A count is left out if what was read is unknown, or read on another assembly. Of a set without
+    # coordinates only the rows among the remembered sequences are counted, if there are any.
     records = bundle.config.regions_read
     if records is None:
         return {}
@@ -266,9 +238,5 @@ def _is_known(record: SeenRegions, assembly: str | None) -> bool:
 
 
 def _is_whole(record: SeenRegions, *, by_hash: bool = True) -> bool:
-    """Return True if no sequence without coordinates was read that is not compared.
-
-    Args:
-        by_hash: Whether the rows are compared with remembered sequences.
-    """
+    """Return True if no sequence without coordinates was read that is not compared."""
     return (record.is_hashed and by_hash) or not record.elsewhere

@@ -17,12 +17,11 @@ from torch.distributed.fsdp import fully_shard
 
 
 class Sharded(ModelParallelStrategy):
-    """Every process holds its part of every weight; a layer is put together while it computes.
+    """Every process holds its part of every weight; a layer is put together while it computes."""
 
-    Checkpoints are whole models in one file, just as an unsharded run writes them, so a run may go
-    on with another number of processes, or unsharded. Lightning's own would number the moments in
-    the order of the model, torch's optimizer numbers them in the order of its groups.
-    """
+    # Checkpoints are whole models in one file, as an unsharded run writes them, so a run may go on
+    # with another number of processes, or unsharded. Lightning's own would number the moments in
+    # the order of the model, torch's optimizer numbers them in the order of its groups.
 
     def __init__(self, processes: int) -> None:
         super().__init__(
@@ -71,11 +70,7 @@ def _renamed(state: dict[str, Any], new: dict) -> dict[str, Any]:
 
 
 def shard(model: nn.Module, mesh: DeviceMesh) -> None:
-    """Cut a model's weights in place: layer by layer, then what is left.
-
-    Args:
-        mesh: The processes, with a dimension "data_parallel".
-    """
+    """Cut a model's weights in place: layer by layer, then what is left."""
     processes = mesh["data_parallel"]
     for layer in model.encoder.layers if hasattr(model, "encoder") else ():
         fully_shard(layer, mesh=processes)

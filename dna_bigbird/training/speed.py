@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field
 
 import pytorch_lightning as pl
 import torch
@@ -22,10 +22,7 @@ Clock = Callable[[], float]
 
 
 class DataClock(Profiler):
-    """Adds up the seconds for which training waits until a batch is there.
-
-    Lightning tells its profiler when it begins and ends to ask for one.
-    """
+    """Adds up the seconds for which training waits: Lightning tells its profiler of each batch."""
 
     def __init__(self, clock: Clock = time.perf_counter) -> None:
         super().__init__()
@@ -44,42 +41,19 @@ class DataClock(Profiler):
             self.waited_s += self.clock() - self._asked_at
 
 
+@dataclass(eq=False)
 class Speed(pl.Callback):
-    """Writes a row of figures in every window of steps; changes nothing of the training.
+    """Writes a row of figures (docs/training.md) in each window of steps; the last callback."""
 
-    * `seconds` of the window, checkpoints included, validations and the first batch not;
-    * `tokens_per_s`, `bp_per_s`: of all processes together, without padding; base pairs as the
-      unmasked tokens cover them (nan for tasks that do not know them);
-    * `waiting_share`: of the seconds, mean over the processes;
-    * `peak_share`: operations of the model (models.flops) over seconds and measured peak;
-    * `peak_gflops`: that peak, in 10^9 operations a second, the sum over the processes.
-
-    Comes last in the list of callbacks.
-
-    Args:
-        waits: The trainer's profiler.
-        show: Takes figures for the progress bar.
-    """
-
-    def __init__(
-        self,
-        table: GrowingTable,
-        waits: DataClock,
-        *,
-        log_every: int,
-        show: Callable[[dict[str, float]], None],
-        clock: Clock = time.perf_counter,
-    ) -> None:
-        self.table, self.waits, self.log_every, self.show = table, waits, log_every, show
-        self.clock = clock
-        self.peak = 0.0
-        self.first_batch_s = 0.0
-        """From the first request for data to the first batch: the workers' start."""
-        self._began_at: float | None = None
-        self._step_ended_at = 0.0
-        self._lengths: list[torch.Tensor] = []
-        self._base_pairs: list[torch.Tensor] = []
-        self._predicted = 0
+    table: GrowingTable
+    waits: DataClock
+    _: KW_ONLY
+    log_every: int
+    show: Callable[[dict[str, float]], None]
+    clock: Clock = time.perf_counter
+    first_batch_s: float = field(default=0.0, init=False)
+    """From the first request for data to the first batch: the workers' start."""
+    _began_at: float | None = field(default=None, init=False)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Measure the peak; continue the table."""
@@ -87,22 +61,13 @@ class Speed(pl.Callback):
         if trainer.is_global_zero:
             self.table.begin(self.table.rows_until(trainer.global_step))
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
-    ) -> None:
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx) -> None:
         """Start the first window."""
         if self._began_at is None:
             self.first_batch_s = self.waits.waited_s
             self._begin_window()
 
-    def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-    ) -> None:
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx) -> None:
         """Count the batch; write a row where a window ends."""
         self._lengths.append((~batch.is_padding_BT).sum(dim=1))
         base_pairs = pl_module.base_pairs(batch)
@@ -163,10 +128,8 @@ class Speed(pl.Callback):
 def measured_peak(
     device: torch.device, in_bfloat16: bool, clock: Clock = time.perf_counter
 ) -> float:
-    """Return the operations a second of the best of several large matrix products.
-
-    In the run's own type, on its device and threads; about 0.3 s. No random number is drawn.
-    """
+    """Return the operations a second of the best of some large matrix products, in about 0.3 s."""
+    # In the run's own type, on its device and threads. No random number is drawn.
     dtype = torch.bfloat16 if in_bfloat16 else torch.float32
     sizes = PEAK_SIZES.get(device.type, PEAK_SIZES["cuda"])
     factors = [

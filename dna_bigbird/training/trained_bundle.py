@@ -32,15 +32,7 @@ def save_trained(
     extra_files: dict[str, str] | None = None,
     seen_sequences: NDArray[np.uint64] | None = None,
 ) -> TrainedModel:
-    """Write the bundle of a finished run, in the process of the training that writes files.
-
-    Args:
-        tokenizer: Of DNA or text.
-        config: Settings of the bundle; those of the training are added.
-        metrics: Scores on validation, see `validation_metrics`.
-        extra_files: Further text files of the bundle, by name.
-        seen_sequences: Hashes of the sequences without coordinates that the model has read.
-    """
+    """Write the bundle of a finished run, in the process of the training that writes files."""
     if not result.is_writer:
         return unwritten(output, training, result)
     config = config | described_training(training, result)

@@ -15,7 +15,7 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.prediction.compute import Compute
-from dna_bigbird.training.run_settings import describe_change, read_chosen, read_settings
+from dna_bigbird.training.run_folder import describe_change, read_chosen, read_settings
 from dna_bigbird.workflow.config import checking
 
 

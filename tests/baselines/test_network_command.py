@@ -13,8 +13,8 @@ from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.labelled.tokenized import RowsOnTheFly
 from dna_bigbird.training.history import History
-from dna_bigbird.training.label_scores import mean_over_strands
 from dna_bigbird.training.network_baseline import BaseTokenizer
+from dna_bigbird.training.probe import mean_over_strands
 
 
 def command(folder, output, *options, kind="cnnprom"):

@@ -5,8 +5,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from dna_bigbird.bundles.card import model_card
-from dna_bigbird.bundles.card_encoder import GLOBAL_BLOCKS, RANDOM_PLANS
+from dna_bigbird.bundles.card import GLOBAL_BLOCKS, RANDOM_PLANS, model_card
 from dna_bigbird.bundles.save import write_scored_bundle
 from dna_bigbird.core.result_folders import RECORD
 from dna_bigbird.models.config import EncoderConfig

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dna_bigbird import load_bundle
-from dna_bigbird.bundles.ensemble_run import join_bundles
+from dna_bigbird.bundles.ensemble import join_bundles
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.cli.main import main

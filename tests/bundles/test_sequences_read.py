@@ -10,7 +10,7 @@ import pytest
 import safetensors.numpy
 
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.bundles.ensemble_run import join_bundles
+from dna_bigbird.bundles.ensemble import join_bundles
 from dna_bigbird.bundles.save import save_bundle, write_scored_bundle
 from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.cli.main import main

@@ -111,7 +111,7 @@ def test_a_training_is_saved_and_ends_as_an_undisturbed_one(
         (STEP, 9, 3, "at step 9 of 20; the same command continues"),
         (VALIDATION, 1, 1, "at step 10 of 20; the same command continues"),
         pytest.param(VALIDATION, 2, 1, "at step 20 of 20; the same command continues", marks=pytest.mark.slow),
-        ("dna_bigbird.training.preemption:Preemption.teardown", 1, 1, "at step 20 of 20; the same command continues"),
+        ("dna_bigbird.training.checkpoints:Preemption.teardown", 1, 1, "at step 20 of 20; the same command continues"),
         pytest.param("dna_bigbird.training.fit:load_best", 1, 1, "interrupted", marks=pytest.mark.slow),
         ("dna_bigbird.core.result_folders:replace_folder", 1, 1, "interrupted"),
     ],

@@ -19,7 +19,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from dna_bigbird.core import watchdog
-from dna_bigbird.training.run_settings import flatten
+from dna_bigbird.training.run_folder import flatten
 from tests.cluster.conftest import CONFIG
 from tests.toy_project import PRETRAIN
 from tests.workflow.conftest import ROOT, copy_of_the_workflow

@@ -210,7 +210,7 @@ def test_what_it_lacks_is_left_out_on_request(tmp_path):
         ({"attention_window": [8]}, r"attention_window is \[8\]; expected .* per layer \(2\)"),
         ({"attention_window": "8"}, "attention_window is '8'; expected an even number"),
         ({"hidden_act": "relu"}, "hidden_act is that of relu; the library's head for masked tok"),
-        ({"hidden_act": "silu"}, "hidden_act 'silu' is not one of gelu_new"),
+        ({"hidden_act": "silu"}, "hidden_act is 'silu', not one of gelu_new"),
         ({"architectures": ["LongformerForMultipleChoice"]}, "a LongformerForMultipleChoice; only"),
         ({"max_position_embeddings": 1}, "max_position_embeddings is 1; expected more than 1, the"),
         (

@@ -214,14 +214,14 @@ def change_config(folder, target, **changes):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"model_type": "t5"}, "model_type is 't5'; expected 'bert' or 'roberta'"),
-        ({"hidden_act": "silu"}, "hidden_act 'silu' is not one of"),
+        ({"model_type": "t5"}, "model_type is 't5', not one of bert, roberta"),
+        ({"hidden_act": "silu"}, "hidden_act is 'silu', not one of"),
         ({"num_hidden_layers": 3}, "num_hidden_layers is 3, the weights have 2"),
         ({"num_hidden_layers": 2**31 - 1}, "num_hidden_layers is 2147483647, the weights have 2"),
         ({"hidden_size": 2**30}, "it describes no model|json asks for"),
         ({"max_position_embeddings": None}, "max_position_embeddings is None"),
         ({"vocab_size": 20}, "20"),
-        ({"is_decoder": True}, "a decoder"),
+        ({"is_decoder": True}, "is_decoder is set; only encoders"),
     ],
 )
 def test_another_model_is_refused(bert, tmp_path, changes, words):

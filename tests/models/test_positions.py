@@ -117,7 +117,7 @@ def test_frozen_positions_stay_frozen():
 @pytest.mark.parametrize(
     ("max_tokens", "rule", "message"),
     [
-        (1024, "rotate", "rule must be one of tile, interpolate, got 'rotate'"),
+        (1024, "rotate", "--positions tile or interpolate"),
         (512, "tile", "the model reads 512 tokens already, got max_tokens 512"),
         (100, "interpolate", "the model reads 512 tokens already, got max_tokens 100"),
     ],
@@ -134,9 +134,11 @@ def test_rotary_positions_need_no_rule():
     assert extended.encoder.config == EncoderConfig(**{**vars(config), "max_tokens": 2000})
     for length in (300, 512, 1999):
         assert torch.equal(model.encoder(*tokens(length)), extended.encoder(*tokens(length)))
-    with pytest.raises(ValueError, match=r"rule 'tile' is for a table of positions; .* has none"):
+    with pytest.raises(
+        ValueError, match=r"--positions tile is for a table of positions; .* has none"
+    ):
         extend_positions(model, 2000, "tile")
     with pytest.raises(ValueError, match="the model reads 512 tokens already"):
         extend_positions(model, 512)
-    with pytest.raises(ValueError, match="rule must be one of tile, interpolate, got None"):
+    with pytest.raises(ValueError, match="--positions tile or interpolate"):
         extend_positions(PretrainingModel(CONFIG), 2000)

@@ -165,7 +165,7 @@ def test_the_bundled_model_has_not_read_its_held_out_regions():
     assert pretraining.is_pretraining
     assert not promoter.is_pretraining
     held_out = labelled([19_500_000, 20_499_900, 19_499_900, 20_500_024], chrom="chr22")
-    read = steps.overlaps([pretraining], held_out, np.arange(4))
+    read = steps.overlapping([pretraining], held_out.intervals[np.arange(4)])
     assert read.tolist() == [False, False, True, True]
     assert {last - first + 1 for _, first, last in promoter.bounds()} >= {300}
 

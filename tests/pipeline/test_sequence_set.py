@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dna_bigbird import load_bundle
-from dna_bigbird.bundles.ensemble_run import join_bundles
+from dna_bigbird.bundles.ensemble import join_bundles
 from dna_bigbird.cli.main import main
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores

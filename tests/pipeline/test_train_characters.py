@@ -13,7 +13,7 @@ from dna_bigbird.bundles.info import info
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.training.character_config import StagedTraining
-from dna_bigbird.training.characters import CharacterTask
+from dna_bigbird.training.character_phases import CharacterTask
 from dna_bigbird.training.train_characters import train_characters
 
 MODEL = CharacterConfig(

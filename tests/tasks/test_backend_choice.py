@@ -9,9 +9,8 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training import backend_choice
-from dna_bigbird.training.run_folder import open_run
-from dna_bigbird.training.run_settings import read_chosen, read_settings
+from dna_bigbird.training import training_checks
+from dna_bigbird.training.run_folder import open_run, read_chosen, read_settings
 
 SETTINGS = {"seed": 0, "training": {"max_steps": 5}}
 SMALL = EncoderConfig(
@@ -56,7 +55,7 @@ def test_a_run_of_an_earlier_version_chooses_when_it_goes_on(tmp_path):
 def test_the_model_takes_what_the_run_began_with(tmp_path):
     model = PretrainingModel(SMALL)
     open_run(tmp_path, SETTINGS, choose=lambda: {"attention_backend": "cpu_chunks"})
-    backend_choice.apply(model, tmp_path)
+    training_checks.apply_backend(model, tmp_path)
     assert {layer.attention.backend for layer in model.encoder.layers} == {"cpu_chunks"}
 
 
@@ -66,18 +65,20 @@ def test_a_backend_that_is_not_there_stops_the_run(tmp_path):
         r"began with attention backend 'of a later version'.*or begin again with other --check"
     )
     with pytest.raises(InputError, match=message):
-        backend_choice.apply(PretrainingModel(SMALL), tmp_path)
+        training_checks.apply_backend(PretrainingModel(SMALL), tmp_path)
 
 
 def test_who_chooses():
     model, config = PretrainingModel(SMALL), TrainConfig()
-    assert backend_choice.is_open(model, config, "cuda")
-    assert not backend_choice.is_open(model, config, "cpu")
-    assert not backend_choice.is_open(model, TrainConfig(attention_backend="gather"), "cuda")
+    assert training_checks.is_backend_open(model, config, "cuda")
+    assert not training_checks.is_backend_open(model, config, "cpu")
+    assert not training_checks.is_backend_open(
+        model, TrainConfig(attention_backend="gather"), "cuda"
+    )
     dropout = EncoderConfig(**{**SMALL.__dict__, "attention_dropout": 0.1})
-    assert not backend_choice.is_open(PretrainingModel(dropout), config, "cuda")
+    assert not training_checks.is_backend_open(PretrainingModel(dropout), config, "cuda")
     full = EncoderConfig(**{**SMALL.__dict__, "attention": "full"})
-    assert not backend_choice.is_open(PretrainingModel(full), config, "cuda")
+    assert not training_checks.is_backend_open(PretrainingModel(full), config, "cuda")
 
 
 @pytest.mark.parametrize(("max_steps", "measures"), [(100, False), (10**9, True)])
@@ -88,10 +89,10 @@ def test_only_long_runs_measure(max_steps, measures, monkeypatch, capsys):
         asked.update(shape=str(shape), measures=measured is not None)
         return Choice("flex", "is the fastest here")
 
-    monkeypatch.setattr(backend_choice, "choose", choose)
-    monkeypatch.setattr(backend_choice.Device, "here", lambda: None)
+    monkeypatch.setattr(training_checks, "choose", choose)
+    monkeypatch.setattr(training_checks.Device, "here", lambda: None)
     config = TrainConfig(max_steps=max_steps, precision="bf16-mixed", validate_every=100)
-    found = backend_choice.choose_for(PretrainingModel(SMALL), config)
+    found = training_checks.choose_backend(PretrainingModel(SMALL), config)
     assert found == {"attention_backend": "flex"}
     shape = "bfloat16, heads of 16, blocks of 16, up to 128 tokens, forward and backward"
     assert asked == {"shape": shape, "measures": measures}

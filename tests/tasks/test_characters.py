@@ -12,7 +12,7 @@ from dna_bigbird.models.character_config import CharacterConfig
 from dna_bigbird.models.character_model import CharacterModel
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.character_config import StagedTraining
-from dna_bigbird.training.characters import CharacterTask, collate_characters
+from dna_bigbird.training.character_phases import CharacterTask, collate_characters
 from dna_bigbird.training.objective import ratios
 
 TINY = CharacterConfig(

@@ -12,7 +12,7 @@ import pytorch_lightning as pl
 import torch
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.training import run_folder, run_settings
+from dna_bigbird.training import run_folder
 from dna_bigbird.training.checkpoint_files import (
     CONTENT,
     WHOLE_STATE,
@@ -303,7 +303,7 @@ def refusal_of_other_user(folder: Path, settings: dict) -> str:
 def test_another_user_starts_nothing_over(run, tiny_run, shared_folder, name):
     run(tiny_run, shared_folder / "c", max_steps=8)
     folder = shared_folder / "c"
-    settings = run_settings.read_settings(folder)
+    settings = run_folder.read_settings(folder)
     folder.chmod(0o777)
     for path in folder.iterdir():
         path.chmod(0o666)

@@ -11,8 +11,7 @@ from pytorch_lightning.plugins.environments import LightningEnvironment, SLURMEn
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.fit import cluster_plugins, fit, training_settings
-from dna_bigbird.training.run_folder import list_checkpoints, locked
-from dna_bigbird.training.run_settings import read_settings
+from dna_bigbird.training.run_folder import list_checkpoints, locked, read_settings
 
 
 class KilledError(Exception):

@@ -15,7 +15,7 @@ from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.data_modules import labelled_data
 from dna_bigbird.training.fit import fit
-from dna_bigbird.training.label_module import LabelModule, start_at_base_rates
+from dna_bigbird.training.label_training import LabelModule, start_at_base_rates
 
 
 class Fixed(nn.Module):

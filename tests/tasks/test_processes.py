@@ -8,7 +8,8 @@ import torch
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.training import processes
-from dna_bigbird.training.processes import SameStart, check_agreement, sha256_of_state
+from dna_bigbird.training.checkpoint_files import content_sha256
+from dna_bigbird.training.processes import SameStart, check_agreement
 from dna_bigbird.training.run_folder import locked
 
 
@@ -122,7 +123,7 @@ def trained(seed=0):
 
 
 def checksum(model, optimizer):
-    return sha256_of_state(model.state_dict(), optimizer.state_dict())
+    return content_sha256([model.state_dict(), optimizer.state_dict()])
 
 
 def test_equal_states_have_equal_checksums():

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from dna_bigbird.bundles.card_encoder import attention_of
+from dna_bigbird.bundles.card import attention_of
 from dna_bigbird.bundles.card_scores import headline_names
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
@@ -33,11 +33,7 @@ _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
 def checked_license(identifier: str) -> str:
-    """Return an identifier of a licence.
-
-    Raises:
-        InputError: If it does not have the form of the hub's identifiers.
-    """
+    """Return an identifier of a licence, in the form of the hub."""
     if not _LICENSE.fullmatch(identifier):
         raise InputError(
             f"--license: found {identifier!r}; expected an identifier of the hub in lower case, such as "
@@ -49,13 +45,7 @@ def checked_license(identifier: str) -> str:
 def front_matter(
     config: BundleConfig, metrics: Metrics, written: dict[str, Any], license: str, is_same: bool
 ) -> str:
-    """Return the block between `---` lines.
-
-    Args:
-        metrics: Scores of the bundle; they are listed as `model-index` if they hold in the library.
-        written: The library's config.json.
-        is_same: Whether the library computes what the bundle computes.
-    """
+    """Return the block between `---` lines, with scores if they hold in the library (`is_same`)."""
     values: dict[str, Any] = {
         "license": checked_license(license),
         "library_name": "transformers",
@@ -76,12 +66,7 @@ def front_matter(
 
 
 def pipeline_of(architecture: str) -> str:
-    """Return the hub's task of a class of the library.
-
-    Example:
-        >>> pipeline_of("BigBirdForMaskedLM"), pipeline_of("BigBirdModel")
-        ('fill-mask', 'feature-extraction')
-    """
+    """Return the hub's task of a class of the library."""
     return next((task for end, task in PIPELINES.items() if architecture.endswith(end)), FEATURES)
 
 

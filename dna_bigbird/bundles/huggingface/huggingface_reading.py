@@ -4,14 +4,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.huggingface.converted_card import converted_card
 from dna_bigbird.bundles.huggingface.longformer import (
+    AS_BIGBIRD,
     HEAD_ACTIVATION,
-    as_bigbird,
     longformer_config,
     plain_longformer,
     unused_positions,
@@ -22,6 +21,7 @@ from dna_bigbird.bundles.huggingface.settings import (
     class_of,
     encoder_config,
     label_names,
+    read_settings,
     required_heads,
 )
 from dna_bigbird.bundles.huggingface.summarizer_classes import CLASSES as SUMMARIZERS
@@ -38,6 +38,7 @@ from dna_bigbird.bundles.huggingface.tensor_names import (
 )
 from dna_bigbird.bundles.huggingface.weight_files import read_tensors
 from dna_bigbird.bundles.text_tasks import describe, task_of_library_class
+from dna_bigbird.bundles.weights import building
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import read_json
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
@@ -52,7 +53,6 @@ from dna_bigbird.corpus.tokenizer_files import (
 )
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.models.stored_settings import settings_from
 
 THEIRS = (JSON, SENTENCEPIECE)
 
@@ -71,15 +71,9 @@ class Converted:
 
 
 def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
-    """Read a BigBird or BigBird-Pegasus folder of the Hugging Face library; no code from it is run.
-
-    Args:
-        plan: Plan of the random blocks. By default 'huggingface': the model computes what it
-            computes in the library. Any other plan is another function of the same weights.
-
-    Raises:
-        InputError: If a file is missing or damaged, or the model is one that we do not have.
-    """
+    """Read a folder of the Hugging Face library; no code from it is run."""
+    # By default with plan 'huggingface': the model computes what it computes in the library. Any
+    # other plan is another function of the same weights.
     folder = Path(folder)
     path = folder / "config.json"
     if not path.is_file():
@@ -91,7 +85,8 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
         encoder = longformer_config(config, plan, str(path))
         unused = unused_positions(config)
         tensors = plain_longformer(read_tensors(folder), unused, str(folder))
-        config = as_bigbird(config)
+        names = config.get("architectures") or []
+        config |= {"architectures": [AS_BIGBIRD[name] for name in names]}
     else:
         encoder = encoder_config(config, plan, str(path))
         tensors = plain_names(read_tensors(folder))
@@ -111,11 +106,8 @@ def read_huggingface(folder: Path, plan: str | None = None) -> Converted:
             key: x for key, x in plain.items() if not key.startswith("pooler.")
         }  # unused there
         task = _fine_tuned(name, config, encoder, plain, str(path))
-    try:
-        with torch.device("meta"):  # a config of any size costs nothing until the weights agree
-            model = _build(encoder, task)
-    except RuntimeError as error:  # products of sizes beyond 64 bits
-        raise InputError(f"{path}: it describes no model: {error}") from error
+    with building(str(path)):
+        model = _build(encoder, task)
     expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
     state = to_ours(plain, expected, str(folder))
     model.to_empty(device="cpu").load_state_dict(state)
@@ -153,11 +145,8 @@ def _read_summarizer(folder: Path, config: dict, plan: str | None) -> Converted:
 
 
 def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, path: str) -> dict:
-    """Return task, head and labels of a fine-tuned class.
-
-    Args:
-        name: BigBird's class; Longformer's question answering has one layer, its classifier tanh.
-    """
+    """Return task, head and labels of a fine-tuned class, by BigBird's name of it."""
+    # Longformer's question answering has one layer, its classifier tanh.
     task = task_of_library_class(name)
     dropout = encoder.dropout
     is_longformer = encoder.attention == "longformer"
@@ -167,13 +156,8 @@ def _fine_tuned(name: str, config: dict, encoder: EncoderConfig, plain: dict, pa
         return {"task": task.name, "head": asdict(head), "label_names": []}
     rate = None if is_longformer else config.get("classifier_dropout")
     act = "tanh" if is_longformer else encoder.activation
-    try:
-        head = settings_from(
-            task.head_type(),
-            {"activation": act, "dropout": dropout if rate is None else rate},
-        )
-    except ValueError as error:
-        raise InputError(f"{path}: classifier_dropout: {error}") from error
+    values = {"activation": act, "dropout": dropout if rate is None else rate}
+    head = read_settings(task.head_type(), values, f"{path}: classifier_dropout")
     bias = plain.get(CLASSES)
     count = len(bias) if bias is not None and bias.dim() == 1 else 0
     return {

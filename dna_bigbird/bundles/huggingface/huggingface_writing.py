@@ -48,10 +48,7 @@ from dna_bigbird.models.summarizer import Summarizer
 
 
 def tokenizer_json(tokenizer: DnaTokenizer) -> bytes:
-    """Return the `tokenizer.json`.
-
-    It takes DNA in either case; IUPAC codes become N and U becomes T, as `genome.normalise` does.
-    """
+    """Return `tokenizer.json`; IUPAC codes become N and U becomes T, as in `genome.normalise`."""
     cls, sep = (SPECIAL_PIECES[i] for i in (tokenizer.cls_id, tokenizer.sep_id))
     written = tokenizers.Tokenizer(_model(tokenizer))
     to_n = IUPAC_AMBIGUOUS + IUPAC_AMBIGUOUS.lower()
@@ -102,41 +99,28 @@ def write_huggingface(
     metrics: Metrics | Mapping[str, Any] | None = None,
     license: str = UNKNOWN,
 ) -> list[str]:
-    """Write a folder that the library loads, whole or not at all.
-
-    Args:
-        config: Settings of the bundle, or their values by the keys of config.json.
-        card: README.md of the bundle, appended to the folder's own.
-        source: What to call the bundle in messages.
-        allow_different_attention: Write it even if the library computes something else with it.
-        metrics: Scores of the bundle, for the metadata of README.md.
-        license: Identifier of the hub, for the same.
-
-    Returns:
-        What the library computes differently; the folder's README.md lists it.
+    """Write a folder that the library loads; return what it computes differently.
 
     Raises:
-        InputError: If the bundle has a head that the library lacks, or there are such differences
-            and they were not allowed.
+        InputError: If the library lacks the head, or there are such differences that are not allowed.
     """
     config = BundleConfig.from_json(config)
     encoder = config.encoder
     kept = config.huggingface or {}
     if isinstance(model, Summarizer):
         written, tensors, different = summarizer_folder(model, kept, source)
-    elif encoder.attention == "longformer":
-        name = _class_of(config, model, encoder, source)
-        ids = _token_ids(tokenizer)
-        written, tensors, different = longformer_folder(model, config, name, ids, source)
-        if name == CLASSIFIER:
-            written |= _labels(config)
     else:
-        check_held(encoder, source)
-        name = _class_of(config, model, encoder, source)
-        written = library_config(encoder, name, _token_ids(tokenizer), kept)
+        is_longformer = encoder.attention == "longformer"
+        if not is_longformer:
+            check_held(encoder, source)
+        name, ids = _class_of(config, model, encoder, source), _token_ids(tokenizer)
+        if is_longformer:
+            written, tensors, different = longformer_folder(model, config, name, ids, source)
+        else:
+            written = library_config(encoder, name, ids, kept)
+            tensors, different = to_library(model.state_dict(), name), differences(encoder)
         if name == CLASSIFIER:
             written |= _labels(config)
-        tensors, different = to_library(model.state_dict(), name), differences(encoder)
     if different and not allow_different_attention:
         raise InputError(
             f"{source}: the library cannot compute this model: {'; '.join(different)}. Give "
@@ -160,11 +144,7 @@ def write_huggingface(
 
 
 def _class_of(config: BundleConfig, model: nn.Module, encoder: EncoderConfig, source: str) -> str:
-    """Return the library's class that has the model's head: BigBird's name of it.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Return the library's class that has the model's head: BigBird's name of it."""
     task, head = config.task, config.head
     if task == "pretraining":
         return architecture(model.heads)

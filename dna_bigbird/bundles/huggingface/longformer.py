@@ -11,19 +11,26 @@ from torch import Tensor, nn
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.huggingface import settings
-from dna_bigbird.bundles.huggingface.settings import ACTIVATIONS, KEPT, TOKEN_IDS
+from dna_bigbird.bundles.huggingface.settings import (
+    ACTIVATIONS,
+    TOKEN_IDS,
+    activation_name,
+    check_class,
+    known_name,
+    read_settings,
+)
 from dna_bigbird.bundles.huggingface.short_encoders import ROBERTA_HEAD
 from dna_bigbird.bundles.huggingface.tensor_names import (
     CLASSIFIER,
     SPANS,
     library_names,
+    library_parts,
     plain_names,
     with_global,
 )
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.models.attention_config import LongformerConfig
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.stored_settings import is_finite, settings_from
 
 MODEL_TYPE = "longformer"
 AS_BIGBIRD = {
@@ -58,20 +65,11 @@ RENAMED = ROBERTA_HEAD | {
 
 
 def longformer_config(config: Mapping[str, Any], plan: str | None, source: str) -> EncoderConfig:
-    """Return our settings of the model that a config.json describes.
-
-    Args:
-        plan: Plan of random blocks, which Longformer does not have.
-
-    Raises:
-        InputError: If it describes a model that we do not have.
-    """
-    _check_class(config, source)
+    """Return our settings of the model that a config.json describes."""
+    check_class(config, source, tuple(AS_BIGBIRD))
     if plan is not None:
         raise InputError(f"--plan {plan}: a Longformer has no random blocks")
-    act = config.get("hidden_act", "gelu")
-    if not isinstance(act, str) or act not in ACTIVATIONS:
-        raise InputError(f"{source}: hidden_act {act!r} is not one of {', '.join(ACTIVATIONS)}")
+    act = known_name(config, "hidden_act", "gelu", ACTIVATIONS, source)
     values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
     rows, unused = config.get(POSITIONS, 512), unused_positions(config)
     if not isinstance(rows, int) or rows <= unused:
@@ -85,28 +83,7 @@ def longformer_config(config: Mapping[str, Any], plan: str | None, source: str) 
         "max_tokens": rows - unused,
         "longformer": longformer_settings(config, values["num_layers"], source),
     }
-    try:
-        return settings_from(EncoderConfig, values)
-    except ValueError as error:
-        raise InputError(f"{source}: {error}") from error
-
-
-def _check_class(config: Mapping[str, Any], source: str) -> None:
-    for name in ("is_decoder", "add_cross_attention", "is_encoder_decoder"):
-        if config.get(name):
-            raise InputError(f"{source}: {name} is set; only encoders are read")
-    for name in set(KEPT) - {"hidden_act"}:
-        value = config.get(name)
-        if value is not None and not is_finite(value):
-            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
-    classes = config.get("architectures") or []
-    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
-        raise InputError(f"{source}: architectures is {classes!r}, expected a list of names")
-    for name in classes:
-        if name not in AS_BIGBIRD:
-            raise InputError(
-                f"{source}: a {name}; only {', '.join(AS_BIGBIRD)} are read: its head has no counterpart here"
-            )
+    return read_settings(EncoderConfig, values, source)
 
 
 def unused_positions(config: Mapping[str, Any]) -> int:
@@ -116,14 +93,7 @@ def unused_positions(config: Mapping[str, Any]) -> int:
 
 
 def longformer_settings(config: Mapping[str, Any], num_layers: Any, source: str) -> dict:
-    """Return our windows: half of the library's, which count both sides.
-
-    Args:
-        num_layers: Of the encoder, as its config.json has it.
-
-    Raises:
-        InputError: If they are not even numbers, one for all layers or one per layer.
-    """
+    """Return our windows: half of the library's, which count both sides."""
     both = config.get(WINDOW, 512)
     windows = both if isinstance(both, list) else [both]
     are_even = all(type(each) is int and each > 0 and each % 2 == 0 for each in windows)
@@ -138,20 +108,8 @@ def longformer_settings(config: Mapping[str, Any], num_layers: Any, source: str)
     return {"windows": sides}
 
 
-def as_bigbird(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with the names of BigBird's classes."""
-    return {**config, "architectures": [AS_BIGBIRD[n] for n in config.get("architectures") or []]}
-
-
 def plain_longformer(tensors: Mapping[str, Tensor], unused: int, source: str) -> dict[str, Tensor]:
-    """Return the tensors under BigBird's plain names, without the positions that no token has.
-
-    Args:
-        unused: Number of such rows.
-
-    Raises:
-        InputError: If there is no table of positions.
-    """
+    """Return the tensors under BigBird's plain names, without the positions that no token has."""
     short = {name.removeprefix(f"{MODEL_TYPE}."): x for name, x in tensors.items()}
     plain = {}
     for name, tensor in plain_names(short).items():
@@ -184,16 +142,7 @@ def longformer_folder(
     token_ids: Mapping[str, int],
     source: str,
 ) -> tuple[dict[str, Any], dict[str, Tensor], list[str]]:
-    """Return config.json and tensors of a folder, and what the library would not compute.
-
-    Args:
-        as_class: BigBird's class with the model's heads.
-        token_ids: Values of `TOKEN_IDS`.
-        source: What to call the model in messages.
-
-    Raises:
-        InputError: If the library's Longformer cannot hold the model.
-    """
+    """Return config.json and tensors of a folder, and what the library would not compute."""
     encoder = config.encoder
     heads = getattr(model, "heads", ())
     left_out = [head for head in ("nsp", "pooler") if head in heads and "mlm" in heads]
@@ -204,13 +153,10 @@ def longformer_folder(
     kept = config.huggingface or {}
     ids = {**token_ids, **{name: kept[name] for name in TOKEN_IDS if name in kept}}
     unused = unused_positions(ids)
-    act = kept.get("hidden_act")
-    if ACTIVATIONS.get(act) != encoder.activation:
-        act = next(k for k, v in ACTIVATIONS.items() if v == encoder.activation)
     written = {
         "architectures": [name],
         "model_type": MODEL_TYPE,
-        "hidden_act": act,
+        "hidden_act": activation_name(encoder, kept),
         **{theirs: getattr(encoder, ours) for ours, (theirs, _) in FIELDS.items()},
         POSITIONS: encoder.max_tokens + unused,
         WINDOW: library_windows(encoder.longformer, encoder.num_layers),
@@ -231,11 +177,7 @@ def longformer_folder(
 
 
 def check_longformer(encoder: EncoderConfig, source: str, *, has_mlm: bool) -> None:
-    """Raise InputError, naming the setting, if the library's Longformer has no such layers or weights.
-
-    Args:
-        has_mlm: The model has the head for masked tokens.
-    """
+    """Raise InputError, naming the setting, if the library's Longformer cannot hold the model."""
     other = settings.not_held(encoder, ONLY) + dilated(encoder)
     if has_mlm and encoder.activation != HEAD_ACTIVATION:
         other.append(
@@ -256,15 +198,13 @@ def _library_tensors(
     state: Mapping[str, Tensor], unused: int, *, is_bare: bool
 ) -> dict[str, Tensor]:
     begin = {theirs: ours for ours, theirs in RENAMED.items()}
+    whole = with_global(state)
+    table = whole["encoder.position.weight"]
+    whole["encoder.position.weight"] = torch.cat([table.new_zeros(unused, table.shape[1]), table])
     tensors = {}
-    for ours, tensor in with_global(state).items():
-        if ours == "encoder.position.weight":
-            tensor = torch.cat([tensor.new_zeros(unused, tensor.shape[1]), tensor])
-        names = library_names(ours)
-        for name, part in zip(names, tensor.chunk(len(names)), strict=True):
-            start = next((start for start in begin if name.startswith(start)), "")
-            own = begin.get(start, "") + name.removeprefix(start)
-            is_above = own.startswith(("lm_head.", "classifier.", "qa_outputs."))
-            full = own if is_bare or is_above else f"{MODEL_TYPE}.{own}"
-            tensors[full] = part.detach().cpu().contiguous().clone()
+    for name, part in library_parts(whole, library_names):
+        start = next((start for start in begin if name.startswith(start)), "")
+        own = begin.get(start, "") + name.removeprefix(start)
+        is_above = own.startswith(("lm_head.", "classifier.", "qa_outputs."))
+        tensors[own if is_bare or is_above else f"{MODEL_TYPE}.{own}"] = part
     return tensors

@@ -1,13 +1,14 @@
 """config.json of the library and our EncoderConfig."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from dna_bigbird.bundles.huggingface.tensor_names import FINE_TUNED, HEADS_OF_ARCHITECTURE
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import is_finite, settings_from
 
+T = TypeVar("T")
 MODEL_TYPE = "big_bird"
 FIELDS = {
     "vocab_size": ("vocab_size", 50358),
@@ -50,27 +51,12 @@ ONLY = {
 
 
 def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> EncoderConfig:
-    """Return our settings of the model that a config.json describes.
-
-    Args:
-        plan: Plan of the random blocks; by default the library's own, so that results agree.
-
-    Raises:
-        InputError: If it describes another model, or one that we do not have.
-    """
-    _check_kind(config, source)
-    for name in set(KEPT) - {"hidden_act"}:
-        value = config.get(name)
-        if value is not None and not is_finite(value):
-            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
-    attention_type = config.get("attention_type", "block_sparse")
-    if not isinstance(attention_type, str) or attention_type not in ATTENTION:
-        raise InputError(
-            f"{source}: attention_type {attention_type!r} is not {' or '.join(ATTENTION)}"
-        )
-    act = config.get("hidden_act", "gelu_new")
-    if not isinstance(act, str) or act not in ACTIVATIONS:
-        raise InputError(f"{source}: hidden_act {act!r} is not one of {', '.join(ACTIVATIONS)}")
+    """Return our settings of the model of a config.json; without `plan` that of the library."""
+    if (model_type := config.get("model_type")) != MODEL_TYPE:
+        raise InputError(f"{source}: model_type is {model_type!r}; only {MODEL_TYPE} is read")
+    check_class(config, source, (*HEADS_OF_ARCHITECTURE, *FINE_TUNED))
+    attention_type = known_name(config, "attention_type", "block_sparse", ATTENTION, source)
+    act = known_name(config, "hidden_act", "gelu_new", ACTIVATIONS, source)
     values = {ours: config.get(theirs, default) for ours, (theirs, default) in FIELDS.items()}
     values |= {"attention": ATTENTION[attention_type], "activation": ACTIVATIONS[act]}
     if attention_type == "block_sparse":
@@ -82,26 +68,48 @@ def encoder_config(config: Mapping[str, Any], plan: str | None, source: str) -> 
         )
     else:
         values["attention_dropout"] = config.get("attention_probs_dropout_prob", 0.1)
+    return read_settings(EncoderConfig, values, source)
+
+
+def read_settings(config_type: type[T], values: Mapping[str, Any], source: str) -> T:
+    """Return settings of a config.json; InputError if a value is wrong."""
     try:
-        return settings_from(EncoderConfig, values)
+        return settings_from(config_type, values)
     except ValueError as error:
         raise InputError(f"{source}: {error}") from error
 
 
-def _check_kind(config: Mapping[str, Any], source: str) -> None:
-    model_type = config.get("model_type")
-    if model_type != MODEL_TYPE:
-        raise InputError(f"{source}: model_type is {model_type!r}; only {MODEL_TYPE} is read")
+def known_name(
+    config: Mapping[str, Any], name: str, default: str, known: Iterable[str], source: str
+) -> str:
+    """Return a setting of config.json that is one of several names."""
+    value = config.get(name, default)
+    if not isinstance(value, str) or value not in known:
+        raise InputError(
+            f"{source}: {name} is {shortened(ascii(value))}, not one of {', '.join(known)}"
+        )
+    return value
+
+
+def check_numbers(config: Mapping[str, Any], names: Iterable[str], source: str) -> None:
+    """Raise InputError if a setting that is kept has another value than a number."""
+    for name in names:
+        value = config.get(name)
+        if value is not None and not is_finite(value):
+            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
+
+
+def check_class(config: Mapping[str, Any], source: str, known: Sequence[str] = ()) -> None:
+    """Raise InputError for a decoder, or for a class that is not known, if there are known ones."""
     for name in ("is_decoder", "add_cross_attention", "is_encoder_decoder"):
         if config.get(name):
             raise InputError(f"{source}: {name} is set; only encoders are read")
-    if (positions := config.get("position_embedding_type", "absolute")) != "absolute":
-        raise InputError(f"{source}: position_embedding_type {positions!r}; expected 'absolute'")
+    known_name(config, "position_embedding_type", "absolute", ("absolute",), source)
+    check_numbers(config, KEPT[1:], source)
     classes = config.get("architectures") or []
     if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
         raise InputError(f"{source}: architectures is {classes!r}, expected a list of names")
-    known = (*HEADS_OF_ARCHITECTURE, *FINE_TUNED)
-    for name in classes:
+    for name in classes if known else ():
         if name not in known:
             raise InputError(
                 f"{source}: a {name}; only {', '.join(known)} are read: its head has no counterpart here"
@@ -115,15 +123,8 @@ def class_of(config: Mapping[str, Any]) -> str | None:
 
 
 def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]:
-    """Return the names of the classes of a classifier.
-
-    Args:
-        count: Classes that the weights have.
-
-    Raises:
-        InputError: If config.json has another number of them, or the classifier is a regression or
-            gives several labels at once, which no task here does.
-    """
+    """Return the names of the classes of a classifier, as many as the weights have."""
+    # A regression, or a classifier that gives several labels at once, has no task here.
     problem_type = config.get("problem_type")
     if problem_type not in (None, "single_label_classification") or count < 2:
         raise InputError(
@@ -153,22 +154,21 @@ def required_heads(config: Mapping[str, Any], known_heads: set[str]) -> list[str
     return [head for head in everything if head in heads or "nsp" in heads]
 
 
+def activation_name(encoder: EncoderConfig, kept: Mapping[str, Any]) -> str:
+    """Return the library's name of an activation: the one that was kept, if it is that."""
+    names = (kept.get("hidden_act"), *ACTIVATIONS)
+    return next(name for name in names if ACTIVATIONS.get(name) == encoder.activation)
+
+
 def library_config(
     encoder: EncoderConfig, name: str, token_ids: Mapping[str, int], kept: Mapping
 ) -> dict[str, Any]:
-    """Return the contents of a config.json that the library reads.
-
-    Args:
-        name: Of the library's class.
-        token_ids: Values of `TOKEN_IDS`.
-        kept: What a converted bundle keeps of the config it came from; it goes before our choice
-            where it says the same.
-    """
+    """Return the contents of a config.json; what a converted bundle has kept goes first."""
     written = {
         "architectures": [name],
         "model_type": MODEL_TYPE,
         "attention_type": next(k for k, v in ATTENTION.items() if v == encoder.attention),
-        "hidden_act": next(k for k, v in ACTIVATIONS.items() if v == encoder.activation),
+        "hidden_act": activation_name(encoder, kept),
         "attention_probs_dropout_prob": encoder.attention_dropout,
         **{theirs: getattr(encoder, ours) for ours, (theirs, _) in FIELDS.items()},
         **token_ids,
@@ -177,8 +177,6 @@ def library_config(
         "tie_word_embeddings": True,
         "dtype": "float32",
     }
-    if ACTIVATIONS.get(kept.get("hidden_act")) == encoder.activation:
-        written["hidden_act"] = kept["hidden_act"]
     if encoder.attention == "bigbird":
         written["attention_probs_dropout_prob"] = kept.get("attention_probs_dropout_prob", 0.0)
     return written | {name: kept[name] for name in TOKEN_IDS if name in kept}
@@ -193,11 +191,7 @@ OTHER_ATTENTION = {
 
 
 def check_held(encoder: EncoderConfig, source: str) -> None:
-    """Raise InputError, naming the setting, if the library's BigBird has no such layers or weights.
-
-    Args:
-        source: What to call the model in the message.
-    """
+    """Raise InputError, naming the setting, if the library's BigBird cannot hold the model."""
     other = not_held(encoder, ONLY)
     if why := OTHER_ATTENTION.get(encoder.attention):
         other.append(f"attention is {encoder.attention} ({why})")
@@ -205,11 +199,7 @@ def check_held(encoder: EncoderConfig, source: str) -> None:
 
 
 def not_held(encoder: EncoderConfig, only: Mapping[str, tuple[object, str]]) -> list[str]:
-    """Return the settings of an encoder that a model of the library does not have, and why.
-
-    Args:
-        only: The only value of our fields that it has, and why.
-    """
+    """Return the settings of an encoder that a model of the library does not have, and why."""
     other = [
         f"{name} is {getattr(encoder, name)} ({why})"
         for name, (value, why) in only.items()

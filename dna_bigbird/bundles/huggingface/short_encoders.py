@@ -5,10 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from dna_bigbird.bundles.huggingface.settings import ACTIVATIONS
+from dna_bigbird.bundles.huggingface.settings import (
+    ACTIVATIONS,
+    check_class,
+    known_name,
+    read_settings,
+)
 from dna_bigbird.bundles.huggingface.summarizer_classes import BART
 from dna_bigbird.bundles.huggingface.tensor_names import (
     BUFFERS,
@@ -19,13 +23,13 @@ from dna_bigbird.bundles.huggingface.tensor_names import (
     untie,
 )
 from dna_bigbird.bundles.huggingface.weight_files import read_tensors
+from dna_bigbird.bundles.weights import building
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import read_json
 from dna_bigbird.corpus.text_tokenizer import TextTokenizer
 from dna_bigbird.corpus.tokenizer_files import read_library_tokenizer
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
-from dna_bigbird.models.stored_settings import settings_from
 
 RESERVED_POSITIONS = {"bert": 0, "roberta": 2}
 """Rows at the start of the position table that no token has, by model_type."""
@@ -64,16 +68,7 @@ class ShortEncoder:
 
 
 def read_short_encoder(folder: Path, seed: int = 0) -> ShortEncoder:
-    """Read a BERT or RoBERTa folder; no code from it is run.
-
-    Pooler and next-sentence head are left out.
-
-    Args:
-        seed: Of a fresh MLM head.
-
-    Raises:
-        InputError: If a file is missing or damaged, or it is another kind of model.
-    """
+    """Read a BERT or RoBERTa folder without running its code; `seed` draws a missing MLM head."""
     folder = Path(folder)
     path = folder / "config.json"
     if not path.is_file():
@@ -94,11 +89,8 @@ def read_short_encoder(folder: Path, seed: int = 0) -> ShortEncoder:
         raise InputError(
             f"{path}: num_hidden_layers is {encoder.num_layers}, the weights have {layers}"
         )
-    try:
-        with torch.device("meta"):  # a config of any size costs nothing until the weights agree
-            shapes = PretrainingModel(encoder, heads=("mlm",)).state_dict()
-    except RuntimeError as error:  # products of sizes beyond 64 bits
-        raise InputError(f"{path}: it describes no model: {error}") from error
+    with building(str(path)):
+        shapes = PretrainingModel(encoder, heads=("mlm",)).state_dict()
     expected = {n: t.shape for n, t in shapes.items() if has_mlm or not n.startswith("mlm.")}
     state = to_ours(plain, expected, str(folder))
     model = PretrainingModel(encoder, seed=seed, heads=("mlm",))
@@ -113,20 +105,9 @@ def is_summarizer(folder: Path) -> bool:
 
 
 def _settings(config: Mapping[str, Any], source: str) -> tuple[EncoderConfig, str]:
-    model_type = config.get("model_type")
-    if not isinstance(model_type, str) or model_type not in RESERVED_POSITIONS:
-        raise InputError(
-            f"{source}: model_type is {shortened(repr(model_type))}; expected 'bert' or 'roberta'"
-        )
-    if config.get("is_decoder") or config.get("add_cross_attention"):
-        raise InputError(f"{source}: a decoder; only encoders are read")
-    if (embedding_type := config.get("position_embedding_type", "absolute")) != "absolute":
-        raise InputError(
-            f"{source}: position_embedding_type {embedding_type!r}; expected 'absolute'"
-        )
-    act = config.get("hidden_act", "gelu")
-    if not isinstance(act, str) or act not in ACTIVATIONS:
-        raise InputError(f"{source}: hidden_act {act!r} is not one of {', '.join(ACTIVATIONS)}")
+    model_type = known_name(config, "model_type", "", RESERVED_POSITIONS, source)
+    check_class(config, source)
+    act = known_name(config, "hidden_act", "gelu", ACTIVATIONS, source)
     positions = config.get("max_position_embeddings")
     if not isinstance(positions, int) or positions <= RESERVED_POSITIONS[model_type]:
         raise InputError(f"{source}: max_position_embeddings is {shortened(repr(positions))}")
@@ -134,10 +115,7 @@ def _settings(config: Mapping[str, Any], source: str) -> tuple[EncoderConfig, st
     values |= {ours: config[theirs] for ours, theirs in OPTIONAL.items() if theirs in config}
     values |= {"attention": "full", "activation": ACTIVATIONS[act]}
     values |= {"max_tokens": positions - RESERVED_POSITIONS[model_type]}
-    try:
-        return settings_from(EncoderConfig, values), model_type
-    except ValueError as error:
-        raise InputError(f"{source}: {error}") from error
+    return read_settings(EncoderConfig, values, source), model_type
 
 
 def _bert_names(tensors: Mapping[str, Tensor], reserved: int, source: str) -> dict[str, Tensor]:

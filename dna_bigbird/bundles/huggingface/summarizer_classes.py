@@ -1,14 +1,20 @@
 """Classes of the Hugging Face library that become summarizers, and what their config.json says."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.huggingface.tensor_names import library_parts, with_global
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import read_json
 from dna_bigbird.models.stored_settings import is_finite
+from dna_bigbird.models.summarizer import Summarizer
 
 # How the library's `generate` searches for summaries, as options of our task.
 
@@ -26,17 +32,9 @@ NAMES = {
 def search_options(
     folder: Path, config: Mapping[str, Any], end_id: int, defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the options with which our search repeats the library's `generate` on this folder.
-
-    What the folder does not say is left to our defaults.
-
-    Args:
-        end_id: Token that ends a summary.
-        defaults: Settings that a config.json of this class has if it does not name them.
-
-    Raises:
-        InputError: If a value has another type, or another token than the end is forced.
-    """
+    """Return the options with which our search repeats the library's `generate` on this folder."""
+    # What the folder does not say is left to our defaults; `defaults` are the library's of this
+    # class.
     path = folder / "generation_config.json"
     options = {**config, **read_json(path)} if path.is_file() else {**defaults, **config}
     settings: dict[str, Any] = {"length_formula": "library"}
@@ -71,13 +69,7 @@ TOKENS = ("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_i
 
 
 def generation_config(config: BundleConfig, written: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with which `generate` repeats the search of a summarizer's options.
-
-    Nothing if it cannot: the options have the paper's formula, or there are none.
-
-    Args:
-        written: Contents of the folder's config.json.
-    """
+    """Return the settings for which `generate` repeats our search; none if it cannot."""
     options = config.options
     if getattr(options, "length_formula", "") != "library":
         return {}
@@ -206,3 +198,134 @@ LED = SummarizerClass(
 )
 CLASSES = {each.model_type: each for each in (PEGASUS, BART, LED)}
 """By `model_type` of config.json."""
+
+
+# The weights of a summarizer under the library's names and under ours.
+
+TABLES = (
+    "shared.weight",
+    "encoder.embed_tokens.weight",
+    "decoder.embed_tokens.weight",
+)
+"""Names of the word table below the prefix."""
+LAST_LAYER = "lm_head.weight"
+"""Its name as the last layer, which has no prefix."""
+POSITIONS = ("encoder.embed_positions.weight", "decoder.embed_positions.weight")
+BIAS = "final_logits_bias"
+_OUTSIDE = {
+    "encoder.word.weight": TABLES[0],
+    "encoder.position.weight": POSITIONS[0],
+    "decoder.position.weight": POSITIONS[1],
+    "encoder.norm.weight": "encoder.layernorm_embedding.weight",
+    "encoder.norm.bias": "encoder.layernorm_embedding.bias",
+    "decoder.norm.weight": "decoder.layernorm_embedding.weight",
+    "decoder.norm.bias": "decoder.layernorm_embedding.bias",
+}
+_BOTH = {
+    "attention_norm": ("self_attn_layer_norm",),
+    "ffn_in": ("fc1",),
+    "ffn_out": ("fc2",),
+    "ffn_norm": ("final_layer_norm",),
+}
+_PROJECTIONS = {
+    "attention.qkv": tuple(f"self_attn.{part}_proj" for part in "qkv"),
+    "attention.output": ("self_attn.out_proj",),
+}
+_DECODER_NAMES = {
+    "decoder.layers": _BOTH | _PROJECTIONS,
+    "decoder.cross": {
+        "query": ("encoder_attn.q_proj",),
+        "key_value": ("encoder_attn.k_proj", "encoder_attn.v_proj"),
+        "output": ("encoder_attn.out_proj",),
+        "norm": ("encoder_attn_layer_norm",),
+    },
+}
+_WORDS = ("query", "key", "value")
+_ENCODER_NAMES = {
+    "bigbird": {
+        "attention.qkv": tuple(f"self_attn.self.{part}" for part in _WORDS),
+        "attention.output": ("self_attn.output",),
+    },
+    "full": _PROJECTIONS,
+    "longformer": {
+        "attention.qkv": tuple(f"self_attn.longformer_self_attn.{part}" for part in _WORDS),
+        "attention.global_qkv": tuple(
+            f"self_attn.longformer_self_attn.{part}_global" for part in _WORDS
+        ),
+        "attention.output": ("self_attn.output",),
+    },
+}
+"""Parts of a layer of the encoder, by the attention of the class."""
+
+
+def summarizer_names(ours: str, of: SummarizerClass) -> tuple[str, ...]:
+    """Return the library's tensors whose rows make up one of ours."""
+    if ours == "logits_bias":
+        return (BIAS,)
+    if ours in _OUTSIDE:
+        return (of.prefix + _OUTSIDE[ours],)
+    side, group, layer, *module, suffix = ours.split(".")
+    groups = _DECODER_NAMES | {"encoder.layers": _BOTH | _ENCODER_NAMES[of.attention]}
+    parts = groups[f"{side}.{group}"][".".join(module)]
+    return tuple(f"{of.prefix}{side}.layers.{layer}.{part}.{suffix}" for part in parts)
+
+
+def untied(tensors: Mapping[str, Tensor], of: SummarizerClass, source: str) -> dict[str, Tensor]:
+    """Return the tensors with one word table, shared ones once; InputError if the tables differ."""
+    # One position table if both are equal; the bias of the logits as a vector, if it is not zero.
+    # Position tables lose the rows that no token has.
+    plain = dict(tensors)
+    if not any(name.startswith(of.prefix) for name in plain):  # a model without the last layer
+        plain = {n if n in (LAST_LAYER, BIAS) else of.prefix + n: x for n, x in plain.items()}
+    names = (*(of.prefix + name for name in TABLES), LAST_LAYER)
+    tables = {name: plain.pop(name) for name in names if name in plain}
+    if tables:
+        first, *others = tables
+        for name in others:
+            if not _equal(tables[name], tables[first]):
+                raise InputError(
+                    f"{source}: {name} differs from {first}; only tied word tables are read"
+                )
+        plain[names[0]] = tables[first]
+    positions = [of.prefix + name for name in POSITIONS]
+    for name in positions:
+        if name in plain and plain[name].dim():
+            plain[name] = plain[name][of.unused_positions :]
+    if _equal(*(plain.get(name) for name in positions)):
+        del plain[positions[1]]
+    bias = plain.pop(BIAS, None)
+    if bias is not None and bool((bias != 0).any()):
+        plain[BIAS] = bias.flatten()
+    return plain
+
+
+def _equal(a: Tensor | None, b: Tensor | None) -> bool:
+    return a is not None and b is not None and a.shape == b.shape and bool(torch.equal(a, b))
+
+
+def layers_of(tensors: Mapping[str, Tensor], of: SummarizerClass, side: str) -> int:
+    """Return how many layers of 'encoder' or 'decoder' have a tensor."""
+    matches = map(re.compile(rf"{re.escape(of.prefix)}{side}\.layers\.(\d+)\.").match, tensors)
+    return len({layer[1] for layer in matches if layer})
+
+
+def summarizer_tensors(model: Summarizer, of: SummarizerClass) -> dict[str, Tensor]:
+    """Return the tensors that the library stores; what is shared here and not there, twice."""
+    state = model.state_dict()
+    state = with_global(state) if of.attention == "longformer" else dict(state)
+    layers, own = len(model.decoder.cross), model.decoder
+    copies = {}
+    if own.layers is None:
+        copies |= {f"decoder.layers.{i}.": f"encoder.layers.{i}." for i in range(layers)}
+        copies["decoder.norm."] = "encoder.norm."
+    if own.position is None:
+        copies["decoder.position."] = "encoder.position."
+    for new, old in copies.items():
+        for name in [name for name in state if name.startswith(old)]:
+            if ".global_qkv." not in name:  # the decoder has no global tokens
+                state[name.replace(old, new, 1)] = state[name]
+    for ours in [name for name in state if name.endswith(".position.weight")]:
+        unused = state[ours].new_zeros(of.unused_positions, state[ours].shape[1])
+        state[ours] = torch.cat([unused, state[ours]])
+    tensors = dict(library_parts(state, lambda ours: summarizer_names(ours, of)))
+    return tensors | ({BIAS: tensors[BIAS][None]} if BIAS in tensors else {})

@@ -13,19 +13,24 @@ from dna_bigbird.bundles.huggingface.longformer import (
     library_windows,
     longformer_settings,
 )
-from dna_bigbird.bundles.huggingface.settings import ACTIVATIONS, ATTENTION, differences
+from dna_bigbird.bundles.huggingface.settings import (
+    ACTIVATIONS,
+    ATTENTION,
+    check_numbers,
+    differences,
+    known_name,
+    read_settings,
+)
 from dna_bigbird.bundles.huggingface.summarizer_classes import (
     BART,
+    BIAS,
     CLASSES,
     LED,
     PEGASUS,
-    SummarizerClass,
-    search_options,
-)
-from dna_bigbird.bundles.huggingface.summarizer_names import (
-    BIAS,
     POSITIONS,
+    SummarizerClass,
     layers_of,
+    search_options,
     summarizer_names,
     summarizer_tensors,
     untied,
@@ -33,10 +38,10 @@ from dna_bigbird.bundles.huggingface.summarizer_names import (
 from dna_bigbird.bundles.huggingface.tensor_names import to_ours
 from dna_bigbird.bundles.huggingface.weight_files import read_tensors
 from dna_bigbird.bundles.text_tasks import task_of_library_class
+from dna_bigbird.bundles.weights import building
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import read_json
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
-from dna_bigbird.models.stored_settings import is_finite, settings_from
 from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.models.text_config import SummaryHead
 
@@ -47,24 +52,13 @@ KEPT = ("pad_token_id", "bos_token_id", "attention_dropout")
 def read_summarizer(
     folder: Path, config: Mapping[str, Any], plan: str | None
 ) -> tuple[Summarizer, dict, dict[str, Any]]:
-    """Read settings and weights of a folder.
-
-    Args:
-        config: Contents of its config.json; its `model_type` is one of `CLASSES`.
-        plan: As for `read_huggingface`.
-
-    Returns:
-        The model, what a bundle's config says of it, and options of the search.
-
-    Raises:
-        InputError: If a file is missing or damaged, or the model is one that we do not have.
-    """
+    """Return a folder's model, what a bundle's config says of it, and options of the search."""
     source = str(folder / "config.json")
     of = CLASSES[config["model_type"]]
     _check_class(config, of, source)
     _check_offset(folder)
     plain = untied(read_tensors(folder), of, str(folder))
-    encoder = _settings(EncoderConfig, _encoder_values(config, of, plan, source), source)
+    encoder = read_settings(EncoderConfig, _encoder_values(config, of, plan, source), source)
     values = {ours: config.get(theirs, default) for ours, (theirs, default) in of.decoder.items()}
     values |= {
         "coupled": False,
@@ -73,17 +67,14 @@ def read_summarizer(
     }
     if values["share_positions"] or values.get("decoder_positions") == encoder.max_tokens:
         values["decoder_positions"] = 0
-    head = _settings(SummaryHead, values, source)
+    head = read_settings(SummaryHead, values, source)
     for side, expected in (("encoder", encoder.num_layers), ("decoder", head.decoder_layers)):
         if (num_layers := layers_of(plain, of, side)) != expected:
             raise InputError(
                 f"{source}: {side}_layers is {expected}, the weights have {num_layers}"
             )
-    try:
-        with torch.device("meta"):  # a config of any size costs nothing until the weights agree
-            model = Summarizer(encoder, head)
-    except (ValueError, RuntimeError) as error:
-        raise InputError(f"{source}: it describes no model: {error}") from error
+    with building(source):
+        model = Summarizer(encoder, head)
     expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
     state = to_ours(plain, expected, str(folder), lambda ours: summarizer_names(ours, of))
     model.to_empty(device="cpu").load_state_dict(state)
@@ -99,13 +90,6 @@ def read_summarizer(
     return model.eval(), described, search
 
 
-def _settings(config_type: type, values: dict, source: str) -> Any:
-    try:
-        return settings_from(config_type, values)
-    except ValueError as error:
-        raise InputError(f"{source}: {error}") from error
-
-
 def _check_class(config: Mapping[str, Any], of: SummarizerClass, source: str) -> None:
     classes = config.get("architectures") or [of.name]
     if classes not in ([of.name], [of.base]):
@@ -115,10 +99,7 @@ def _check_class(config: Mapping[str, Any], of: SummarizerClass, source: str) ->
         )
     if config.get("tie_word_embeddings") is False:
         raise InputError(f"{source}: tie_word_embeddings is false; only tied word tables are read")
-    for name in KEPT:
-        value = config.get(name)
-        if value is not None and not is_finite(value):
-            raise InputError(f"{source}: {name} is {shortened(ascii(value))}, expected a number")
+    check_numbers(config, KEPT, source)
 
 
 def _check_offset(folder: Path) -> None:
@@ -153,22 +134,6 @@ def _encoder_values(
     return values | {"attention_dropout": config.get("attention_dropout", 0.0)}
 
 
-def known_name(
-    config: Mapping[str, Any], name: str, default: str, known: Mapping[str, str], source: str
-) -> str:
-    """Return a setting of config.json that is one of several names.
-
-    Raises:
-        InputError: If it is another one.
-    """
-    value = config.get(name, default)
-    if not isinstance(value, str) or value not in known:
-        raise InputError(
-            f"{source}: {name} is {shortened(ascii(value))}, not one of {', '.join(known)}"
-        )
-    return value
-
-
 def class_for(encoder: EncoderConfig) -> SummarizerClass:
     """Return the library's class for a summarizer with this encoder."""
     if encoder.attention == "longformer":
@@ -179,15 +144,7 @@ def class_for(encoder: EncoderConfig) -> SummarizerClass:
 def summarizer_folder(
     model: Summarizer, kept: Mapping[str, Any], source: str
 ) -> tuple[dict[str, Any], dict[str, torch.Tensor], list[str]]:
-    """Return config.json and tensors of a folder, and what the library would compute differently.
-
-    Args:
-        kept: What a converted bundle keeps of the config it came from.
-        source: What to call the model in messages.
-
-    Raises:
-        InputError: If the library has no such model.
-    """
+    """Return a folder's config.json and tensors, and what the library computes differently."""
     encoder, decoder, head = model.encoder.config, model.decoder.config, model.head
     of = class_for(encoder)
     expected = {**of.only}

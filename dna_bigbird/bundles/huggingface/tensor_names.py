@@ -1,7 +1,7 @@
 """The same weights under the library's names and under ours."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -68,11 +68,8 @@ _OUTSIDE = {
 def library_names(ours: str) -> tuple[str, ...]:
     """Return the tensors, without `bert.`, whose rows make up one of ours.
 
-    Example:
-        >>> library_names("encoder.layers.3.ffn_in.bias")
-        ('encoder.layer.3.intermediate.dense.bias',)
-        >>> library_names("encoder.layers.0.attention.qkv.weight")[1]
-        'encoder.layer.0.attention.self.key.weight'
+    >>> library_names("encoder.layers.0.attention.qkv.weight")[1]
+    'encoder.layer.0.attention.self.key.weight'
     """
     if ours in _OUTSIDE:
         return (_OUTSIDE[ours],)
@@ -106,15 +103,9 @@ def layers_in(names: Iterable[str]) -> int:
 
 
 def untie(plain: Mapping[str, Tensor], is_tied: bool, source: str) -> dict[str, Tensor]:
-    """Return the tensors without the second copy of tied ones.
-
-    Args:
-        is_tied: Whether config.json ties the head to the embeddings; if not, its matrix must be
-            there, and may still be the same.
-
-    Raises:
-        InputError: If the copies differ; dropping one would change the model.
-    """
+    """Return the tensors without the second copy of tied ones; InputError if the copies differ."""
+    # If config.json does not tie the head (`is_tied`), its matrix must be there, and may still be
+    # equal.
     plain = dict(plain)
     weight, bias = plain.pop(DECODER_WEIGHT, None), plain.pop(DECODER_BIAS, None)
     if weight is None and not is_tied and "mlm" in heads_in(plain):
@@ -138,16 +129,7 @@ def to_ours(
     source: str,
     names_of: Callable[[str], tuple[str, ...]] = library_names,
 ) -> dict[str, Tensor]:
-    """Return our state of a model: float32.
-
-    Args:
-        plain: As `plain_names` and `untie` give it.
-        expected: Shapes of our state by name.
-        names_of: The library's tensors that make up one of ours.
-
-    Raises:
-        InputError: If tensors are missing, left over or of another shape; the first is named.
-    """
+    """Return our state in float32, of the shapes `expected`, from the library's plain tensors."""
     unused = dict(plain)
     needed = [name for ours in expected for name in names_of(ours)]
     if missing := [name for name in needed if name not in unused]:
@@ -181,21 +163,20 @@ def to_ours(
 
 
 def to_library(state: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
-    """Return the tensors that the library stores for a model of a class.
-
-    A bare encoder has no prefix there, one below a head has `bert.`.
-
-    Args:
-        name: Of the library's class.
-    """
+    """Return the tensors that the library stores; a bare encoder has no prefix, others `bert.`."""
     prefix = "" if name == "BigBirdModel" else "bert."
-    tensors = {}
+    parts = library_parts(state, library_names)
+    return {n if n.startswith(ABOVE) else prefix + n: part for n, part in parts}
+
+
+def library_parts(
+    state: Mapping[str, Tensor], names_of: Callable[[str], tuple[str, ...]]
+) -> Iterator[tuple[str, Tensor]]:
+    """Yield the library's tensors, each some rows of one of ours, as copies on the CPU."""
     for ours, tensor in state.items():
-        names = library_names(ours)
+        names = names_of(ours)
         for name, part in zip(names, tensor.chunk(len(names)), strict=True):
-            full = name if name.startswith(ABOVE) else prefix + name
-            tensors[full] = part.detach().cpu().contiguous().clone()
-    return tensors
+            yield name, part.detach().cpu().contiguous().clone()
 
 
 def with_global(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -209,12 +190,7 @@ def with_global(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def architecture(heads: Sequence[str]) -> str:
-    """Return the library's class for a model with these heads.
-
-    Example:
-        >>> [architecture(heads) for heads in (PRETRAINING_HEADS, ("mlm", "pooler"), ("pooler",), ())]
-        ['BigBirdForPreTraining', 'BigBirdForMaskedLM', 'BigBirdModel', 'BigBirdModel']
-    """
+    """Return the library's class for a model with these heads."""
     if "nsp" in heads:
         return "BigBirdForPreTraining"
     return "BigBirdForMaskedLM" if "mlm" in heads else "BigBirdModel"

@@ -37,12 +37,7 @@ _NAMES_OF_ONE_TENSOR = 4
 
 
 def read_pytorch_file(path: Path) -> dict[str, torch.Tensor]:
-    """Return the tensors of a `pytorch_model.bin` by name, as they are stored.
-
-    Raises:
-        InputError: If the file is damaged, holds something else than tensors, or its tensors claim
-            more numbers than it stores; no memory is taken for what it claims.
-    """
+    """Return the tensors of a `pytorch_model.bin`; what it claims takes no memory."""
     try:
         _check_pickles(path)
         with warnings.catch_warnings():  # of protocols: what cannot be read is reported below
@@ -99,11 +94,9 @@ def _is_of_tensors(name: str) -> bool:
 
 
 def _check_sizes(tensors: Mapping[str, object], path: Path) -> None:
-    """Raise InputError for tensors that are larger than what the file stores of them.
-
-    A tensor of stride 0 repeats one number as often as its shape says: a few bytes would become as
-    much memory as they like once the model is filled.
-    """
+    """Raise InputError for tensors that are larger than what the file stores of them."""
+    # A tensor of stride 0 repeats one number as often as its shape says: a few bytes would become
+    # as much memory as they like once the model is filled.
     stored: dict[int, int] = {}
     total = 0
     for name, tensor in tensors.items():
@@ -144,11 +137,7 @@ OF_OTHERS = ("tf_model.h5", "flax_model.msgpack", "model.ckpt.index")
 
 
 def read_tensors(folder: Path) -> dict[str, torch.Tensor]:
-    """Return all tensors of a folder by name, as they are stored.
-
-    Raises:
-        InputError: If there are none, a part is missing or damaged, or reading a file would run code.
-    """
+    """Return all tensors of a folder by name, as stored; nothing is read that runs code."""
     for name in SINGLE:
         if (folder / name).is_file():
             return _checked_types(_read_file(folder / name), folder)

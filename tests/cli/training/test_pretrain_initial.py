@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dna_bigbird import load_bundle
-from dna_bigbird.bundles.info_run import describe_bundle
+from dna_bigbird.bundles.info import describe_bundle
 from dna_bigbird.models.weight_transfer import lift_to_etc
 from tests.text_bundle import write_text_bundle
 from tests.toy_project import MODEL, PRETRAIN, refused, run
