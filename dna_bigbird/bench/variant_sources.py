@@ -284,10 +284,7 @@ def _probe(
         features = np.hstack([ratio_N1, np.abs(ratio_N1), products_NE])
     labels = np.array([row.label for row in rows])
     scored = parts.scored(
-        "probe",
-        rows,
-        lambda _: {"score": probe_scores(features, labels, folds)},
-        at_once=len(rows),
+        "probe", rows, lambda _: {"score": probe_scores(features, labels, folds)}, at_once=len(rows)
     )
     names = {row.chromosome or row.chrom for row in rows}
     source = VariantSource("probe", DESCRIPTIONS["probe"], scored["score"][None], is_trained=True)

@@ -37,10 +37,7 @@ def shuffled_deck(rng: np.random.Generator) -> list[Unit]:
 
 
 def plant_distal(
-    free: list[tuple[int, int]],
-    canvas: Canvas,
-    motifs: dict[str, Motif],
-    rng: np.random.Generator,
+    free: list[tuple[int, int]], canvas: Canvas, motifs: dict[str, Motif], rng: np.random.Generator
 ) -> list[Element]:
     """Fill free intervals with distal units, from left to right.
 

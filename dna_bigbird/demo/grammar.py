@@ -148,11 +148,7 @@ LABELS: tuple[Label, ...] = (
         "DNase",
         "promoters with at least two kinds of proximal factor, and CTCF sites",
     ),
-    Label(
-        "DNase_enhancer",
-        "DNase",
-        "elements with a STAT1, GATA1, FOXA1, MEF2A or EP300 peak",
-    ),
+    Label("DNase_enhancer", "DNase", "elements with a STAT1, GATA1, FOXA1, MEF2A or EP300 peak"),
     Label("H3K4me3", "Histone", "promoters with at least two kinds of proximal factor, -300..+900"),
     Label("H3K27ac", "Histone", "+-350 of EP300 elements and -400..+500 of POLR2A promoters"),
     Label(

@@ -5,14 +5,7 @@ from pathlib import Path
 from dna_bigbird.core.result_folders import DEMO, atomic_directory
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.demo_files import write_genome_and_peaks, write_text
-from dna_bigbird.demo.long_range import (
-    CHROM,
-    CLASSES,
-    CONTROLS,
-    DISTANT,
-    WRONG_BP,
-    LongRange,
-)
+from dna_bigbird.demo.long_range import CHROM, CLASSES, CONTROLS, DISTANT, WRONG_BP, LongRange
 
 RULES = {label.name: label.rule for label in grammar.LABELS} | {
     name: f"promoters of the class {promoter_class}, -100..+220"

@@ -132,12 +132,7 @@ def repairs(printed: bool, without: Collection[str]) -> frozenset[str]:
 
 @checked()
 def run(
-    machine: Machine,
-    word: str,
-    steps: int,
-    scoring: Scoring,
-    exact: bool,
-    version: Collection[str],
+    machine: Machine, word: str, steps: int, scoring: Scoring, exact: bool, version: Collection[str]
 ) -> DecoderRun:
     """Run a machine plainly, then as many steps by the decoder.
 

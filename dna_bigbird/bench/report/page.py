@@ -23,13 +23,7 @@ from dna_bigbird.bench.report.claims import (
 from dna_bigbird.bench.report.figures import summary_figure, task_figure
 from dna_bigbird.bench.report.results import SuiteFacts
 from dna_bigbird.core.tables import Table
-from dna_bigbird.evaluation.rendering import (
-    SEMI_SYNTHETIC_TAG,
-    Gallery,
-    Picture,
-    render,
-    sentence,
-)
+from dna_bigbird.evaluation.rendering import SEMI_SYNTHETIC_TAG, Gallery, Picture, render, sentence
 from dna_bigbird.metrics.names import file_name, metric_name, source_name
 from dna_bigbird.metrics.scores import score_text
 from dna_bigbird.metrics.task_results import (
