@@ -37,14 +37,7 @@ def bench_page(results: list[InputPath], output: Annotated[OutputPath, BENCH_PAG
 
 
 def write_bench(results: Sequence[TaskResult], output: Path) -> Comparison:
-    """Write the table and the page of results, in their order; at least one.
-
-    Args:
-        output: Folder; it is replaced if an earlier call wrote all that is in it.
-
-    Raises:
-        InputError: If the folder contains something else.
-    """
+    """Write the table and the page of results, in their order; at least one."""
     from dna_bigbird.bench.report import claims, page
 
     facts = _suite_facts(result.suite for result in results)

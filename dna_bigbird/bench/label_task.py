@@ -61,11 +61,7 @@ class Subset:
 
 
 def run_labels(run: TaskRun, rows: LabelledRows) -> TaskResult:
-    """Train and score everything of one task; parts that were finished before are read again.
-
-    Raises:
-        InputError: If the rows make no set, or the model cannot read them.
-    """
+    """Train and score everything of one task; parts that were finished before are read again."""
     bundle = load_bundle(run.model)
     bundle.check_reads_dna()
     labelled = write_task_set(run.folder / "set.h5", run.suite, run.task, rows)

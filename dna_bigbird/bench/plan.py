@@ -48,11 +48,8 @@ class PlannedTask:
 
 
 def plan_text(suite_run) -> str:
-    """Return the table of a `suite_run.SuiteRun`, with the sum of the minutes in its last line.
-
-    Minutes are for the threads of this process: of the trainings of the model and of random weights, or of what
-    the model reads of variants and pairs. Baselines come on top.
-    """
+    """Return the table of a `suite_run.SuiteRun`, with the sum of the minutes in its last line."""
+    # Minutes are for the threads of this process, without baselines.
     bundle = load_bundle(suite_run.model)
     lines = []
     for task in suite_run.tasks:

@@ -29,11 +29,7 @@ PAGE = "page"
 
 
 def genomes(fastas: Mapping[str, Path], chain: Path | None, *, pieces: bool) -> Genomes:
-    """Return the genomes of the options --genome, --chain and --pieces.
-
-    Raises:
-        InputError: If two FASTA files are of one assembly.
-    """
+    """Return the genomes of the options --genome, --chain and --pieces."""
     by_assembly: dict[str, Path] = {}
     for name, path in fastas.items():
         usual = usual_assembly(name)
@@ -66,11 +62,7 @@ class SuiteRun:
         own_genomes: Genomes,
         choice: TrainingChoice,
     ) -> "SuiteRun":
-        """Look up the suite and its tasks.
-
-        Raises:
-            InputError: If there is no such suite, a name fits no task, or nothing would be lifted with --chain.
-        """
+        """Look up the suite and its tasks."""
         suite = find_suite(name)
         if suite.needs_data:
             check_named(data=data)
@@ -86,11 +78,7 @@ class SuiteRun:
         return TaskRun(self.suite, task, self.model, folder, self.choice)
 
     def results(self) -> list[TaskResult]:
-        """Run every task and write its file.
-
-        Raises:
-            InputError: If a task cannot be run; the files of those before it are complete.
-        """
+        """Run every task and write its file; those before one that fails are complete."""
         bundle = load_bundle(self.model)
         bundle.check_reads_dna()  # before rows are read
         results = []
@@ -109,7 +97,7 @@ class SuiteRun:
         return results
 
     def page(self) -> str:
-        """Write table and page of all tasks in the output, also of earlier calls; return what is printed."""
+        """Write table and page of all tasks in the output; return what is printed."""
         from dna_bigbird.bench.bench_page import write_bench
         from dna_bigbird.bench.report.results import read_result
 
@@ -125,13 +113,7 @@ class SuiteRun:
 
 
 def chosen(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
-    """Return the tasks that names or patterns choose, in the order of the suite.
-
-    Without any: all but those that are run only by name.
-
-    Raises:
-        InputError: If a name fits no task.
-    """
+    """Return the tasks that names or patterns choose; without any, those not `only_named`."""
     known = [task.name for task in tasks]
     for name in names:
         if not any(fnmatchcase(task, name) for task in known):

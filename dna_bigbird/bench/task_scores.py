@@ -176,14 +176,8 @@ def strand_agreement(
 ) -> dict[str, float | None]:
     """Return the flip rate and the correlation of the scores of both strands; None is not defined.
 
-    Args:
-        forward_NL: Probabilities or targets of the sequences as they are.
-        reverse_NL: Of their reverse complements.
-
-    Returns:
-        `flip_rate`: share of rows with another likeliest class; of labels, share of values on the other
-        side of one half; absent for targets. `correlation`: Pearson's over rows and columns, without the
-        first class, which follows from the others.
+    `flip_rate`: share of rows with another likeliest class; of labels, share of values on the other
+    side of one half; absent for targets. `correlation`: Pearson's, without the first class.
 
     Example:
         >>> forward, reverse = np.array([[0.9], [0.2], [0.6]]), np.array([[0.8], [0.1], [0.3]])

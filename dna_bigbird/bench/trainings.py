@@ -45,14 +45,7 @@ MOST_N = 1.0
 
 
 def write_task_set(path: Path, suite: Suite, task: Task, rows: LabelledRows) -> LabelledSet:
-    """Write the set of a task and open it.
-
-    Training rows of a suite without validation rows give a tenth, whole groups of overlapping or equal
-    rows, to validation. Duplicates stay where the suite has them.
-
-    Raises:
-        InputError: If there is nothing to train on or no test row.
-    """
+    """Write the set of a task and open it."""
     data = task_data(task, rows)
     digest = hashlib.sha256()
     for row in rows.rows:
@@ -70,11 +63,9 @@ def write_task_set(path: Path, suite: Suite, task: Task, rows: LabelledRows) -> 
 
 
 def task_data(task: Task, rows: LabelledRows) -> LabelledData:
-    """Return the set of a task in memory; the rows read include those that the suite's reader left out.
-
-    Raises:
-        InputError: If there is nothing to train on or no test row, or if training rows cannot be split.
-    """
+    """Return the set of a task; the rows read include those that the reader left out."""
+    # Training rows of a suite without validation rows give it a tenth, whole groups of
+    # overlapping or equal rows.
     _check_parts(task, rows)
     labels = encode_labels(rows.rows, rows.label_names, label_type=rows.label_type)
     try:

@@ -169,15 +169,7 @@ def number_of(value: float) -> float | None:
 
 
 def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
-    """Score the variants of a task by a model, by a probe and by trivial sources.
-
-    All are scored on the same variants and draws. Leak-free scores leave out variants whose window shares a base
-    with what the bundle has read with labels. Parts that were finished earlier are read from `run.folder`.
-
-    Raises:
-        InputError: If the bundle cannot score DNA, or a window cannot be read.
-        OutputError: If a part cannot be written.
-    """
+    """Score the variants of a task by a model, by a probe and by trivial sources."""
     bundle = load_bundle(run.model)
     window_bp = window_of(bundle, data.window_bp)
     model, untrained = (

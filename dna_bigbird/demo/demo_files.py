@@ -28,14 +28,7 @@ VCF_HEADER = f"""\
 
 
 def write_demo(demo: Demo, folder: Path) -> None:
-    """Write a demo into a folder; one that another call wrote is replaced.
-
-    The files are described in `docs/demo-data.md`. Intervals in them are 0-based and half-open,
-    except in `variants.vcf`.
-
-    Raises:
-        InputError: If the folder holds files that no call wrote.
-    """
+    """Write a demo into a folder; one that another call wrote is replaced."""
     with atomic_directory(Path(folder), DEMO) as out:
         labels = [(label.name, label.group) for label in grammar.LABELS]
         write_genome_and_peaks(out, embedded_sequence.CHROM, demo, labels)
@@ -47,11 +40,7 @@ def write_demo(demo: Demo, folder: Path) -> None:
 def write_genome_and_peaks(
     out: Path, chrom: str, demo: Demo | LongRange, labels: list[tuple[str, str]]
 ) -> None:
-    """Write what both demos have: genome, peaks with their sample sheet, truth.
-
-    Args:
-        labels: Name and group of each label, in the order of the sheet.
-    """
+    """Write what both demos have: genome, peaks with their sample sheet, truth."""
     lines = (demo.sequence[i : i + LINE_BP] for i in range(0, len(demo.sequence), LINE_BP))
     write_text(out / "demo.fa", f">{chrom}\n" + "\n".join(lines) + "\n")
     (out / "peaks").mkdir()

@@ -64,13 +64,11 @@ TF_PEAK_BP = (240, 360)
 
 @dataclass(frozen=True)
 class Unit:
-    """A distal unit: one element, or two that belong together.
-
-    kind: `cluster` (copies of `first`), `decoy` (one damaged site of `first`), `short`
-    (pairs of `first` and `second` in one element), `mid` (a cluster of each, in two elements).
-    """
+    """A distal unit: one element, or two that belong together."""
 
     category: str
+    """`cluster`: copies of `first`; `decoy`: a damaged site of `first`; `short`: pairs of both in one
+    element; `mid`: a cluster of each, in two elements."""
     first: str
     second: str = ""
 

@@ -103,12 +103,7 @@ class Rules:
 
 
 def derive_peaks(elements: list[Element], length: int, seed: int) -> dict[str, list[Peak]]:
-    """Return the peaks of every label, sorted, overlapping ones of a label merged.
-
-    Args:
-        length: Length of the genome; peaks are cut to it.
-        seed: Decides the width of TF peaks; everything else follows from the sites.
-    """
+    """Return the peaks of every label, sorted and merged, cut to `length`; seeded TF widths."""
     rules = Rules(elements)
     special: dict[str, Callable[[Rules], list[Peak]]] = {
         "POLR2A": _polr2a,

@@ -144,12 +144,7 @@ def _plant_partner(
     canvas: Canvas,
     rng: np.random.Generator,
 ) -> Element:
-    """Plant a cluster at a random distance on a random side of the promoter, `there[0]`.
-
-    Args:
-        cluster: Offsets of its sites, and its length.
-        zone: Range of its distance from the start, first base to end.
-    """
+    """Plant a cluster at a random distance in `zone` on a random side of `there[0]`."""
     offsets, length = cluster
     tss, others = there[0].tss, there[1:]
     low, high = zone

@@ -23,10 +23,7 @@ MISPLACED = {
 
 
 def write_long_range(demo: LongRange, folder: Path) -> None:
-    """Write the long-range demo into a folder; one that another call wrote is replaced.
-
-    The files are a part of those of the default demo (`docs/demo-data.md`), in the same formats.
-    """
+    """Write the long-range demo into a folder; one that another call wrote is replaced."""
     with atomic_directory(Path(folder), DEMO) as out:
         labels = [(name, group) for group, names in GROUPS for name in names]
         write_genome_and_peaks(out, CHROM, demo, labels)

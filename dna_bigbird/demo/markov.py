@@ -10,16 +10,8 @@ ORDER = 5
 
 
 def fit_chain(sequence: str) -> NDArray[np.float64]:
-    """Return the chances of the next base after every ORDER bases, cumulated.
-
-    Args:
-        sequence: Upper case; windows with N are left out. Every count starts at 1, so that no
-            base is impossible.
-
-    Returns:
-        (4 ** ORDER, 4), columns A C G T; a context is a number in base 4, its first base the
-        highest digit.
-    """
+    """Return the cumulated chances of the bases A C G T after ORDER bases: (4 ** ORDER, 4)."""
+    # Windows with N are left out. Every count starts at 1, so that no base is impossible.
     codes = _codes(sequence)
     windows = np.lib.stride_tricks.sliding_window_view(codes, ORDER + 1)
     windows = windows[(windows >= 0).all(axis=1)]
@@ -31,12 +23,8 @@ def fit_chain(sequence: str) -> NDArray[np.float64]:
 def draw_sequences(
     chain: NDArray[np.float64], count: int, length: int, rng: np.random.Generator
 ) -> list[str]:
-    """Draw independent sequences from a chain of `fit_chain`.
-
-    The first ORDER bases are drawn at random; so many more are drawn and thrown away that the
-    chain has forgotten them.
-    """
-    burn_in = 50
+    """Draw independent sequences from a chain of `fit_chain`."""
+    burn_in = 50  # bases, after which the chain has forgotten the first ones
     contexts = rng.integers(0, len(chain), count)
     drawn = np.empty((length, count), dtype=np.uint8)
     for step in range(-burn_in, length):

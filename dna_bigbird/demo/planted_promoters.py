@@ -45,13 +45,8 @@ def draw_variants(
     count: int,
     rng: np.random.Generator,
 ) -> list[Variant]:
-    """Draw up to `count` variants that break a site, one for every decoy, `count` neutral ones.
-
-    Half of the sites to break are the only copy in their element, as far as there are any.
-
-    Returns:
-        Variants sorted by position, at most one a position.
-    """
+    """Draw up to `count` variants that break sites, one per decoy, `count` neutral ones."""
+    # Half of the sites to break are the only copy in their element, as far as there are any.
     users = site_labels(elements)
     variants = _breaking(sequence, elements, users, motifs, count, rng)
     variants += _creating(sequence, elements, motifs)
@@ -245,13 +240,7 @@ CPG_ISLAND_CHAIN = np.array(
 def start_sites(
     segments: list[tuple[int, int]], count: int, rng: np.random.Generator
 ) -> list[tuple[int, str]]:
-    """Spread start sites evenly over segments, moved by up to an eighth of their spacing.
-
-    Half of them (rounded up) are on '+'.
-
-    Returns:
-        (0-based position, strand), from left to right.
-    """
+    """Spread (0-based position, strand), half on '+', moved by up to an eighth of their spacing."""
     lengths = [end - start for start, end in segments]
     spacing = sum(lengths) / count
     offsets = (np.arange(count) + 0.5 + rng.uniform(-0.125, 0.125, count)) * spacing
@@ -276,12 +265,8 @@ def plant_promoter(
     motifs: dict[str, Motif],
     rng: np.random.Generator,
 ) -> Element:
-    """Plant one promoter and return what was planted.
-
-    Every promoter has an initiator. A share has a TATA box at -31 (literature count), half of
-    the others a DPE at +28. One to three kinds of SP1, NRF1, NFYA and GABPA are upstream of
-    -40, some promoters have YY1 downstream. The flank is redrawn first, so sites stay whole.
-    """
+    """Plant one promoter and return what was planted."""
+    # The flank is redrawn first, so sites stay whole.
     has_tata = rng.random() < grammar.TATA_PROMOTERS
     element = Element(name, "promoter", strand, tss, "TATA" if has_tata else "CpG")
     _redraw_flank(element, canvas, rng)

@@ -29,19 +29,15 @@ def dimensions(num_vectors: int) -> int:
 
 
 def whole_unit_vectors(num_vectors: int, num_dims: int, seed: int) -> tuple[np.ndarray, int]:
-    """Draw vectors of whole numbers that all have the same whole length: fast and exact.
-
-    Each is a random order of the same coordinates with random signs; the last four of them complete
-    the sum of squares to a square (Lagrange's four squares).
-
-    Returns:
-        (N, D) int64 and the length; divided by it, they are unit vectors.
+    """Draw whole vectors (N, D) that all have the same whole length, and return it: fast and exact.
 
     Example:
         >>> vectors, length = whole_unit_vectors(3, 9, seed=0)
         >>> bool(((vectors**2).sum(axis=1) == length**2).all())
         True
     """
+    # Each is a random order of the same coordinates with random signs; the last four of them
+    # complete the sum of squares to a square (Lagrange).
     rng = np.random.default_rng(seed)
     base = rng.integers(0, 10, num_dims - 4)
     square = int((base**2).sum())
@@ -70,12 +66,7 @@ class HardmaxLayer:
     """(2 D, 2 D)."""
 
     def __call__(self, x_NE: np.ndarray, edges_NN: np.ndarray | None = None) -> np.ndarray:
-        """Return the output (N, 2 D).
-
-        Args:
-            edges_NN: bool, which keys each query reads; all of them if None. The first of several
-                equal scores wins.
-        """
+        """Return the output (N, 2 D) over the edges, all if None; the first of equal scores wins."""
         scores_NN = (x_NE @ self.query) @ (x_NE @ self.key).T
         values_NE = x_NE @ self.value
         return x_NE + values_NE[best_keys(scores_NN, edges_NN)]
@@ -90,10 +81,7 @@ def best_keys(scores_NN: np.ndarray, edges_NN: np.ndarray | None = None) -> np.n
 
 
 def furthest_layer(num_dims: int, number: Callable = Fraction) -> HardmaxLayer:
-    """Return the weights of the paper's layer: x = [u; 0], Q = -u, K = u, V = [0; u].
-
-    Its output is [u; the vector with the smallest inner product with u].
-    """
+    """Return the paper's layer, x = [u; 0] to [u; furthest]: Q = -u, K = u, V = [0; u]."""
     zero, unit = number(0), number(1)
     dtype = DTYPES[number]
     query, key = (np.full((2 * num_dims, num_dims), zero, dtype=dtype) for _ in range(2))
@@ -113,11 +101,7 @@ def furthest_by_attention(vectors_ND: np.ndarray, edges_NN: np.ndarray | None = 
 
 
 def share_right(num_vectors: int, num_dims: int, share_of_edges: float, seed: int) -> float:
-    """Return how often one layer with random edges gives the furthest vector: about that share.
-
-    An illustration, not a proof. Every query reads itself, and every other key with this
-    probability.
-    """
+    """Return how often a layer with random edges gives the furthest vector: about their share."""
     rng = np.random.default_rng(seed)
     vectors_ND = rng.standard_normal((num_vectors, num_dims))
     vectors_ND /= np.linalg.norm(vectors_ND, axis=1, keepdims=True)
@@ -129,25 +113,18 @@ def share_right(num_vectors: int, num_dims: int, share_of_edges: float, seed: in
 
 
 def zeros_and_ones(num_vectors: int, num_dims: int, seed: int) -> np.ndarray:
-    """Draw vectors of 0 and 1, about one pair of them orthogonal: (N, D) int64.
-
-    Two of them are orthogonal with probability (1 - p²)^d, where p is the share of ones: 2 / n² here.
-    """
+    """Draw vectors of 0 and 1, about one pair of them orthogonal: (N, D) int64."""
+    # Two are orthogonal with probability (1 - p²)^d, where p is the share of ones: 2 / n² here.
     share_of_ones = (1 - (2 / num_vectors**2) ** (1 / num_dims)) ** 0.5
     drawn_ND = np.random.default_rng(seed).random((num_vectors, num_dims)) < share_of_ones
     return drawn_ND.astype(np.int64)
 
 
 def orthogonal_pair(vectors_ND: np.ndarray) -> tuple[int, int] | None:
-    """Return two orthogonal vectors of zeros and ones, if there are any, through the task.
-
-    The reduction: one layer gives each vector the one with the smallest inner product; then n inner
-    products decide whether one of them is 0. Inner products are whole numbers, so nothing rounds.
-    (Dividing each vector by its length would change which is smallest, not whether it is 0.)
-
-    Args:
-        vectors_ND: (N, D) of 0 and 1.
-    """
+    """Return two orthogonal vectors of 0 and 1, if there are any, through the task."""
+    # The reduction: one layer gives each vector the one with the smallest inner product; one of
+    # these n products is 0 if there is a pair. They are whole numbers, so nothing rounds.
+    # (Dividing by the lengths would change which is smallest, not whether it is 0.)
     whole_ND = np.asarray(vectors_ND, dtype=np.int64)
     answer_ND = furthest_by_attention(whole_ND)
     products_N = (whole_ND * answer_ND).sum(axis=1)

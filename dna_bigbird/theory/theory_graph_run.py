@@ -18,11 +18,7 @@ from dna_bigbird.core.errors import InputError
 def measure(
     num_tokens: int, block_size: int, num_random: int, num_global: int, seed: int, at_tokens: bool
 ) -> list[Statistics]:
-    """Measure all patterns of one length and the graphs that they are compared with.
-
-    Raises:
-        InputError: If a plan has no pattern of this length.
-    """
+    """Measure all patterns of one length and the graphs that they are compared with."""
     try:
         graphs = itc_graphs(num_tokens, block_size, num_random, seed, at_tokens=at_tokens)
     except ValueError as error:

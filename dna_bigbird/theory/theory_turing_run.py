@@ -134,11 +134,7 @@ def repairs(printed: bool, without: Collection[str]) -> frozenset[str]:
 def run(
     machine: Machine, word: str, steps: int, scoring: Scoring, exact: bool, version: Collection[str]
 ) -> DecoderRun:
-    """Run a machine plainly, then as many steps by the decoder.
-
-    Raises:
-        InputError: If the word is not an input of the machine, or the score does not suit it.
-    """
+    """Run a machine plainly, then as many steps by the decoder."""
     expected = run_machine(machine, word, steps)
     try:
         nodes = list(
@@ -176,7 +172,7 @@ def description(machine: Machine, word: str, run: DecoderRun) -> str:
 
 
 def agreement(run: DecoderRun) -> str:
-    """Return whether all nodes agree with the plain simulator, or which is the first that does not."""
+    """Return whether all nodes agree with the simulator, or which is the first that does not."""
     if run.deviation is None:
         return "state, symbol and cell agree with the simulator at every position"
     number = run.deviation
@@ -221,11 +217,7 @@ def _agree(positions: Sequence, run: DecoderRun) -> str:
 
 
 def trace_lines(machine: Machine, word: str, run: DecoderRun) -> list[Line]:
-    """Return a line per machine step.
-
-    Raises:
-        InputError: If the decoder fails, because its steps then are not those of a machine.
-    """
+    """Return a line per machine step; a decoder that fails has none."""
     if run.deviation is not None:
         raise InputError(f"the decoder fails, so there is no trace: {agreement(run)}")
     return trace(machine, word, run.nodes, run.scoring)

@@ -50,10 +50,7 @@ LONGEST_NAME = 34
 
 
 def task_figure(result: TaskResult, tag: str = "") -> Figure:
-    """Draw the published metric of every source on both subsets with intervals, and published scores hollow.
-
-    Scores that were published in another metric have no point.
-    """
+    """Draw the metric of every source on both subsets with intervals; published scores hollow."""
     elsewhere = [x for x in result.published if in_metric_of_task(result, x)]
     names = [source_name(x.name) for x in result.sources] + [x.model for x in elsewhere]
     with style():
@@ -86,13 +83,8 @@ def task_figure(result: TaskResult, tag: str = "") -> Figure:
 def summary_figure(
     results: Sequence[TaskResult], titles: Mapping[str, str], tag: str = ""
 ) -> Figure:
-    """Draw the model, random weights, the best baseline and the best published score of every task.
-
-    One panel per suite and metric, because scores of different metrics are not comparable.
-
-    Args:
-        titles: Titles of the suites by name, written above the panels if there are several suites.
-    """
+    """Draw the model, random weights, the best baseline and published score of every task."""
+    # A panel per suite and metric: scores of different metrics are not comparable.
     panels: dict[tuple[str, str], list[TaskResult]] = {}
     for result in results:
         panels.setdefault((result.suite, result.metric), []).append(result)

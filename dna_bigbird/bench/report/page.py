@@ -168,10 +168,8 @@ def summary_row(result: TaskResult, anchor: str) -> SummaryRow:
 
 
 def unequal_settings(results: Sequence[TaskResult]) -> Mapping[str, list[str]]:
-    """Return the settings in which the tasks of a page differ, with their values.
-
-    Tasks of variants and of pairs train nothing, so they share the model only.
-    """
+    """Return the settings in which the tasks of a page differ, with their values."""
+    # Tasks of variants and of pairs train nothing, so they share the model only.
     trained = [x for x in results if x.protocol == LABELS]
     values = {
         key: {
@@ -194,12 +192,7 @@ SUMMARY = "bench_summary"
 def bench_report(
     results: Sequence[TaskResult], suites: Mapping[str, SuiteFacts]
 ) -> tuple[str, Gallery]:
-    """Return the page and its pictures.
-
-    Args:
-        results: At least one; tasks of one suite may be in several parts, they are shown together.
-        suites: Facts of the suites by name; those without are shown by their name.
-    """
+    """Return the page and its pictures."""
     gallery = Gallery()
     tag = SEMI_SYNTHETIC_TAG
     demo = [is_semi_synthetic(result) for result in results]

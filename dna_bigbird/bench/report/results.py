@@ -34,14 +34,7 @@ class SuiteFacts:
 
 
 def read_results(paths: Iterable[Path]) -> list[TaskResult]:
-    """Read the results in files and folders: in the order of the paths, within a folder by name.
-
-    Args:
-        paths: Files task.json, and folders with such files anywhere below them.
-
-    Raises:
-        InputError: If there is none, one is damaged or has another format, or a task has two.
-    """
+    """Read the results in files and folders: in the order of the paths, within a folder by name."""
     sources: dict[tuple[str, str], Path] = {}
     results = []
     for file in (file for path in paths for file in _files_of(path)):
@@ -72,11 +65,7 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def read_result(path: Path) -> TaskResult:
-    """Read one task.json.
-
-    Raises:
-        InputError: If it is not JSON, or not the result of a task.
-    """
+    """Read one task.json."""
     values = read_json(path)
     try:
         result = TaskResult.from_json(values)

@@ -82,11 +82,8 @@ def _entries() -> dict[str, tuple[Group, str]]:
 
 
 def task_folder(folder: Path, task: str) -> Path | None:
-    """Return the folder with a task's files, None if it is absent.
-
-    The folder of the suite may be `folder` or `folder/GUE`; a task is in `GROUP/NAME`, or in a folder
-    with the name of the task, as copies on dataset hubs have it.
-    """
+    """Return the folder with a task's files, None if it is absent."""
+    # Copies on dataset hubs have a folder with the name of the task instead of GROUP/NAME.
     group, name = _entries()[task]
     roots = (folder, folder / "GUE", folder / "GUE" / "GUE")
     paths = (root / below for root in roots for below in (f"{group.folder}/{name}", task))
@@ -94,11 +91,7 @@ def task_folder(folder: Path, task: str) -> Path | None:
 
 
 def tasks(folder: Path) -> list[Task]:
-    """Return the tasks that have a folder.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Return the tasks that have a folder."""
     listed = [
         Task(name, group.metric, group.about, published=published_scores(NAME, name))
         for name, (group, _) in _entries().items()
@@ -110,11 +103,7 @@ def tasks(folder: Path) -> list[Task]:
 
 
 def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
-    """Read the rows of a task; dev.csv is the validation split.
-
-    Raises:
-        InputError: If a file is missing; with file and line, if a row is not as the format says.
-    """
+    """Read the rows of a task; dev.csv is the validation split."""
     here = task_folder(folder, task.name)
     if here is None:
         raise InputError(f"{folder}: no folder of the task {task.name}")

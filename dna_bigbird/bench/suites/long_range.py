@@ -74,11 +74,7 @@ def tasks(folder: Path) -> list[Task]:
 
 
 def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
-    """Generate the rows of a task; they are the same in every call. `folder` and `genomes` are not used.
-
-    Raises:
-        InputError: If there is no such task.
-    """
+    """Generate the rows of a task; they are the same in every call."""
     if task.name not in DISTANCES:
         raise InputError(f"{task.name}: no such task; expected one of {', '.join(DISTANCES)}")
     rows, roles = [], []

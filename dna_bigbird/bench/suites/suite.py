@@ -36,7 +36,7 @@ def _table() -> dict[str, dict]:
 
 
 def published_scores(suite: str, task: str) -> tuple[Published, ...]:
-    """Return what was published for a task, in the task's metric unless it names another; nothing if none is recorded."""
+    """Return what was published for a task, in its metric unless it names another."""
     entry = _table().get(suite, {})
     return tuple(
         Published(model, float(row["scores"][task]), row["source"], row.get("metric", ""))
@@ -165,7 +165,7 @@ TaskRows = LabelledRows | VariantRows | PairRows
 
 
 def check_size(path: Path, rows: int, labels: int) -> None:
-    """Raise InputError if a file has more rows of several labels than fit into memory as `LabelledRows`."""
+    """Raise InputError if a file has more labels than fit into memory as `LabelledRows`."""
     if rows * labels > MOST_LABELS:
         raise InputError(
             f"{path}: more than {MOST_LABELS // labels:,} rows of {labels} labels, too many for bench; use dna-bigbird "

@@ -17,11 +17,6 @@ def random_machine(
 ) -> Machine:
     """Draw a machine that never halts, with a rule for every state and symbol.
 
-    Args:
-        num_states: States after the input was read; the initial and the reading state come on top.
-        num_symbols: Symbols, the blank included; the others may be in the input.
-        can_stay: Also draw rules that do not move the head.
-
     Example:
         >>> machine = random_machine(0, num_states=2)
         >>> machine.states, machine.symbols, len(machine.rules)

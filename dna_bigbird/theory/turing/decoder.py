@@ -63,21 +63,10 @@ def simulate(
     repairs: Collection[str] = REPAIRED,
     number: Callable[[int], Number] = Fraction,
 ) -> Iterator[Node]:
-    """Yield the nodes of `steps` machine steps: T(steps) + 1 of them.
-
-    The configuration before step j is in the first node of block j.
-
-    Args:
-        repairs: Keys of `REPAIRS`; the others are as printed.
-        number: Fraction for exact arithmetic, float for float64.
-
-    The printed construction may reach a state and symbol without a rule, or no record at all; the
-    nodes then end there.
-
-    Raises:
-        ValueError: If the machine has a rule that does not move and the score is 'product', which
-            reads "the winner is this step" as "this cell is new".
-    """
+    """Yield the nodes of `steps` machine steps: T(steps) + 1 of them."""
+    # The configuration before step j is in the first node of block j. The printed construction
+    # may reach a state and symbol without a rule, or no record at all; the nodes then end there.
+    # 'product' reads "the winner is this step" as "this cell is new".
     if scoring == "product" and machine.can_stay:
         raise ValueError(f"{machine.name} has moves S: use the scoring 'cell_test'")
     step_at = step_of if "numbering" in repairs else printed_step_of
@@ -119,11 +108,7 @@ def _attend(
     scoring: Scoring,
     repairs: Collection[str],
 ) -> tuple[Record | None, Number | None]:
-    """Return the record whose score is nearest to 0, and its lead over the next one.
-
-    Args:
-        factors: ε of this step, and 1/3.
-    """
+    """Return the record whose score is nearest to 0, and its lead; `factors` are ε and 1/3."""
     eps, third = factors
     sign = -1 if "key_sign" in repairs else 1
     distinct = list(dict.fromkeys(record for record in records if record is not None))
@@ -149,12 +134,7 @@ def _read(
     is_compute: bool,
     scoring: Scoring,
 ) -> str:
-    """Return the symbol of the next node: the function F of the paper.
-
-    Args:
-        attended: The winner, the cell after the step, the number of this step from 1, and the value
-            that is compared with the position in the input.
-    """
+    """Return the symbol of the next node: the function F of the paper."""
     winner, cell, number, test = attended
     encoder_symbol, encoder_position = encoder_reads(machine, word, number)
     if test == encoder_position:
@@ -168,31 +148,19 @@ def _read(
 
 @checked()
 def is_new_cell(winner: Record, number: int, cell: int, scoring: Scoring) -> bool:
-    """Return True if no earlier step wrote a cell, as the score tells it.
-
-    Args:
-        number: Of this step, from 1.
-        cell: The one after the step.
-    """
+    """Return True if no earlier step wrote the cell after step `number`, as the score tells it."""
     return winner.number == number if scoring == "product" else winner.cell != cell
 
 
 def encoder_reads(machine: Machine, word: str, position: int) -> tuple[str, int]:
-    """Return what cross-attention reads: the symbol at min(position, n) and this number.
-
-    An empty input is a single blank.
-    """
+    """Return the symbol at min(position, n) and this number; an empty input is a blank."""
     letters = word or machine.blank
     nearest = min(position, len(letters))
     return letters[nearest - 1], nearest
 
 
 def first_deviation(nodes: Sequence[Node], expected: Sequence[Configuration]) -> int | None:
-    """Return the first node whose configuration is not the simulator's, None if all agree.
-
-    Args:
-        expected: Configurations before step 0, 1, …, of the plain simulator.
-    """
+    """Return the first node whose configuration is not the simulator's, None if all agree."""
     last = triangular(len(expected) - 1) + 1
     for number, node in enumerate(nodes, start=1):
         if node.configuration != expected[step_of(number)]:

@@ -33,12 +33,7 @@ def run_layers(
     number: Callable[[int], Number] = Fraction,
     attend: Attend | None = None,
 ) -> Iterator[Position]:
-    """Yield the positions of `steps` machine steps: T(steps) + 1 of them.
-
-    Args:
-        number: Fraction, or float for float64 arrays.
-        attend: Attention over the edges; hardmax by default.
-    """
+    """Yield the positions of `steps` machine steps: T(steps) + 1 of them."""
     layout = layers.layout
     attend = attend or hardmax
     check_word(layout.machine, word)
@@ -81,10 +76,8 @@ def position_code(layout: Layout, node: int, number: Callable) -> Vector:
 
 
 def cross_attention(layers: Layers, word: str, x: Vector, number: Callable) -> Vector:
-    """Return what the encoder gives: the input symbol nearest to this step, and its position.
-
-    Hardmax of -|⟨(g + 1, 1), (1, -i)⟩| over the positions i of the input.
-    """
+    """Return the input symbol nearest to this step, and its position."""
+    # Hardmax of -|⟨(g + 1, 1), (1, -i)⟩| over the positions i of the input.
     layout = layers.layout
     letters = word or layout.machine.blank
     query = layers.encoder_query.times(x)

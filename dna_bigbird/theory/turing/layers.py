@@ -14,15 +14,11 @@ from dna_bigbird.theory.turing.matrices import Matrix, Network, Update, Wires
 
 @dataclass(frozen=True)
 class Layers:
-    """All weights for one machine.
-
-    Args:
-        fixed_bound: Slip 6 of docs/theory.md: select with this constant instead of the two bounds of
-            the position encoding. Right only as long as no number is larger.
-    """
+    """All weights for one machine."""
 
     layout: Layout
     fixed_bound: int = 0
+    """Slip 6 of docs/theory.md: a constant instead of the position's bounds; it must not be passed."""
 
     @cached_property
     def encoder_query(self) -> Matrix:
@@ -67,7 +63,7 @@ class Layers:
         return update.network()
 
     def _record_cell(self, update: Update) -> None:
-        """Select one of two numbers of any sign, at most g in size: shifted by g + 1, then cut off."""
+        """Select one of two numbers, at most ± g in size: shifted by g + 1, then cut off."""
         at = self.layout.at
         number, target, h, constant = (
             at("number"),
