@@ -13,12 +13,16 @@ from dna_bigbird.core.tables import Table, check_suffix, write_figure
 from dna_bigbird.theory.results import TheoryResult
 from dna_bigbird.theory.turing.checks import counts
 from dna_bigbird.theory.turing.decoder import (
+    PRINTED,
+    REPAIRED,
     Node,
     Scoring,
     encoder_reads,
     first_deviation,
     is_new_cell,
     simulate,
+    step_of,
+    triangular,
 )
 from dna_bigbird.theory.turing.layered import layers_of, run_layers, sizes
 from dna_bigbird.theory.turing.layers import Layers
@@ -30,7 +34,6 @@ from dna_bigbird.theory.turing.machine import (
     read_machine,
     run_machine,
 )
-from dna_bigbird.theory.turing.triangular import PRINTED, REPAIRED, step_of, triangular
 
 
 class Line(NamedTuple):

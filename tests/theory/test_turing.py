@@ -11,18 +11,19 @@ from dna_bigbird.theory.figures import MOST_STEPS, turing_figure
 from dna_bigbird.theory.theory_turing import trace
 from dna_bigbird.theory.turing import checks
 from dna_bigbird.theory.turing.checks import random_machine
-from dna_bigbird.theory.turing.decoder import first_deviation, simulate
+from dna_bigbird.theory.turing.decoder import (
+    REPAIRED,
+    edges_of,
+    first_deviation,
+    simulate,
+    step_of,
+    triangular,
+)
 from dna_bigbird.theory.turing.machine import (
     bundled_machine,
     machine_names,
     read_machine,
     run_machine,
-)
-from dna_bigbird.theory.turing.triangular import (
-    REPAIRED,
-    edges_of,
-    step_of,
-    triangular,
 )
 
 CASES = checks.exhaustive_cases()

@@ -17,8 +17,13 @@ from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.elements import Canvas
-from dna_bigbird.demo.long_range import CHROM, cluster_offsets, plant_cluster
-from dna_bigbird.demo.markov import draw_sequences, fit_chain
+from dna_bigbird.demo.long_range import (
+    CHROM,
+    cluster_offsets,
+    draw_sequences,
+    fit_chain,
+    plant_cluster,
+)
 from dna_bigbird.genome import embedded_sequence
 from dna_bigbird.genome.motifs import Motif, load_motifs
 from dna_bigbird.labelled.sequences.files import SequenceRow

@@ -7,9 +7,16 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dna_bigbird.core.choices import checked
-from dna_bigbird.theory.turing.decoder import Number, Scoring, first_deviation, simulate
+from dna_bigbird.theory.turing.decoder import (
+    PRINTED,
+    REPAIRED,
+    REPAIRS,
+    Number,
+    Scoring,
+    first_deviation,
+    simulate,
+)
 from dna_bigbird.theory.turing.machine import Machine, Rule, bundled_machine, run_machine
-from dna_bigbird.theory.turing.triangular import PRINTED, REPAIRED, REPAIRS
 
 
 def random_machine(

@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.theory.turing.decoder import Number
-from dna_bigbird.theory.turing.layers import Layers
-from dna_bigbird.theory.turing.layout import STATE_SLOTS, Layout
+from dna_bigbird.theory.turing.decoder import Number, edges_of, step_of, triangular
+from dna_bigbird.theory.turing.layers import STATE_SLOTS, Layers, Layout
 from dna_bigbird.theory.turing.machine import Configuration, Machine, check_word
 from dna_bigbird.theory.turing.matrices import Matrix, Vector, add, vector_of
-from dna_bigbird.theory.turing.triangular import edges_of, step_of, triangular
 
 Attend = Callable[[int, list[Vector], list[Vector], list[Vector]], Vector]
 """Attention of the last node: (node from 1, queries, keys, values of all nodes so far)."""
