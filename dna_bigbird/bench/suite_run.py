@@ -98,8 +98,7 @@ class SuiteRun:
 
     def page(self) -> str:
         """Write table and page of all tasks in the output; return what is printed."""
-        from dna_bigbird.bench.bench_page import write_bench
-        from dna_bigbird.bench.report.results import read_result
+        from dna_bigbird.bench.bench_page import read_result, write_bench
 
         files = [self.output / task.name / TASK_FILE for task in self.suite.tasks(self.data)]
         results = [read_result(path) for path in files if path.is_file()]

@@ -59,9 +59,11 @@ def _outcome(difference: Score, n: int, metric: str) -> str:
     return BETTER if (difference.low > 0) == (metric not in LOWER_IS_BETTER) else WORSE
 
 
-def metric_score(result: TaskResult, source: SourceResult, subset: str) -> Score:
+def metric_score(result: TaskResult, source: SourceResult | None, subset: str) -> Score:
     """Return a source's published metric on a subset; without a value if it has none."""
-    return source.scores.get(subset, {}).get(result.metric, NO_SCORE)
+    return (
+        NO_SCORE if source is None else source.scores.get(subset, {}).get(result.metric, NO_SCORE)
+    )
 
 
 def chance_score(result: TaskResult) -> float | None:

@@ -6,7 +6,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dna_bigbird.bench.report.claims import (
-    NO_SCORE,
     RANDOM_WEIGHTS,
     best_baseline,
     chance_score,
@@ -25,7 +24,6 @@ from dna_bigbird.metrics.task_results import (
     PUBLISHED,
     SUBSETS,
     Score,
-    SourceResult,
     TaskResult,
 )
 from dna_bigbird.models.label_types import LOWER_IS_BETTER
@@ -104,9 +102,6 @@ def summary_figure(
 
 
 def _summary_points(ax: Axes, y: float, result: TaskResult) -> None:
-    def score(source: SourceResult | None, subset: str) -> Score:
-        return metric_score(result, source, subset) if source else NO_SCORE
-
     model, random_weights = result.model, find_source(result, RANDOM_WEIGHTS)
     baseline = best_baseline(result, PUBLISHED)
     for shift, source, subset, (name, (colour, marker)) in zip(
@@ -116,7 +111,8 @@ def _summary_points(ax: Axes, y: float, result: TaskResult) -> None:
         SUMMARY_LOOKS.items(),
         strict=True,
     ):
-        _point(ax, y + shift, score(source, subset), colour, marker, f"{result.task}: {name}")
+        score = metric_score(result, source, subset)
+        _point(ax, y + shift, score, colour, marker, f"{result.task}: {name}")
     if (chance := chance_score(result)) is not None:
         ax.plot(chance, y, **TICK)
     if (best := best_published(result)) is not None:
