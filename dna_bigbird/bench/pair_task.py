@@ -20,7 +20,6 @@ from dna_bigbird.bench.task_scores import (
     MEAN_DIFFERENCE,
     PairScores,
     TaskRun,
-    draw_pairs,
     drawn_means,
     interval_score,
     mean_of_defined,
@@ -202,11 +201,8 @@ class _Means:
     def __init__(self, run: TaskRun, rows: PairRows, positions: NDArray[np.int64]) -> None:
         self._run, self._rows, self._positions = run, rows, positions
         chosen = [rows.rows[i] for i in positions.tolist()]
-        names = [row.name for row in chosen]
         self._groups = np.array([row.group for row in chosen])
-        self._draws = draw_pairs(
-            names, replicates=run.choice.replicates, seed=run.choice.bootstrap_seed
-        )
+        self._draws = run.draw([row.name for row in chosen])
 
     def scores(self, pairs: PairScores) -> dict[str, Score]:
         """Return every score of a source."""

@@ -6,7 +6,6 @@ import numpy as np
 
 from dna_bigbird.bench.suites.suite import LabelledRows, PairRows, TaskRows, VariantRows
 from dna_bigbird.bench.task_scores import TaskRun
-from dna_bigbird.bench.trainings import used_training
 from dna_bigbird.bench.variant_model import has_likelihood, window_of
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.core.errors import notes_hidden
@@ -74,7 +73,7 @@ def planned_task(run: TaskRun, bundle: Bundle, rows: TaskRows) -> PlannedTask:
     if (rows.roles == VALIDATION).any():
         train = int((rows.roles == TRAIN).sum())
     recipe = recipe_for(bin_bp=0, bp_per_token=_bp_per_token(bundle))
-    chosen = used_training(run).for_rows(train, recipe)
+    chosen = run.training.for_rows(train, recipe)
     seen = chosen.max_steps * chosen.batch_size
     scored = 2 * int(is_test.sum()) + (train if run.choice.method == "probe" else 0)
     seconds = _per_sequence(encoder, bundle, lengths.mean()) * (seen + scored * SCORED_AS_TRAINED)

@@ -4,7 +4,7 @@ Classes are predicted by the highest probability, labels of 0 and 1 at one half:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,12 @@ from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
 
 Method = Literal["full", "lora", "probe"]
 """Fine-tune all weights; low-rank updates of the encoder; a regression on the encoder as it is."""
+
+PROBE = {
+    "max_steps": 1, "validate_every": 1, "learning_rate": 1e-9, "head_learning_rate": 0.0,
+    "weight_decay": 0.0, "optimizer": "adamw", "start_at_probe": True, "start_at_base_rates": False,
+}  # fmt: skip
+"""The regression alone: one step at a rate that changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +69,28 @@ class TaskRun:
         """Checksums of the model's weights and of its config.json, which has those of the vocabulary."""
         return checksums_of([self.model], None)
 
-    def settings(self) -> dict[str, Any]:
-        """Return what task.json has of every protocol."""
-        return {
+    @property
+    def training(self) -> LabelTrainConfig:
+        """How the model is trained; a probe is not trained further."""
+        training = self.choice.training
+        return replace(training, **PROBE) if self.choice.method == "probe" else training
+
+    def draw(self, units: NDArray | Sequence[str]) -> Draws:
+        """Draw rows for intervals: those of one unit together."""
+        choice = self.choice
+        return draw_units(
+            len(units), replicates=choice.replicates, seed=choice.bootstrap_seed, units=units
+        )
+
+    def result(self, *, settings: dict[str, Any], **values: Any) -> TaskResult:
+        """Return the result, with these settings after those of every protocol."""
+        of_every_protocol = {
             "model": self.model.resolve().name,
             "model_sha256": self.checksums["model"][0],
             "version": __version__,
             "replicates": self.choice.replicates,
             "bootstrap_seed": self.choice.bootstrap_seed,
         }
-
-    def result(self, *, settings: dict[str, Any], **values: Any) -> TaskResult:
-        """Return the result, with these settings after those of every protocol."""
         return TaskResult(
             suite=self.suite.name,
             task=self.task.name,
@@ -82,7 +98,7 @@ class TaskRun:
             metric=self.task.metric,
             protocol=self.task.protocol,
             published=self.task.published,
-            settings=self.settings() | settings,
+            settings=of_every_protocol | settings,
             **values,
         )
 
@@ -133,11 +149,6 @@ class PairScores:
         """Return the scores of some pairs."""
         control = None if self.control is None else self.control[rows]
         return PairScores(self.real[rows], self.changed[rows], control)
-
-
-def draw_pairs(names: Sequence[str], *, replicates: int, seed: int) -> Draws:
-    """Draw pairs for intervals: those of one name together."""
-    return draw_units(len(names), replicates=replicates, seed=seed, units=np.asarray(names))
 
 
 def drawn_means(values_N: NDArray[np.float64], draws: Draws) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from dna_bigbird.bench.variant_model import VariantModel, window_of, with_fresh_
 from dna_bigbird.bench.variant_sources import VariantSource, variant_sources
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.metrics.bootstrap import Draws, draw_units
+from dna_bigbird.metrics.bootstrap import Draws
 from dna_bigbird.metrics.task_results import (
     LEAK_FREE,
     MODEL,
@@ -51,13 +51,7 @@ def subsets_of(run: TaskRun, rows: Sequence[VariantRow], is_free: NDArray[np.boo
     units = np.array([row.group or f"{row.chrom}:{(row.pos - 1) // BLOCK_BP}" for row in rows])
     subsets = {}
     for name, chosen in ((PUBLISHED, np.arange(len(rows))), (LEAK_FREE, np.flatnonzero(is_free))):
-        draws = draw_units(
-            len(chosen),
-            replicates=run.choice.replicates,
-            seed=run.choice.bootstrap_seed,
-            units=units[chosen],
-        )
-        subsets[name] = chosen, draws
+        subsets[name] = chosen, run.draw(units[chosen])
     return subsets
 
 
