@@ -80,19 +80,8 @@ def variants_vcf(demo: Demo) -> str:
         info += [f"ELEMENT={variant.element}"] if variant.element else []
         if variant.factor:
             info += [f"COPIES={variant.copies}", f"DELTA_BITS={variant.delta_bits:.3f}"]
-        position = variant.position + 1
-        name = f"V{number:04d}"
-        row = (
-            embedded_sequence.CHROM,
-            position,
-            name,
-            variant.ref,
-            variant.alt,
-            ".",
-            ".",
-            ";".join(info),
-        )
-        rows.append(row)
+        site = (embedded_sequence.CHROM, variant.position + 1, f"V{number:04d}")
+        rows.append((*site, variant.ref, variant.alt, ".", ".", ";".join(info)))
     return VCF_HEADER + table_text(rows)
 
 

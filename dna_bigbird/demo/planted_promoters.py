@@ -107,19 +107,8 @@ def _breaking(
         delta = motif.score(broken) - site.score
         if delta > -LEAST_LOSS_BITS:
             continue
-        variants.append(
-            Variant(
-                position,
-                sequence[position],
-                alt,
-                "break",
-                users[site],
-                site.factor,
-                site.element,
-                copies,
-                delta,
-            )
-        )
+        of_site = (users[site], site.factor, site.element, copies, delta)
+        variants.append(Variant(position, sequence[position], alt, "break", *of_site))
         if len(variants) == count:
             break
     return variants
@@ -136,19 +125,8 @@ def _creating(sequence: str, elements: list[Element], motifs: dict[str, Motif]) 
             offset = next(i for i in range(len(damaged)) if damaged[i] != site.intact[i])
             position, alt = _forward(offset, site.intact[offset], site)
             delta = motifs[site.factor].score(site.intact) - site.score
-            variants.append(
-                Variant(
-                    position,
-                    sequence[position],
-                    alt,
-                    "create",
-                    (site.factor,),
-                    site.factor,
-                    site.element,
-                    0,
-                    delta,
-                )
-            )
+            of_site = ((site.factor,), site.factor, site.element, 0, delta)
+            variants.append(Variant(position, sequence[position], alt, "create", *of_site))
     return variants
 
 
@@ -204,10 +182,8 @@ def _is_neutral(sequence: str, position: int, alt: str, motifs: dict[str, Motif]
         if factor in ("INR", "DPE"):
             continue  # found everywhere by chance; they mean something at a start site only
         reach = motif.width - 1
-        left, right = (
-            sequence[position - reach : position],
-            sequence[position + 1 : position + 1 + reach],
-        )
+        left = sequence[position - reach : position]
+        right = sequence[position + 1 : position + 1 + reach]
         for base in (sequence[position], alt):
             if motif.best_share(left + base + right) >= NEUTRAL_SHARE:
                 return False
@@ -317,8 +293,6 @@ def _redraw_flank(element: Element, canvas: Canvas, rng: np.random.Generator) ->
     for position in range(start, end):
         from_edge = min(position - start, end - 1 - position)
         if rng.random() < share * min(1.0, from_edge / grammar.FLANK_TAPER_BP):
-            previous = LETTERS.index(canvas.base(position - 1))
-            base = LETTERS[
-                int(rng.choice(4, p=CPG_ISLAND_CHAIN[previous] / CPG_ISLAND_CHAIN[previous].sum()))
-            ]
+            chances = CPG_ISLAND_CHAIN[LETTERS.index(canvas.base(position - 1))]
+            base = LETTERS[int(rng.choice(4, p=chances / chances.sum()))]
             canvas.repaint(position, base)

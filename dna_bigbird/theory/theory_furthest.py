@@ -76,16 +76,9 @@ class HardmaxLayer:
     def __call__(self, x_NE: np.ndarray, edges_NN: np.ndarray | None = None) -> np.ndarray:
         """Return the output (N, 2 D) over the edges, all if None; the first of equal scores wins."""
         scores_NN = (x_NE @ self.query) @ (x_NE @ self.key).T
-        values_NE = x_NE @ self.value
-        return x_NE + values_NE[best_keys(scores_NN, edges_NN)]
-
-
-def best_keys(scores_NN: np.ndarray, edges_NN: np.ndarray | None = None) -> np.ndarray:
-    """Return the key with the largest score among those that each query reads: (N,)."""
-    if edges_NN is None:
-        return scores_NN.argmax(axis=1)
-    lowest = scores_NN.min() - 1
-    return np.where(edges_NN, scores_NN, lowest).argmax(axis=1)
+        if edges_NN is not None:
+            scores_NN = np.where(edges_NN, scores_NN, scores_NN.min() - 1)
+        return x_NE + (x_NE @ self.value)[scores_NN.argmax(axis=1)]
 
 
 def furthest_layer(num_dims: int, number: Callable = Fraction) -> HardmaxLayer:

@@ -1,6 +1,6 @@
 """Steps of `theory graph`: which graphs are measured, and what the random plans do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from dna_bigbird.attention.graphs.block_graph import BlockGraph
 from dna_bigbird.attention.graphs.makers import (
@@ -49,12 +49,3 @@ def narrow_text(lengths: Sequence[int], block_size: int, num_random: int, seed: 
         ]
         lines.append(f"{length:,} tokens: {'; '.join(counts)}")
     return "\n".join(lines)
-
-
-def points(measured: Mapping[int, Sequence[Statistics]]) -> list[tuple[str, int, float, float]]:
-    """Return name, length, path length and clustering of every graph."""
-    return [
-        (each.name, length, each.paths.mean, each.clustering.local)
-        for length, group in measured.items()
-        for each in group
-    ]

@@ -34,8 +34,11 @@ def run_layers(
     """Yield the positions of `steps` machine steps: T(steps) + 1 of them."""
     layout = layers.layout
     attend = attend or hardmax
-    check_word(layout.machine, word)
-    vector = start_vector(layout, number)
+    machine = layout.machine
+    check_word(machine, word)
+    # Before the first node: initial state, a blank, cell 0, no record.
+    values_at_start = {layout.at("state", machine.start): 1, layout.at("symbol", machine.blank): 1}
+    vector = vector_of(values_at_start, layout.size, number)
     queries: list[Vector] = []
     keys: list[Vector] = []
     values: list[Vector] = []
@@ -53,13 +56,6 @@ def run_layers(
         yield Position(configuration, square_gap(node, queries, keys, values))
         x = add(x, layers.into_carried.times(attend(node, queries, keys, values)))
         vector = layers.output(x)
-
-
-def start_vector(layout: Layout, number: Callable) -> Vector:
-    """Return the vector before the first node: initial state, a blank, cell 0, no record."""
-    machine = layout.machine
-    values = {layout.at("state", machine.start): 1, layout.at("symbol", machine.blank): 1}
-    return vector_of(values, layout.size, number)
 
 
 def position_code(layout: Layout, node: int, number: Callable) -> Vector:

@@ -120,12 +120,8 @@ class Layers:
     def _record_cell(self, update: Update) -> None:
         """Select one of two numbers, at most ± g in size: shifted by g + 1, then cut off."""
         at = self.layout.at
-        number, target, h, constant = (
-            at("number"),
-            at("record_cell"),
-            at("is_compute"),
-            at("constant"),
-        )
+        number, target = at("number"), at("record_cell")
+        h, constant = at("is_compute"), at("constant")
         if self.fixed_bound:
             off_here = {h: -2 * self.fixed_bound}
             off_there = {h: 2 * self.fixed_bound, constant: -2 * self.fixed_bound}
