@@ -108,7 +108,7 @@ def bench(
 
     check_named(output=output)
     use_threads(threads)
-    suite_run = steps.SuiteRun.of(
+    suite_run = steps.SuiteRun(
         suite,
         data,
         output,

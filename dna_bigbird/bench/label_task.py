@@ -157,17 +157,9 @@ def _source(
         for key, scores in own.items()
         if name != MODEL
     }
-    return SourceResult(
-        name,
-        description,
-        {
-            key: {score: seed_score(scores, score) for score in scores.values}
-            for key, scores in own.items()
-        },
-        minus,
-        strands,
-        is_trained=name not in UNTRAINED,
-    )
+    scores = {key: {name: seed_score(x, name) for name in x.values} for key, x in own.items()}
+    is_trained = name not in UNTRAINED
+    return SourceResult(name, description, scores, minus, strands, is_trained=is_trained)
 
 
 def _strands(label_type: str, trainings: list[Scored]) -> dict[str, float | None]:

@@ -1,6 +1,6 @@
 """Steps of `bench`: the tasks of a suite one after the other, their files, and the plan of a dry run."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -11,7 +11,6 @@ from dna_bigbird.bench.suites.genomes import Genomes
 from dna_bigbird.bench.suites.suite import (
     LabelledRows,
     PairRows,
-    Suite,
     Task,
     TaskRows,
     VariantRows,
@@ -22,6 +21,7 @@ from dna_bigbird.bench.variant_model import has_likelihood, window_of
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder, folder_of
 from dna_bigbird.core.errors import InputError, check_named, note, notes_hidden
+from dna_bigbird.core.lazy_names import load
 from dna_bigbird.core.locks import kernel_lock
 from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path, json_text
@@ -36,6 +36,12 @@ from dna_bigbird.training.label_config import recipe_for
 
 PARTS = "parts"
 PAGE = "page"
+RUNNERS = {
+    LabelledRows: "dna_bigbird.bench.label_task:run_labels",
+    VariantRows: "dna_bigbird.bench.variant_task:run_variants",
+    PairRows: "dna_bigbird.bench.pair_task:run_pairs",
+}
+"""Functions that run tasks of such rows; each loads only its libraries."""
 
 
 def genomes(fastas: Mapping[str, Path], chain: Path | None, *, pieces: bool) -> Genomes:
@@ -49,21 +55,11 @@ def genomes(fastas: Mapping[str, Path], chain: Path | None, *, pieces: bool) -> 
     return Genomes(by_assembly, chain, pieces)
 
 
-@dataclass(frozen=True)
 class SuiteRun:
     """A suite with its data, and what is to be run of it."""
 
-    suite: Suite
-    data: Path
-    output: Path
-    tasks: Sequence[Task]
-    model: Path
-    genomes: Genomes
-    choice: TrainingChoice
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         name: str,
         data: Path | None,
         output: Path,
@@ -71,16 +67,16 @@ class SuiteRun:
         model: Path | None,
         own_genomes: Genomes,
         choice: TrainingChoice,
-    ) -> "SuiteRun":
-        """Look up the suite and its tasks."""
-        suite = find_suite(name)
-        if suite.needs_data:
+    ) -> None:
+        self.suite = find_suite(name)
+        if self.suite.needs_data:
             check_named(data=data)
-        data = data or Path()
-        asked = chosen(suite.tasks(data), tasks)
-        own_genomes.check_chain({y for x in asked for y in (x.assembly, *x.other_assemblies) if y})
-        bundle = bundled_encoder() if model is None else folder_of(model)
-        return cls(suite, data, output, asked, bundle, own_genomes, choice)
+        self.data, self.output = data or Path(), output
+        self.genomes, self.choice = own_genomes, choice
+        self.tasks = chosen(self.suite.tasks(self.data), tasks)
+        assemblies = {y for x in self.tasks for y in (x.assembly, *x.other_assemblies) if y}
+        own_genomes.check_chain(assemblies)
+        self.model = bundled_encoder() if model is None else folder_of(model)
 
     def run_of(self, task: Task) -> TaskRun:
         """Return what the runner of a task gets."""
@@ -100,7 +96,7 @@ class SuiteRun:
             folder = self.output / task.name
             busy = f"{folder}: another process runs this task now; wait for it, or give another --output"
             with kernel_lock(folder / PARTS / ".lock", busy):
-                result = runner_of(rows)(self.run_of(task), rows)
+                result = load(RUNNERS[type(rows)])(self.run_of(task), rows)
                 with atomic_path(folder / TASK_FILE) as path:
                     path.write_text(json_text(result.to_json()))
             results.append(result)
@@ -126,22 +122,6 @@ def chosen(tasks: Sequence[Task], names: Sequence[str]) -> list[Task]:
     if not names:
         return [task for task in tasks if not task.only_named]
     return [x for x in tasks if any(fnmatchcase(x.name, name) for name in names)]
-
-
-def runner_of(rows: TaskRows) -> Callable[[TaskRun, TaskRows], TaskResult]:
-    """Return the function that runs a task of such rows."""
-    if isinstance(rows, LabelledRows):
-        from dna_bigbird.bench.label_task import run_labels
-
-        return run_labels
-    if isinstance(rows, VariantRows):
-        from dna_bigbird.bench.variant_task import run_variants
-
-        return run_variants
-    assert isinstance(rows, PairRows)
-    from dna_bigbird.bench.pair_task import run_pairs
-
-    return run_pairs
 
 
 # The plan of a dry run: rows and expected minutes of every task, nothing trained.

@@ -176,7 +176,7 @@ def mean_score(values_N: NDArray[np.float64], draws: Draws) -> Score:
 def interval_score(value: float, drawn_R: NDArray[np.float64]) -> Score:
     """Return a score with the interval of its values under the draws; None where it is not defined."""
     low, high = percentile_interval(drawn_R) if len(drawn_R) else (np.nan, np.nan)
-    return Score(*(round(float(x), 6) if np.isfinite(x) else None for x in (value, low, high)))
+    return Score(*map(number_of, (value, low, high)))
 
 
 # N rows, L labels, classes or targets
@@ -265,20 +265,20 @@ def seed_score(scores: SeedScores, name: str) -> Score:
     low, high = scores.mean(name).ends
     values = scores.values[name]
     return Score(
-        _number(float(np.mean(values))),
-        _number(float(np.maximum(SMALLEST.get(name, 0.0), low))),
-        _number(high if name in LOWER_IS_BETTER else float(np.minimum(LARGEST, high))),
-        _number(scores.sd(name)),
-        tuple(map(_number, values)),
+        number_of(float(np.mean(values))),
+        number_of(float(np.maximum(SMALLEST.get(name, 0.0), low))),
+        number_of(high if name in LOWER_IS_BETTER else float(np.minimum(LARGEST, high))),
+        number_of(scores.sd(name)),
+        tuple(map(number_of, values)),
     )
 
 
 def seed_difference(model: SeedScores, other: SeedScores, name: str) -> Score:
     """Return the model's mean of a score minus another's, on the same draws of the test rows."""
     estimate = model.minus(other, name)
-    return Score(*map(_number, (estimate.value, *estimate.ends)))
+    return Score(*map(number_of, (estimate.value, *estimate.ends)))
 
 
-def _number(value: float | None) -> float | None:
+def number_of(value: float | None) -> float | None:
     """Return a number for JSON: None where it is not defined."""
     return None if value is None or not np.isfinite(value) else round(float(value), 6)

@@ -203,7 +203,7 @@ def variant_sources(
     notes: list[str] = []
     if has_likelihood(bundle):
         ratios = parts.scored("likelihood", data.rows, model.log_ratios)["log_ratio"]
-    sources = zero_shot_sources(states, ratios)
+    sources = [*([] if ratios is None else _likelihoods(ratios)), *_distances(states)]
     chosen: str = data.zero_shot
     if ratios is None and chosen in (LIKELIHOOD, ABSOLUTE):
         chosen = "embedding"
@@ -220,13 +220,8 @@ def variant_sources(
     return [*ordered, *probe, *trivial], notes + probe_notes + trivial_notes
 
 
-def zero_shot_sources(states: Arrays, ratios_NS: NDArray | None) -> list[VariantSource]:
-    """Return every score that needs no training; means over strands, for likelihoods of the ratios."""
-    likelihoods = [] if ratios_NS is None else _likelihoods(ratios_NS)
-    return [*likelihoods, *_distances(states)]
-
-
 def _likelihoods(ratios_NS: NDArray) -> list[VariantSource]:
+    """Return the likelihoods of the ratios' means over strands."""
     mean = ratios_NS.mean(axis=1)
     return [
         _source(LIKELIHOOD, -mean, -ratios_NS),

@@ -18,6 +18,15 @@ class Peak:
     members: tuple[str, ...]
 
 
+PARTNERS = {
+    "STAT1": ("IRF1", grammar.SHORT_PAIR_BP),
+    "GATA1": ("RUNX1", grammar.SHORT_PAIR_BP),
+    "FOXA1": ("HNF4A", grammar.MID_PAIR_BP),
+    "MEF2A": ("TEAD1", grammar.MID_PAIR_BP),
+}
+"""TF labels whose sites need a partner, and its distance."""
+
+
 class Rules:
     """The labels of a set of planted elements.
 
@@ -46,12 +55,8 @@ class Rules:
 
     def bound(self, label: str) -> list[Site]:
         """Return the sites at which a TF label has its peaks (none for POLR2A)."""
-        if label in ("STAT1", "GATA1"):
-            partner = {"STAT1": "IRF1", "GATA1": "RUNX1"}[label]
-            return self.with_partner(label, partner, grammar.SHORT_PAIR_BP)
-        if label in ("FOXA1", "MEF2A"):
-            partner = {"FOXA1": "HNF4A", "MEF2A": "TEAD1"}[label]
-            return self.with_partner(label, partner, grammar.MID_PAIR_BP)
+        if label in PARTNERS:
+            return self.with_partner(label, *PARTNERS[label])
         if label == "EP300":
             trio = ("JUN", "CEBPB", "TEAD1")
             pairs = [(a, b) for a in trio for b in trio if a != b]

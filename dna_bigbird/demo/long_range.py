@@ -140,10 +140,9 @@ def build_long_range(config: LongRangeConfig) -> LongRange:
         elements += _plant_unit(unit, config, canvas, motifs, rng)
     every = derive_peaks(elements, len(canvas), config.seed)
     peaks = {name: every[name] for name in DISTANT + CONTROLS}
-    peaks |= {
-        name: _class_peaks(name, promoter_class, elements)
-        for name, promoter_class in CLASSES.items()
-    }
+    for name, promoter_class in CLASSES.items():
+        own = [element for element in elements if element.promoter_class == promoter_class]
+        peaks[name] = [Peak(name, *each.span(*CLASS_OFFSETS), (each.name,)) for each in own]
     return LongRange(config, str(canvas), elements, peaks)
 
 
@@ -232,11 +231,3 @@ def cluster_offsets(width: int, copies: int, rng: np.random.Generator) -> tuple[
         offsets.append(cursor)
         cursor += width + int(rng.integers(*grammar.CLUSTER_GAP_BP))
     return offsets, offsets[-1] + width
-
-
-def _class_peaks(label: str, promoter_class: str, elements: list[Element]) -> list[Peak]:
-    return [
-        Peak(label, *element.span(*CLASS_OFFSETS), (element.name,))
-        for element in elements
-        if element.promoter_class == promoter_class
-    ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.elements import Canvas, Element, Site
-from dna_bigbird.demo.label_rules import Peak, Rules
+from dna_bigbird.demo.label_rules import PARTNERS, Peak, Rules
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.motifs import LETTERS, Motif
 
@@ -58,19 +58,13 @@ def draw_variants(
 def site_labels(elements: list[Element]) -> dict[Site, tuple[str, ...]]:
     """Return the TF labels with a motif that each intact site carries, itself or as a partner."""
     rules = Rules(elements)
-    partners = {
-        "STAT1": ("IRF1", grammar.SHORT_PAIR_BP),
-        "GATA1": ("RUNX1", grammar.SHORT_PAIR_BP),
-        "FOXA1": ("HNF4A", grammar.MID_PAIR_BP),
-        "MEF2A": ("TEAD1", grammar.MID_PAIR_BP),
-    }
     users: dict[Site, list[str]] = {}
     for label in grammar.LABELS:
         if label.group != "TF" or label.name == "POLR2A":
             continue
         carriers = rules.bound(label.name)
-        if label.name in partners:
-            partner, distance = partners[label.name]
+        if label.name in PARTNERS:
+            partner, distance = PARTNERS[label.name]
             carriers = carriers + rules.with_partner(partner, label.name, distance)
         for site in carriers:
             users.setdefault(site, []).append(label.name)
@@ -101,10 +95,10 @@ def _breaking(
     for index in alone[: count // 2] + beside + alone[count // 2 :]:
         site, copies = candidates[index]
         motif = motifs[site.factor]
-        offset, base = motif.worst_change(_read(sequence, site))
+        intact = _read(sequence, site)
+        offset, base = motif.worst_change(intact)
         position, alt = _forward(offset, base, site)
-        broken = _read(_changed(sequence, position, alt, site), site, site.start)
-        delta = motif.score(broken) - site.score
+        delta = motif.score(intact[:offset] + base + intact[offset + 1 :]) - site.score
         if delta > -LEAST_LOSS_BITS:
             continue
         of_site = (users[site], site.factor, site.element, copies, delta)
@@ -190,15 +184,10 @@ def _is_neutral(sequence: str, position: int, alt: str, motifs: dict[str, Motif]
     return True
 
 
-def _read(sequence: str, site: Site, sequence_start: int = 0) -> str:
+def _read(sequence: str, site: Site) -> str:
     """Return the bases of a site as its strand reads them."""
-    bases = sequence[site.start - sequence_start : site.end - sequence_start]
+    bases = sequence[site.start : site.end]
     return reverse_complement(bases) if site.strand == "-" else bases
-
-
-def _changed(sequence: str, position: int, alt: str, site: Site) -> str:
-    """Return the bases from a site's start to its end with one of them replaced."""
-    return sequence[site.start : position] + alt + sequence[position + 1 : site.end]
 
 
 # First-order Markov chain of human CpG islands: Durbin, Eddy, Krogh, Mitchison (1998),

@@ -145,25 +145,10 @@ Sequences = Sequence[Fraction]
 """n tokens of one coordinate each, in [0, 1)."""
 
 
-def mean_of_all(x: Sequences) -> list[Fraction]:
-    """Every token gets the mean."""
-    return [sum(x, Fraction(0)) / len(x)] * len(x)
-
-
-def product_with_largest(x: Sequences) -> list[Fraction]:
-    """Every token is multiplied with the largest."""
-    return [value * max(x) for value in x]
-
-
-def distance_to_first(x: Sequences) -> list[Fraction]:
-    """Every token gets its distance to the first one."""
-    return [abs(value - x[0]) for value in x]
-
-
-FUNCTIONS: dict[str, tuple[Callable, int]] = {
-    "mean": (mean_of_all, 1),
-    "product with the largest": (product_with_largest, 2),
-    "distance to the first": (distance_to_first, 2),
+FUNCTIONS: dict[str, tuple[Callable[[Sequences], list[Fraction]], int]] = {
+    "mean": (lambda x: [sum(x, Fraction(0)) / len(x)] * len(x), 1),
+    "product with the largest": (lambda x: [value * max(x) for value in x], 2),
+    "distance to the first": (lambda x: [abs(value - x[0]) for value in x], 2),
 }
 """Function and its Lipschitz constant, both in the maximum norm."""
 

@@ -160,26 +160,13 @@ def _cells(
 ) -> dict[str, object]:
     seeds = ",".join("" if x is None else str(x) for x in score.by_seed)
     return {
-        "suite": result.suite,
-        "task": result.task,
-        "metric": result.metric,
-        "subset": subset,
-        "source": source,
-        "n": None,
-        "left_out": None,
-        "score": score.value,
-        "score_low": score.low,
-        "score_high": score.high,
-        "sd": score.sd,
-        "by_seed": seeds or None,
-        "model_minus": difference.value,
-        "model_minus_low": difference.low,
-        "model_minus_high": difference.high,
-        "claim": None,
-        "flip_rate": None,
-        "strand_correlation": None,
-        "described": "",
-    }
+        "suite": result.suite, "task": result.task, "metric": result.metric, "subset": subset,
+        "source": source, "n": None, "left_out": None, "score": score.value,
+        "score_low": score.low, "score_high": score.high, "sd": score.sd, "by_seed": seeds or None,
+        "model_minus": difference.value, "model_minus_low": difference.low,
+        "model_minus_high": difference.high, "claim": None, "flip_rate": None,
+        "strand_correlation": None, "described": "",
+    }  # fmt: skip
 
 
 def left_out(result: TaskResult) -> int | None:

@@ -104,23 +104,13 @@ ORIGINAL_TASKS = Version(
 )
 REVISED_TASKS = Version(
     "nt-revised",
-    tuple(
-        [
-            "H2AFZ",
-            "H3K27ac",
-            "H3K27me3",
-            "H3K36me3",
-            "H3K4me1",
-            "H3K4me2",
-            "H3K4me3",
-            "H3K9ac",
-            "H3K9me3",
-            "H4K20me1",
-        ]
+    (
+        "H2AFZ", "H3K27ac", "H3K27me3", "H3K36me3", "H3K4me1", "H3K4me2", "H3K4me3", "H3K9ac",
+        "H3K9me3", "H4K20me1",
     ),
     HUMAN,
     dict.fromkeys(ABOUT, "mcc"),
-)
+)  # fmt: skip
 
 
 def tasks(version: Version, folder: Path) -> list[Task]:

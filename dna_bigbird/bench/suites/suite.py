@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
@@ -27,12 +26,8 @@ from dna_bigbird.metrics.task_results import Published
 
 @cache
 def _table() -> dict[str, dict]:
-    text = (
-        files("dna_bigbird.bench.suites")
-        .joinpath("data/published.yaml")
-        .read_text(encoding="utf-8")
-    )
-    return yaml.safe_load(text) or {}
+    path = Path(__file__).parent / "data/published.yaml"
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def published_scores(suite: str, task: str) -> tuple[Published, ...]:
