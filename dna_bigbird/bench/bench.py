@@ -108,7 +108,7 @@ def bench(
 
     check_named(output=output)
     use_threads(threads)
-    suite_run = steps.SuiteRun.of(
+    suite_run = steps.SuiteRun(
         suite,
         data,
         output,
@@ -118,7 +118,7 @@ def bench(
         TrainingChoice(method, tuple(range(seeds)), training, head, threads, seed, replicates),
     )
     if dry_run:
-        return BenchResult(output, [], suite_run.planned())
+        return BenchResult(output, [], steps.plan_text(suite_run))
     if page:
         BENCH_PAGE.check_replaceable(Path(output) / steps.PAGE)
     results = suite_run.results()

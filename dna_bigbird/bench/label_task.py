@@ -22,21 +22,20 @@ from dna_bigbird.bench.trainings import (
     KMER,
     Scored,
     TaskTraining,
-    used_training,
     write_task_set,
 )
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.core.errors import note
 from dna_bigbird.labelled.blocks import block_units
 from dna_bigbird.labelled.labelled_set import LabelledSet
-from dna_bigbird.metrics.bootstrap import Draws, draw_units
+from dna_bigbird.metrics.bootstrap import Draws
 from dna_bigbird.metrics.seed_means import SeedScores
 from dna_bigbird.metrics.sources import trivial_scores
 from dna_bigbird.metrics.task_results import (
+    LEAK_FREE,
     MODEL,
     PUBLISHED,
     RANDOM_WEIGHTS,
-    SUBSETS,
     SourceResult,
     TaskResult,
 )
@@ -61,11 +60,7 @@ class Subset:
 
 
 def run_labels(run: TaskRun, rows: LabelledRows) -> TaskResult:
-    """Train and score everything of one task; parts that were finished before are read again.
-
-    Raises:
-        InputError: If the rows make no set, or the model cannot read them.
-    """
+    """Train and score everything of one task; parts that were finished before are read again."""
     bundle = load_bundle(run.model)
     bundle.check_reads_dna()
     labelled = write_task_set(run.folder / "set.h5", run.suite, run.task, rows)
@@ -95,44 +90,36 @@ def _result(
     tests: LeakFree,
     scored: Mapping[str, list[Scored]],
 ) -> TaskResult:
-    subsets = {name: _subset(run, labelled, tests, name) for name in SUBSETS}
-    subsets = {name: subset for name, subset in subsets.items() if len(subset.rows)}
+    rows_of = {PUBLISHED: np.arange(len(tests.test)), LEAK_FREE: np.flatnonzero(tests.keeps)}
+    subsets = {
+        name: _subset(run, labelled, tests, chosen)
+        for name, chosen in rows_of.items()
+        if len(chosen)
+    }
     values = {name: [each.values for each in parts] for name, parts in scored.items()}
     values |= {name: [scores] for name, scores in _untrained(labelled, tests.test).items()}
     truth = labelled.labels_of(tests.test)
+
+    def scores(x: Subset, trainings: list[np.ndarray]) -> SeedScores:
+        label_type, labels = labelled.label_type, truth[x.rows]
+        each = [task_scores(label_type, labels, values[x.rows], x.draws) for values in trainings]
+        return over_seeds(each, x.draws)
+
     joined = {
-        name: {
-            key: over_seeds(
-                [
-                    task_scores(
-                        labelled.label_type, truth[subset.rows], each[subset.rows], subset.draws
-                    )
-                    for each in trainings
-                ],
-                subset.draws,
-            )
-            for key, subset in subsets.items()
-        }
+        name: {key: scores(subset, trainings) for key, subset in subsets.items()}
         for name, trainings in values.items()
     }
     described = UNTRAINED | {name: parts[0].description for name, parts in scored.items()}
-    sources = [
-        _source(
-            run.task.metric,
-            name,
-            described[name],
-            joined,
-            _strands(labelled.label_type, scored.get(name, [])),
-        )
-        for name in (MODEL, RANDOM_WEIGHTS, CNN, KMER, GC, LENGTH, MAJORITY)
-        if name in joined
-    ]
-    sizes = {name: len(subsets[name].rows) if name in subsets else 0 for name in SUBSETS}
+    sources = []
+    for name in (MODEL, RANDOM_WEIGHTS, CNN, KMER, GC, LENGTH, MAJORITY):
+        if name in joined:
+            strands = _strands(labelled.label_type, scored.get(name, []))
+            sources.append(_source(run.task.metric, name, described[name], joined, strands))
     return run.result(
         label_names=labelled.label_names,
         assembly=rows.assembly,
         counts=labelled.counts,
-        n=sizes,
+        n={name: len(chosen) for name, chosen in rows_of.items()},
         leaks=tests.counts,
         sources=sources,
         seeds=run.choice.seeds,
@@ -141,18 +128,9 @@ def _result(
     )
 
 
-def _subset(run: TaskRun, labelled: LabelledSet, tests: LeakFree, name: str) -> Subset:
-    positions = np.arange(len(tests.test)) if name == PUBLISHED else np.flatnonzero(tests.keeps)
-    if not len(positions):
-        return Subset(positions, draw_units(0, replicates=0, seed=0), 0)
+def _subset(run: TaskRun, labelled: LabelledSet, tests: LeakFree, positions: np.ndarray) -> Subset:
     units, block_bp = block_units(labelled, tests.test[positions])
-    draws = draw_units(
-        len(positions),
-        replicates=run.choice.replicates,
-        seed=run.choice.bootstrap_seed,
-        units=units,
-    )
-    return Subset(positions, draws, block_bp)
+    return Subset(positions, run.draw(units), block_bp)
 
 
 def _untrained(labelled: LabelledSet, test: np.ndarray) -> dict[str, np.ndarray]:
@@ -179,17 +157,9 @@ def _source(
         for key, scores in own.items()
         if name != MODEL
     }
-    return SourceResult(
-        name,
-        description,
-        {
-            key: {score: seed_score(scores, score) for score in scores.values}
-            for key, scores in own.items()
-        },
-        minus,
-        strands,
-        is_trained=name not in UNTRAINED,
-    )
+    scores = {key: {name: seed_score(x, name) for name in x.values} for key, x in own.items()}
+    is_trained = name not in UNTRAINED
+    return SourceResult(name, description, scores, minus, strands, is_trained=is_trained)
 
 
 def _strands(label_type: str, trainings: list[Scored]) -> dict[str, float | None]:
@@ -206,7 +176,7 @@ def _strands(label_type: str, trainings: list[Scored]) -> dict[str, float | None
 def _settings(run: TaskRun, subsets: Mapping[str, Subset]) -> dict:
     training, head = (
         {key: value for key, value in asdict(settings).items() if value is not None}
-        for settings in (used_training(run), run.choice.head)
+        for settings in (run.training, run.choice.head)
     )
     return {
         "method": run.choice.method,
@@ -218,13 +188,8 @@ def _settings(run: TaskRun, subsets: Mapping[str, Subset]) -> dict:
 
 def _notes(labelled: LabelledSet, tests: LeakFree) -> Iterator[str]:
     if labelled.label_type != REGRESSION:
-        absent = [
-            name
-            for name, count in zip(
-                labelled.label_names, labelled.labels_of(tests.test).sum(axis=0), strict=True
-            )
-            if not count
-        ]
+        counts = labelled.labels_of(tests.test).sum(axis=0)
+        absent = [name for name, n in zip(labelled.label_names, counts, strict=True) if not n]
         if absent:
             what = "class" if labelled.label_type == MULTI_CLASS else "label"
             yield f"No test row has the {what} {', '.join(absent[:5])}; scores that need it are not defined."

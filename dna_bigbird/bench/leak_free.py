@@ -44,11 +44,7 @@ class Overlaps:
 def overlaps(
     asked: Windows, classes: NDArray[np.int64], others: Windows, other_classes: NDArray[np.int64]
 ) -> Overlaps:
-    """Compare every interval of `asked` with all of `others`.
-
-    Args:
-        classes, other_classes: (n,) and (m,), the class of each interval.
-    """
+    """Compare intervals of classes (n,) with all of `others`, whose classes are (m,)."""
     masks = [np.zeros(len(asked), dtype=bool) for _ in range(4)]
     start, other_start = _one_axis(asked, others)
     end = start + (asked.end - asked.start)
@@ -80,11 +76,7 @@ def _candidates(
     other_start: NDArray[np.int64],
     longest_bp: int,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield pairs of rows that may share a base: the others begin before an end, and not too early.
-
-    Args:
-        longest_bp: Of the others.
-    """
+    """Yield pairs of rows that may share a base; `longest_bp` is that of the others."""
     order = np.argsort(other_start, kind="stable")
     low = np.searchsorted(other_start[order], start - longest_bp, side="right")
     high = np.searchsorted(other_start[order], end, side="left")
@@ -164,13 +156,10 @@ class TestLeaks:
 
 
 def find_test_leaks(labelled: LabelledSet) -> TestLeaks:
-    """Look for test rows that share bases, a near-identical sequence, or their group with other rows.
-
-    The definitions are those of `leakage.find_leaks`; here each test row is asked, and all other rows of
-    the set are what it may share with.
-    """
+    """Look for test rows that share bases, a near-identical sequence or their group with others."""
     rows = rows_of_set(labelled)
     test = np.flatnonzero(rows.split == SPLITS.index("test"))
+    # Each test row is asked; all other rows of the set are what it may share with.
     asked = replace(rows, split=np.where(rows.split == SPLITS.index("test"), 0, 1))
     masks = {name: np.zeros(len(rows.split), dtype=bool) for name in REASONS.values()}
     for leak in find_leaks(asked).leaks:
@@ -204,7 +193,7 @@ def leak_free(labelled: LabelledSet, bundle: Bundle) -> LeakFree:
 
 
 def leak_free_windows(bundle: Bundle, windows: Sequence[Interval], assembly: str) -> LeakFree:
-    """Find the windows, such as those around variants, that share a base with what the model has read."""
+    """Find the windows that share a base with what the model has read."""
     number = len(windows)
     read = compare_with_seen(bundle, number, Windows.of(windows), assembly, hashes=None)
     return _without_read(np.arange(number), np.ones(number, dtype=bool), {}, read)

@@ -20,7 +20,6 @@ from dna_bigbird.bench.task_scores import (
     MEAN_DIFFERENCE,
     PairScores,
     TaskRun,
-    draw_pairs,
     drawn_means,
     interval_score,
     mean_of_defined,
@@ -77,13 +76,7 @@ class ModelScorer:
         return f"log odds of {label}, {joined}"
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return scores of normalised sequences, (n, 2): of the strand as it is, and of the other one.
-
-        A pretrained bundle reads the given strand only, so its second column is NaN.
-
-        Raises:
-            InputError: If the bundle cannot read DNA or has no head for it.
-        """
+        """Return scores of normalised sequences, (n, 2): of the given and the other strand."""
         compute = exact(Compute(threads=self.threads))
         if not self.is_classifier:
             nats = SequenceLikelihood(self.bundle, compute).nats_per_base(texts)
@@ -107,15 +100,9 @@ def gc_shares(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def counting_scores(rows: Sequence[PairRow], forms: Sequence[str]) -> list[NDArray[np.float64]]:
-    """Return the mean log-likelihood per base of each form of each pair under n-grams, in nats, (N,) each.
-
-    The n-grams of up to `ORDER` bases are those of the unchanged sequences of the other half of the
-    pairs. Halves are every other group if there are several, so that a motif is scored by counts that
-    have not seen it, else every other name.
-
-    Args:
-        forms: Names of fields of `PairRow`: `sequence`, `changed`, `control`.
-    """
+    """Return the mean log-likelihood per base of each form of pairs in nats, (N,) each."""
+    # The n-grams are those of the unchanged sequences of the other half of the pairs, every other
+    # group or name: so a motif is scored by counts that have not seen it.
     keys = [row.group for row in rows]
     if len(set(keys)) == 1:
         keys = [row.name for row in rows]
@@ -153,14 +140,7 @@ class PairSource:
 
 
 def run_pairs(run: TaskRun, rows: PairRows) -> TaskResult:
-    """Score every form of every pair with the model and the baselines, and compare them.
-
-    Scores of the model that are finished are in `run.folder` and read again when the weights, the
-    sequences and the settings are the same.
-
-    Raises:
-        InputError: If there is no pair, or the bundle cannot score DNA.
-    """
+    """Score every form of every pair with the model and the baselines, and compare them."""
     if not rows.rows:
         raise InputError(f"{run.suite.name} {run.task.name}: no pair is left; {rows.counts}")
     bundle = load_bundle(run.model)
@@ -216,20 +196,13 @@ def compare(
 
 
 class _Means:
-    """Means over some pairs, with intervals.
-
-    Args:
-        positions: (n,), of the pairs.
-    """
+    """Means over the pairs at `positions`, (n,), with intervals."""
 
     def __init__(self, run: TaskRun, rows: PairRows, positions: NDArray[np.int64]) -> None:
         self._run, self._rows, self._positions = run, rows, positions
         chosen = [rows.rows[i] for i in positions.tolist()]
-        names = [row.name for row in chosen]
         self._groups = np.array([row.group for row in chosen])
-        self._draws = draw_pairs(
-            names, replicates=run.choice.replicates, seed=run.choice.bootstrap_seed
-        )
+        self._draws = run.draw([row.name for row in chosen])
 
     def scores(self, pairs: PairScores) -> dict[str, Score]:
         """Return every score of a source."""
@@ -250,11 +223,7 @@ class _Means:
 
 
 def _forms(rows: PairRows) -> tuple[str, ...]:
-    """Return which sequences every pair has.
-
-    Raises:
-        ValueError: If some pairs have a control and others have none.
-    """
+    """Return which sequences every pair has."""
     with_control = sum(bool(row.control) for row in rows.rows)
     if with_control not in (0, len(rows.rows)):
         raise ValueError(f"{with_control} of {len(rows.rows)} pairs have a control")
@@ -287,7 +256,7 @@ def _source(
 
 
 def strand_agreement(forward: PairScores, reverse: PairScores) -> dict[str, float | None]:
-    """Return how far the strands agree: share of pairs ranked the other way, correlation of differences."""
+    """Return the share of pairs that the strands rank differently, and the correlation."""
     first, second = (pairs.values()[MEAN_DIFFERENCE] for pairs in (forward, reverse))
     defined = np.isfinite(first) & np.isfinite(second)
     first, second = first[defined], second[defined]

@@ -29,11 +29,7 @@ def identity_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def finished(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the facts of a part that this version finished with these settings; None if it must be computed.
-
-    Args:
-        settings: Everything that decides the result, checksums of inputs included; plain JSON values.
-    """
+    """Return the facts of a part that was finished with these settings; None: compute it."""
     part = read_json_part(folder / DONE, identity_of(settings))
     if part is None:
         return None
@@ -49,11 +45,7 @@ def unfinish(folder: Path) -> None:
 
 
 def finish(folder: Path, settings: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Record that the files of a part are complete; the last thing that is written of it.
-
-    Args:
-        facts: Such as a description, for the result.
-    """
+    """Record that the files of a part are complete; the last thing that is written of it."""
     content = {"facts": dict(facts), "files": _checksums(folder)}
     write_json_part(folder / DONE, identity_of(settings), content)
     return dict(facts)
@@ -78,14 +70,11 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class ArrayParts:
-    """The files of one task.
-
-    A file has the fingerprint of everything that its values depend on, and is computed again if that differs.
-    """
+    """The files of one task; one is computed again if what its values depend on has changed."""
 
     folder: Path
     identity: Mapping[str, Any]
-    """Model, genome and settings of the run; the version of the package is added."""
+    """All that values depend on but the items: model, genome, settings. The version is added."""
 
     def scored(
         self,
@@ -95,16 +84,7 @@ class ArrayParts:
         *,
         at_once: int = PART_ITEMS,
     ) -> Arrays:
-        """Return the values of all items, computed `at_once` at a time.
-
-        Args:
-            name: Beginning of the names of the files.
-            items: At least one: texts, or dataclasses such as `bench.suites.suite.VariantRow`.
-            compute: Returns the values of some items; it depends on nothing but these and `identity`.
-
-        Raises:
-            OutputError: If a file cannot be written.
-        """
+        """Return the values of at least one item, computed `at_once` at a time, a file each."""
         parts = []
         for first in range(0, len(items), at_once):
             some = items[first : first + at_once]

@@ -4,7 +4,7 @@ Classes are predicted by the highest probability, labels of 0 and 1 at one half:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,12 @@ from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
 
 Method = Literal["full", "lora", "probe"]
 """Fine-tune all weights; low-rank updates of the encoder; a regression on the encoder as it is."""
+
+PROBE = {
+    "max_steps": 1, "validate_every": 1, "learning_rate": 1e-9, "head_learning_rate": 0.0,
+    "weight_decay": 0.0, "optimizer": "adamw", "start_at_probe": True, "start_at_base_rates": False,
+}  # fmt: skip
+"""The regression alone: one step at a rate that changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +69,28 @@ class TaskRun:
         """Checksums of the model's weights and of its config.json, which has those of the vocabulary."""
         return checksums_of([self.model], None)
 
-    def settings(self) -> dict[str, Any]:
-        """Return what task.json has of every protocol."""
-        return {
+    @property
+    def training(self) -> LabelTrainConfig:
+        """How the model is trained; a probe is not trained further."""
+        training = self.choice.training
+        return replace(training, **PROBE) if self.choice.method == "probe" else training
+
+    def draw(self, units: NDArray | Sequence[str]) -> Draws:
+        """Draw rows for intervals: those of one unit together."""
+        choice = self.choice
+        return draw_units(
+            len(units), replicates=choice.replicates, seed=choice.bootstrap_seed, units=units
+        )
+
+    def result(self, *, settings: dict[str, Any], **values: Any) -> TaskResult:
+        """Return the result, with these settings after those of every protocol."""
+        of_every_protocol = {
             "model": self.model.resolve().name,
             "model_sha256": self.checksums["model"][0],
             "version": __version__,
             "replicates": self.choice.replicates,
             "bootstrap_seed": self.choice.bootstrap_seed,
         }
-
-    def result(self, *, settings: dict[str, Any], **values: Any) -> TaskResult:
-        """Return the result, with these settings after those of every protocol."""
         return TaskResult(
             suite=self.suite.name,
             task=self.task.name,
@@ -82,7 +98,7 @@ class TaskRun:
             metric=self.task.metric,
             protocol=self.task.protocol,
             published=self.task.published,
-            settings=self.settings() | settings,
+            settings=of_every_protocol | settings,
             **values,
         )
 
@@ -135,11 +151,6 @@ class PairScores:
         return PairScores(self.real[rows], self.changed[rows], control)
 
 
-def draw_pairs(names: Sequence[str], *, replicates: int, seed: int) -> Draws:
-    """Draw pairs for intervals: those of one name together."""
-    return draw_units(len(names), replicates=replicates, seed=seed, units=np.asarray(names))
-
-
 def drawn_means(values_N: NDArray[np.float64], draws: Draws) -> NDArray[np.float64]:
     """Return the mean under each draw, (R,); values that are NaN are left out."""
     is_defined = np.isfinite(values_N)
@@ -165,7 +176,7 @@ def mean_score(values_N: NDArray[np.float64], draws: Draws) -> Score:
 def interval_score(value: float, drawn_R: NDArray[np.float64]) -> Score:
     """Return a score with the interval of its values under the draws; None where it is not defined."""
     low, high = percentile_interval(drawn_R) if len(drawn_R) else (np.nan, np.nan)
-    return Score(*(round(float(x), 6) if np.isfinite(x) else None for x in (value, low, high)))
+    return Score(*map(number_of, (value, low, high)))
 
 
 # N rows, L labels, classes or targets
@@ -176,14 +187,8 @@ def strand_agreement(
 ) -> dict[str, float | None]:
     """Return the flip rate and the correlation of the scores of both strands; None is not defined.
 
-    Args:
-        forward_NL: Probabilities or targets of the sequences as they are.
-        reverse_NL: Of their reverse complements.
-
-    Returns:
-        `flip_rate`: share of rows with another likeliest class; of labels, share of values on the other
-        side of one half; absent for targets. `correlation`: Pearson's over rows and columns, without the
-        first class, which follows from the others.
+    `flip_rate`: share of rows with another likeliest class; of labels, share of values on the other
+    side of one half; absent for targets. `correlation`: Pearson's, without the first class.
 
     Example:
         >>> forward, reverse = np.array([[0.9], [0.2], [0.6]]), np.array([[0.8], [0.1], [0.3]])
@@ -260,20 +265,20 @@ def seed_score(scores: SeedScores, name: str) -> Score:
     low, high = scores.mean(name).ends
     values = scores.values[name]
     return Score(
-        _number(float(np.mean(values))),
-        _number(float(np.maximum(SMALLEST.get(name, 0.0), low))),
-        _number(high if name in LOWER_IS_BETTER else float(np.minimum(LARGEST, high))),
-        _number(scores.sd(name)),
-        tuple(map(_number, values)),
+        number_of(float(np.mean(values))),
+        number_of(float(np.maximum(SMALLEST.get(name, 0.0), low))),
+        number_of(high if name in LOWER_IS_BETTER else float(np.minimum(LARGEST, high))),
+        number_of(scores.sd(name)),
+        tuple(map(number_of, values)),
     )
 
 
 def seed_difference(model: SeedScores, other: SeedScores, name: str) -> Score:
     """Return the model's mean of a score minus another's, on the same draws of the test rows."""
     estimate = model.minus(other, name)
-    return Score(*map(_number, (estimate.value, *estimate.ends)))
+    return Score(*map(number_of, (estimate.value, *estimate.ends)))
 
 
-def _number(value: float | None) -> float | None:
+def number_of(value: float | None) -> float | None:
     """Return a number for JSON: None where it is not defined."""
     return None if value is None or not np.isfinite(value) else round(float(value), 6)

@@ -2,8 +2,8 @@
 
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,6 @@ from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.predictor import Predictor
 from dna_bigbird.training.finetune import finetune
-from dna_bigbird.training.label_config import LabelTrainConfig
 from dna_bigbird.training.network_baseline import fit_network_baseline
 
 # The labelled set of a benchmark task, as published: no row is dropped for what another one shows.
@@ -45,14 +44,7 @@ MOST_N = 1.0
 
 
 def write_task_set(path: Path, suite: Suite, task: Task, rows: LabelledRows) -> LabelledSet:
-    """Write the set of a task and open it.
-
-    Training rows of a suite without validation rows give a tenth, whole groups of overlapping or equal
-    rows, to validation. Duplicates stay where the suite has them.
-
-    Raises:
-        InputError: If there is nothing to train on or no test row.
-    """
+    """Write the set of a task and open it."""
     data = task_data(task, rows)
     digest = hashlib.sha256()
     for row in rows.rows:
@@ -70,11 +62,9 @@ def write_task_set(path: Path, suite: Suite, task: Task, rows: LabelledRows) -> 
 
 
 def task_data(task: Task, rows: LabelledRows) -> LabelledData:
-    """Return the set of a task in memory; the rows read include those that the suite's reader left out.
-
-    Raises:
-        InputError: If there is nothing to train on or no test row, or if training rows cannot be split.
-    """
+    """Return the set of a task; the rows read include those that the reader left out."""
+    # Training rows of a suite without validation rows give it a tenth, whole groups of
+    # overlapping or equal rows.
     _check_parts(task, rows)
     labels = encode_labels(rows.rows, rows.label_names, label_type=rows.label_type)
     try:
@@ -121,11 +111,6 @@ FORWARD, REVERSE = "forward.h5", "reverse.h5"
 WORK = ("bundle", "checkpoints")
 """Folders that are needed until the scores are complete."""
 LORA = LoraConfig(rank=8)
-PROBE = {
-    "max_steps": 1, "validate_every": 1, "learning_rate": 1e-9, "head_learning_rate": 0.0,
-    "weight_decay": 0.0, "optimizer": "adamw", "start_at_probe": True, "start_at_base_rates": False,
-}  # fmt: skip
-"""The regression alone: one step at a rate that changes nothing."""
 CNN_BATCH, CNN_PASSES, CNN_FEWEST, CNN_MOST, CNN_VALIDATIONS = 32, 15, 120, 3000, 6
 """Windows per step, passes over the training rows, and bounds of the steps, a multiple of the validations."""
 
@@ -182,14 +167,12 @@ class TaskTraining:
         return Scored(forward, reverse, facts["is_directional"], facts["description"])
 
     def _settings(self, source: str, seed: int) -> dict[str, Any]:
-        settings: dict[str, Any] = {
-            "source": source, "set_sha256": self._set_sha256, "seed": seed,
-        }  # fmt: skip
+        settings: dict[str, Any] = {"source": source, "set_sha256": self._set_sha256, "seed": seed}
         if source in (MODEL, RANDOM_WEIGHTS):
             settings |= {
                 "checksums": self.run.checksums,
                 "method": self.run.choice.method,
-                "training": asdict(self._training()),
+                "training": asdict(self.run.training),
                 "head": asdict(self.run.choice.head),
             }
         elif source == CNN:
@@ -197,17 +180,11 @@ class TaskTraining:
         return settings
 
     def _compute(self, source: str, seed: int, folder: Path) -> dict[str, Any]:
-        compute: Callable[[int, Path], dict[str, Any]] = {
-            MODEL: lambda *rest: self._fine_tune(*rest, fresh=False),
-            RANDOM_WEIGHTS: lambda *rest: self._fine_tune(*rest, fresh=True),
-            CNN: self._cnn,
-            KMER: self._kmers,
-            GC: lambda *rest: self._kmers(*rest, method="gc"),
-        }[source]
-        return compute(seed, folder)
-
-    def _training(self) -> LabelTrainConfig:
-        return used_training(self.run)
+        if source in (MODEL, RANDOM_WEIGHTS):
+            return self._fine_tune(seed, folder, fresh=source == RANDOM_WEIGHTS)
+        baseline = self._cnn if source == CNN else self._kmers
+        description = baseline(source, seed, folder)
+        return {"has_strands": False, "is_directional": False, "description": description}
 
     def _fine_tune(self, seed: int, folder: Path, *, fresh: bool) -> dict[str, Any]:
         bundle = folder / WORK[0]
@@ -223,7 +200,7 @@ class TaskTraining:
             lora=LORA if self.run.choice.method == "lora" else LoraConfig(),
             head=self.run.choice.head,
             words=KmersConfig(max_k=0),
-            training=self._training(),
+            training=self.run.training,
             threads=self.run.choice.threads,
         )
         loaded = load_bundle(bundle)
@@ -247,25 +224,18 @@ class TaskTraining:
             (REVERSE, [reverse_complement(text) for text in sequences]),
         ):
             values = predictor.probabilities(texts).astype(np.float32)
-            scores = LabelScores(
-                MODEL,
-                "one strand",
-                self.labelled.label_names,
-                rows,
-                values,
-                self._set_sha256,
-                "forward",
-            )
+            names, digest = self.labelled.label_names, self._set_sha256
+            scores = LabelScores(MODEL, "one strand", names, rows, values, digest, "forward")
             write_scores(folder / name, scores)
 
-    def _kmers(self, seed: int, folder: Path, *, method: str = "kmer") -> dict[str, Any]:
-        scores = fit_kmer_baseline(
-            None, self.labelled.path, folder / FORWARD, KmerConfig(), method=method, seed=seed
-        )
-        return _of_baseline(scores.description)
+    def _kmers(self, source: str, seed: int, folder: Path) -> str:
+        path = folder / FORWARD
+        return fit_kmer_baseline(
+            None, self.labelled.path, path, KmerConfig(), method=source, seed=seed
+        ).description
 
-    def _cnn(self, seed: int, folder: Path) -> dict[str, Any]:
-        scores = fit_network_baseline(
+    def _cnn(self, source: str, seed: int, folder: Path) -> str:
+        return fit_network_baseline(
             None,
             self.labelled.path,
             folder / FORWARD,
@@ -274,21 +244,7 @@ class TaskTraining:
             checkpoints=folder / WORK[1],
             seed=seed,
             strand=None,
-        )
-        return _of_baseline(scores.description)
-
-
-def used_training(run: TaskRun) -> LabelTrainConfig:
-    """Return how the model is trained; a probe is not trained further."""
-    return (
-        replace(run.choice.training, **PROBE)
-        if run.choice.method == "probe"
-        else run.choice.training
-    )
-
-
-def _of_baseline(description: str) -> dict[str, Any]:
-    return {"has_strands": False, "is_directional": False, "description": description}
+        ).description
 
 
 def cnn_training(num_rows: int) -> TrainConfig:

@@ -38,11 +38,7 @@ AT_ONCE = 16
 
 
 def window_of(bundle: Bundle, protocol_bp: int) -> int:
-    """Return the window in bp: that of the suite's protocol, or that of the model's training.
-
-    At most what the model reads at once, and `LONGEST_WINDOW_BP`. A model that does not record its windows gets
-    `USUAL_WINDOW_BP`.
-    """
+    """Return the window in bp: that of the protocol, or of the model's training, within limits."""
     encoder, per_token = bundle.config.encoder, bundle.config.bp_per_token
     window_bp = protocol_bp
     if not window_bp:
@@ -61,11 +57,7 @@ def has_likelihood(bundle: Bundle) -> bool:
 
 
 class VariantModel:
-    """A bundle that scores substitutions on a genome.
-
-    Raises:
-        InputError: If the bundle is an ensemble or reads no DNA.
-    """
+    """A bundle that scores substitutions on a genome."""
 
     def __init__(
         self,
@@ -81,7 +73,7 @@ class VariantModel:
         self._likelihood = MaskedLikelihood(bundle, compute) if has_likelihood(bundle) else None
 
     def windows(self, variant: VariantRow) -> list[list[str]]:
-        """Return the windows with REF and ALT, for each strand; the variant is base `window_bp // 2`."""
+        """Return the windows with REF and ALT per strand; the variant is base `window_bp // 2`."""
         site = Interval(variant.chrom, variant.pos - 1, variant.pos)
         strands = allele_windows(self._genome, site, [variant.ref, variant.alt], self._window_bp)
         return [*strands] if self._both_strands else [strands[0]]
@@ -92,16 +84,10 @@ class VariantModel:
         return {"log_ratio": np.stack([x[:, 1] for x in self._likelihood.log_ratios(groups)])}
 
     def states(self, variants: Sequence[VariantRow]) -> Arrays:
-        """Return what the last layer's states of REF and ALT differ by.
-
-        Each base has the state of its token, so that windows of different tokens have equally many; with
-        one token per base these are the tokens' states.
-
-        Returns:
-            `euclidean`: distance of the states of all bases, (N, S). `cosine`: cosine distance of the states
-            of the variant's base, (N, S). `products`: products of the states of REF and ALT, summed over
-            the bases of the window, mean over strands, (N, E).
-        """
+        """Return `euclidean` and `cosine`, (N, S), and `products`, (N, E), of REF and ALT."""
+        # Each base has the state of its token, so that windows of different tokens have equally
+        # many. `cosine` is of the variant's base, `products` are summed over bases: their mean
+        # over strands.
         parts = []
         for first in range(0, len(variants), AT_ONCE):
             some = variants[first : first + AT_ONCE]
@@ -135,7 +121,7 @@ class VariantModel:
 def compare_states(
     ref_PE: NDArray, alt_PE: NDArray, position: int
 ) -> tuple[float, float, NDArray[np.float64]]:
-    """Return the Euclidean distance of all states, the cosine distance at a position, and sums of products (E,).
+    """Return the Euclidean distance, the cosine distance at a position, and sums of products (E,).
 
     Example:
         >>> euclidean, cosine, products = compare_states(

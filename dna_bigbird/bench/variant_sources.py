@@ -40,7 +40,7 @@ ONE_CHROMOSOME = (
 
 
 def probe_folds(variants: Sequence[VariantRow]) -> NDArray[np.int64]:
-    """Return the fold of each variant, (N,): its chromosome, or a quarter of the positions of a single one."""
+    """Return the fold of each variant, (N,): its chromosome, or a quarter of a single one."""
     names = [variant.chromosome or variant.chrom for variant in variants]
     folds = np.unique(names, return_inverse=True)[1]
     if folds.max() > 0:
@@ -54,10 +54,7 @@ def probe_folds(variants: Sequence[VariantRow]) -> NDArray[np.int64]:
 def probe_scores(
     features_ND: NDArray, labels_N: NDArray[np.bool_], folds_N: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the probability of each variant by a fit on the other folds, (N,).
-
-    One half where the other folds have one class only.
-    """
+    """Return the probability of each variant by a fit on the other folds, (N,), or 0.5."""
     scores = np.full(len(labels_N), 0.5)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # inner folds without a positive; fits at the last step
@@ -115,10 +112,8 @@ def gc_content(
 
 
 def counted_intervals(variants: Sequence[VariantRow], genome: Genome) -> list[Interval]:
-    """Return what is counted: pieces of all chromosomes without the surroundings of the variants.
-
-    No context of a variant has its own base, or the counts would know REF.
-    """
+    """Return what is counted: pieces of all chromosomes."""
+    # No context of a variant has its own base, or the counts would know REF.
     total = sum(genome.lengths.values())
     share = min(1.0, COUNTED_BP / total)
     intervals = []
@@ -148,10 +143,7 @@ def _without(
 
 
 def counting_ratios(variants: Sequence[VariantRow], genome: Genome) -> NDArray[np.float64] | None:
-    """Return log p(ALT) - log p(REF) by a mixture of counts, (N,).
-
-    None if the genome has too little sequence apart from the variants.
-    """
+    """Return log p(ALT) - log p(REF) by counts, (N,); None if there is too little sequence."""
     intervals = counted_intervals(variants, genome)
     if sum(interval.length for interval in intervals) < LEAST_COUNTED_BP:
         return None
@@ -205,19 +197,13 @@ def variant_sources(
     window_bp: int,
     seeds: Sequence[int],
 ) -> tuple[list[VariantSource], list[str]]:
-    """Return the model's score, all others, and notes.
-
-    Args:
-        untrained: The network of the model with random weights.
-
-    The model's is that of the suite; the Euclidean distance for a bundle that predicts no masked tokens.
-    """
+    """Return the model's score, which is that of the suite if it has it, all others, and notes."""
     states = parts.scored("states", data.rows, model.states)
     ratios = None
     notes: list[str] = []
     if has_likelihood(bundle):
         ratios = parts.scored("likelihood", data.rows, model.log_ratios)["log_ratio"]
-    sources = zero_shot_sources(states, ratios)
+    sources = [*([] if ratios is None else _likelihoods(ratios)), *_distances(states)]
     chosen: str = data.zero_shot
     if ratios is None and chosen in (LIKELIHOOD, ABSOLUTE):
         chosen = "embedding"
@@ -234,13 +220,8 @@ def variant_sources(
     return [*ordered, *probe, *trivial], notes + probe_notes + trivial_notes
 
 
-def zero_shot_sources(states: Arrays, ratios_NS: NDArray | None) -> list[VariantSource]:
-    """Return every score that needs no training; means over strands, for likelihoods of the ratios."""
-    likelihoods = [] if ratios_NS is None else _likelihoods(ratios_NS)
-    return [*likelihoods, *_distances(states)]
-
-
 def _likelihoods(ratios_NS: NDArray) -> list[VariantSource]:
+    """Return the likelihoods of the ratios' means over strands."""
     mean = ratios_NS.mean(axis=1)
     return [
         _source(LIKELIHOOD, -mean, -ratios_NS),
@@ -284,10 +265,7 @@ def _probe(
         features = np.hstack([ratio_N1, np.abs(ratio_N1), products_NE])
     labels = np.array([row.label for row in rows])
     scored = parts.scored(
-        "probe",
-        rows,
-        lambda _: {"score": probe_scores(features, labels, folds)},
-        at_once=len(rows),
+        "probe", rows, lambda _: {"score": probe_scores(features, labels, folds)}, at_once=len(rows)
     )
     names = {row.chromosome or row.chrom for row in rows}
     source = VariantSource("probe", DESCRIPTIONS["probe"], scored["score"][None], is_trained=True)

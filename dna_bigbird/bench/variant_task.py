@@ -1,6 +1,5 @@
 """The protocol `variants` of bench: rank positives above negatives, without training and by a probe."""
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -9,12 +8,12 @@ from numpy.typing import NDArray
 from dna_bigbird.bench.leak_free import leak_free_windows
 from dna_bigbird.bench.parts import ArrayParts
 from dna_bigbird.bench.suites.suite import VariantRow, VariantRows
-from dna_bigbird.bench.task_scores import TaskRun
+from dna_bigbird.bench.task_scores import TaskRun, number_of
 from dna_bigbird.bench.variant_model import VariantModel, window_of, with_fresh_weights
 from dna_bigbird.bench.variant_sources import VariantSource, variant_sources
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.metrics.bootstrap import Draws, draw_units
+from dna_bigbird.metrics.bootstrap import Draws
 from dna_bigbird.metrics.task_results import (
     LEAK_FREE,
     MODEL,
@@ -38,7 +37,6 @@ from dna_bigbird.prediction.partial_results import file_identity
 
 BLOCK_BP = 5000
 """Bases of the genome whose variants are drawn together, for variants without a group."""
-DIGITS = 6
 
 Subsets = Mapping[str, tuple[NDArray[np.int64], Draws]]
 """Rows of a subset of the variants, and the draws of these."""
@@ -51,13 +49,7 @@ def subsets_of(run: TaskRun, rows: Sequence[VariantRow], is_free: NDArray[np.boo
     units = np.array([row.group or f"{row.chrom}:{(row.pos - 1) // BLOCK_BP}" for row in rows])
     subsets = {}
     for name, chosen in ((PUBLISHED, np.arange(len(rows))), (LEAK_FREE, np.flatnonzero(is_free))):
-        draws = draw_units(
-            len(chosen),
-            replicates=run.choice.replicates,
-            seed=run.choice.bootstrap_seed,
-            units=units[chosen],
-        )
-        subsets[name] = chosen, draws
+        subsets[name] = chosen, run.draw(units[chosen])
     return subsets
 
 
@@ -92,21 +84,13 @@ def source_result(
             )
     scores = {
         subset: {
-            name: _score(
-                [seed[name].value for seed in by_seed], [seed[name].drawn for seed in by_seed]
-            )
+            name: _score([x[name].value for x in by_seed], [x[name].drawn for x in by_seed])
             for name in VARIANT_METRICS
         }
         for subset, by_seed in own.items()
     }
-    return SourceResult(
-        source.name,
-        source.description,
-        scores,
-        minus,
-        _strands(source),
-        is_trained=source.is_trained,
-    )
+    name, description, strands = source.name, source.description, _strands(source)
+    return SourceResult(name, description, scores, minus, strands, is_trained=source.is_trained)
 
 
 def _score(values: Sequence[float], drawn: Sequence[NDArray], least: float = 0.0) -> Score:
@@ -163,21 +147,8 @@ def chromosomes_of(rows: Sequence[VariantRow]) -> NDArray[np.str_]:
     return np.array([row.chromosome or row.chrom for row in rows])
 
 
-def number_of(value: float) -> float | None:
-    """Return a score as it is written, None where it is not defined."""
-    return round(value, DIGITS) if math.isfinite(value) else None
-
-
 def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
-    """Score the variants of a task by a model, by a probe and by trivial sources.
-
-    All are scored on the same variants and draws. Leak-free scores leave out variants whose window shares a base
-    with what the bundle has read with labels. Parts that were finished earlier are read from `run.folder`.
-
-    Raises:
-        InputError: If the bundle cannot score DNA, or a window cannot be read.
-        OutputError: If a part cannot be written.
-    """
+    """Score the variants of a task by a model, by a probe and by trivial sources."""
     bundle = load_bundle(run.model)
     window_bp = window_of(bundle, data.window_bp)
     model, untrained = (
@@ -202,12 +173,12 @@ def run_variants(run: TaskRun, data: VariantRows) -> TaskResult:
     tests = leak_free_windows(bundle, _windows(data.rows, window_bp), data.assembly)
     subsets = subsets_of(run, data.rows, tests.keeps)
     measured = {source.name: measure_source(source, data.rows, subsets) for source in sources}
-    n = {name: len(rows) for name, (rows, _) in subsets.items()}
+    positives = sum(row.label for row in data.rows)
     return run.result(
         label_names=("label",),
         assembly=data.assembly,
-        counts={**data.counts, "variants": len(data.rows), "positives": _positives(data.rows)},
-        n=n,
+        counts={**data.counts, "variants": len(data.rows), "positives": positives},
+        n={name: len(rows) for name, (rows, _) in subsets.items()},
         leaks=tests.counts,
         sources=[source_result(source, measured, run.task.metric) for source in sources],
         seeds=run.choice.seeds,
@@ -231,15 +202,8 @@ def _settings(run: TaskRun, data: VariantRows, window_bp: int) -> dict:
 
 
 def _windows(rows: Sequence[VariantRow], window_bp: int) -> list[Interval]:
-    starts = [row.pos - 1 - window_bp // 2 for row in rows]
-    return [
-        Interval(row.chrom, start, start + window_bp)
-        for row, start in zip(rows, starts, strict=True)
-    ]
-
-
-def _positives(rows: Sequence[VariantRow]) -> int:
-    return sum(row.label for row in rows)
+    starts = [(row.chrom, row.pos - 1 - window_bp // 2) for row in rows]
+    return [Interval(chrom, start, start + window_bp) for chrom, start in starts]
 
 
 def _chance(rows: Sequence[VariantRow]) -> dict[str, float | None]:

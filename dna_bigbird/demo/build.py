@@ -37,16 +37,9 @@ def shuffled_deck(rng: np.random.Generator) -> list[Unit]:
 
 
 def plant_distal(
-    free: list[tuple[int, int]],
-    canvas: Canvas,
-    motifs: dict[str, Motif],
-    rng: np.random.Generator,
+    free: list[tuple[int, int]], canvas: Canvas, motifs: dict[str, Motif], rng: np.random.Generator
 ) -> list[Element]:
-    """Fill free intervals with distal units, from left to right.
-
-    Args:
-        free: Disjoint 0-based intervals in ascending order.
-    """
+    """Fill free intervals with distal units, from left to right."""
     elements: list[Element] = []
     deck: list[Unit] = []
     planned: list[tuple[Unit, int, list[list[Placed]]]] = []
@@ -81,10 +74,8 @@ def plant_distal(
 
 
 def orient_ctcf(positions: list[int], rng: np.random.Generator) -> list[str]:
-    """Choose the strand of each CTCF element: some neighbours convergent, the others never.
-
-    Two elements 1 to 3 kb apart make a loop if the left one is on '+' and the right one on '-'.
-    """
+    """Choose the strand of each CTCF element: some neighbours convergent, the others never."""
+    # Two elements 1 to 3 kb apart make a loop if the left one is on '+', the right one on '-'.
     low, high = grammar.LONG_PAIR_BP
     strands: list[str] = []
     for index, position in enumerate(positions):

@@ -58,8 +58,8 @@ def _long_range(
     output: Path, units: int, seed: int, copies: int, negatives: Literal["absent", "misplaced"]
 ) -> None:
     from dna_bigbird.core.limits import check_memory
+    from dna_bigbird.demo.demo_files import write_long_range
     from dna_bigbird.demo.long_range import LongRangeConfig, build_long_range
-    from dna_bigbird.demo.long_range_files import write_long_range
 
     with checked_settings():
         config = LongRangeConfig(units, seed, copies=copies, negatives=negatives)

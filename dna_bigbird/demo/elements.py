@@ -99,11 +99,7 @@ class Canvas:
         self._bases[position] = ord(base)
 
     def plant(self, start: int, sequence: str, strand: str) -> None:
-        """Overwrite the bases from `start` so that `strand` reads `sequence` there.
-
-        Raises:
-            RuntimeError: If it would touch a gap or another site; the layout must not ask for it.
-        """
+        """Overwrite the bases from `start` so that `strand` reads `sequence` there."""
         end = start + len(sequence)
         self._check(start, end)
         written = reverse_complement(sequence) if strand == "-" else sequence

@@ -64,43 +64,26 @@ TF_PEAK_BP = (240, 360)
 
 @dataclass(frozen=True)
 class Unit:
-    """A distal unit: one element, or two that belong together.
-
-    kind: `cluster` (copies of `first`), `decoy` (one damaged site of `first`), `short`
-    (pairs of `first` and `second` in one element), `mid` (a cluster of each, in two elements).
-    """
+    """A distal unit: one element, or two that belong together."""
 
     category: str
+    """`cluster`: copies of `first`; `decoy`: a damaged site of `first`; `short`: pairs of both in one
+    element; `mid`: a cluster of each, in two elements."""
     first: str
     second: str = ""
 
 
 DECK: tuple[tuple[Unit, int], ...] = (
-    (Unit("cluster", "CTCF"), 9),
-    (Unit("cluster", "REST"), 5),
-    (Unit("cluster", "JUN"), 5),
-    (Unit("cluster", "CEBPB"), 4),
-    (Unit("cluster", "TEAD1"), 3),
-    (Unit("short", "STAT1", "IRF1"), 6),
-    (Unit("cluster", "STAT1"), 3),
-    (Unit("cluster", "IRF1"), 2),
-    (Unit("short", "GATA1", "RUNX1"), 6),
-    (Unit("cluster", "GATA1"), 3),
-    (Unit("cluster", "RUNX1"), 2),
-    (Unit("mid", "FOXA1", "HNF4A"), 6),
-    (Unit("cluster", "FOXA1"), 2),
-    (Unit("cluster", "HNF4A"), 2),
-    (Unit("mid", "MEF2A", "TEAD1"), 6),
-    (Unit("cluster", "MEF2A"), 3),
-    (Unit("mid", "JUN", "CEBPB"), 2),
-    (Unit("mid", "CEBPB", "TEAD1"), 2),
-    (Unit("mid", "TEAD1", "JUN"), 2),
-    (Unit("decoy", "CTCF"), 1),
-    (Unit("decoy", "REST"), 1),
-    (Unit("decoy", "JUN"), 1),
-    (Unit("decoy", "CEBPB"), 1),
-    (Unit("decoy", "TEAD1"), 1),
-)
+    (Unit("cluster", "CTCF"), 9), (Unit("cluster", "REST"), 5), (Unit("cluster", "JUN"), 5),
+    (Unit("cluster", "CEBPB"), 4), (Unit("cluster", "TEAD1"), 3),
+    (Unit("short", "STAT1", "IRF1"), 6), (Unit("cluster", "STAT1"), 3), (Unit("cluster", "IRF1"), 2),
+    (Unit("short", "GATA1", "RUNX1"), 6), (Unit("cluster", "GATA1"), 3), (Unit("cluster", "RUNX1"), 2),
+    (Unit("mid", "FOXA1", "HNF4A"), 6), (Unit("cluster", "FOXA1"), 2), (Unit("cluster", "HNF4A"), 2),
+    (Unit("mid", "MEF2A", "TEAD1"), 6), (Unit("cluster", "MEF2A"), 3),
+    (Unit("mid", "JUN", "CEBPB"), 2), (Unit("mid", "CEBPB", "TEAD1"), 2), (Unit("mid", "TEAD1", "JUN"), 2),
+    (Unit("decoy", "CTCF"), 1), (Unit("decoy", "REST"), 1), (Unit("decoy", "JUN"), 1),
+    (Unit("decoy", "CEBPB"), 1), (Unit("decoy", "TEAD1"), 1),
+)  # fmt: skip
 """Distal units and how often each is in one deck. A deck is shuffled and laid out from left
 to right, then the next one, so that about every 50 kb holds every kind."""
 CTCF_STRIDE = 4
@@ -148,11 +131,7 @@ LABELS: tuple[Label, ...] = (
         "DNase",
         "promoters with at least two kinds of proximal factor, and CTCF sites",
     ),
-    Label(
-        "DNase_enhancer",
-        "DNase",
-        "elements with a STAT1, GATA1, FOXA1, MEF2A or EP300 peak",
-    ),
+    Label("DNase_enhancer", "DNase", "elements with a STAT1, GATA1, FOXA1, MEF2A or EP300 peak"),
     Label("H3K4me3", "Histone", "promoters with at least two kinds of proximal factor, -300..+900"),
     Label("H3K27ac", "Histone", "+-350 of EP300 elements and -400..+500 of POLR2A promoters"),
     Label(

@@ -1,6 +1,5 @@
 """From planted sites to peaks: the rules of `grammar.LABELS`, applied to what was planted."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +16,15 @@ class Peak:
     start: int
     end: int
     members: tuple[str, ...]
+
+
+PARTNERS = {
+    "STAT1": ("IRF1", grammar.SHORT_PAIR_BP),
+    "GATA1": ("RUNX1", grammar.SHORT_PAIR_BP),
+    "FOXA1": ("HNF4A", grammar.MID_PAIR_BP),
+    "MEF2A": ("TEAD1", grammar.MID_PAIR_BP),
+}
+"""TF labels whose sites need a partner, and its distance."""
 
 
 class Rules:
@@ -47,12 +55,8 @@ class Rules:
 
     def bound(self, label: str) -> list[Site]:
         """Return the sites at which a TF label has its peaks (none for POLR2A)."""
-        if label in ("STAT1", "GATA1"):
-            partner = {"STAT1": "IRF1", "GATA1": "RUNX1"}[label]
-            return self.with_partner(label, partner, grammar.SHORT_PAIR_BP)
-        if label in ("FOXA1", "MEF2A"):
-            partner = {"FOXA1": "HNF4A", "MEF2A": "TEAD1"}[label]
-            return self.with_partner(label, partner, grammar.MID_PAIR_BP)
+        if label in PARTNERS:
+            return self.with_partner(label, *PARTNERS[label])
         if label == "EP300":
             trio = ("JUN", "CEBPB", "TEAD1")
             pairs = [(a, b) for a in trio for b in trio if a != b]
@@ -102,27 +106,31 @@ class Rules:
         return promoters
 
 
-def derive_peaks(elements: list[Element], length: int, seed: int) -> dict[str, list[Peak]]:
-    """Return the peaks of every label, sorted, overlapping ones of a label merged.
+BROAD = {
+    "POLR2A": ((-100, 220), 0),
+    "DNase_common": ((-230, 100), 130),
+    "DNase_enhancer": ((0, 0), 160),
+    "H3K4me3": ((-300, 900), 0),
+    "H3K27ac": ((-400, 500), 350),
+    "H3K27me3": ((-700, 700), 400),
+    "H3K36me3": ((200, 1200), 0),
+}
+"""Offsets of the peaks from the start site, half-open; bases to either side of an element's middle."""
+ELEMENTS = {
+    "DNase_common": ("CTCF",),
+    "DNase_enhancer": ("STAT1", "GATA1", "FOXA1", "MEF2A", "EP300"),
+    "H3K27ac": ("EP300",),
+}
+"""TF labels whose elements have such peaks."""
 
-    Args:
-        length: Length of the genome; peaks are cut to it.
-        seed: Decides the width of TF peaks; everything else follows from the sites.
-    """
+
+def derive_peaks(elements: list[Element], length: int, seed: int) -> dict[str, list[Peak]]:
+    """Return the peaks of every label, sorted and merged, cut to `length`; seeded TF widths."""
     rules = Rules(elements)
-    special: dict[str, Callable[[Rules], list[Peak]]] = {
-        "POLR2A": _polr2a,
-        "DNase_common": _dnase_common,
-        "DNase_enhancer": _dnase_enhancer,
-        "H3K4me3": _h3k4me3,
-        "H3K27ac": _h3k27ac,
-        "H3K27me3": _h3k27me3,
-        "H3K36me3": _h3k36me3,
-    }
     peaks = {}
     for index, label in enumerate(grammar.LABELS):
         rng = np.random.default_rng([seed, 3, index])
-        raw = special[label.name](rules) if label.name in special else _tf(label.name, rules, rng)
+        raw = (_broad if label.name in BROAD else _tf)(label.name, rules, rng)
         peaks[label.name] = _merged(raw, length)
     return peaks
 
@@ -146,55 +154,22 @@ def _tf(label: str, rules: Rules, rng: np.random.Generator) -> list[Peak]:
     return peaks
 
 
-def _at_promoters(label: str, promoters: list[Element], first: int, last: int) -> list[Peak]:
-    return [Peak(label, *promoter.span(first, last), (promoter.name,)) for promoter in promoters]
-
-
-def _around(label: str, names: set[str], rules: Rules, reach: int) -> list[Peak]:
-    """Peaks that reach so many bases to either side of the middle of some elements."""
-    peaks = []
+def _broad(label: str, rules: Rules, rng: np.random.Generator) -> list[Peak]:
+    """Peaks at promoters, and around the middle of elements."""
+    offsets, reach = BROAD[label]
+    pairs = rules.polycomb() if label == "H3K27me3" else []
+    promoters, names = [promoter for promoter, _ in pairs], {x for _, each in pairs for x in each}
+    if label in ("POLR2A", "H3K27ac", "H3K36me3"):
+        promoters = rules.active()
+    elif label in ("DNase_common", "H3K4me3"):
+        promoters = rules.open_promoters()
+    for factor in ELEMENTS.get(label, ()):
+        names |= {site.element for site in rules.bound(factor)}
+    peaks = [Peak(label, *promoter.span(*offsets), (promoter.name,)) for promoter in promoters]
     for name in sorted(names):
-        element = rules.elements[name]
-        middle = (element.start + element.end) // 2
+        middle = (rules.elements[name].start + rules.elements[name].end) // 2
         peaks.append(Peak(label, middle - reach, middle + reach, (name,)))
     return peaks
-
-
-def _polr2a(rules: Rules) -> list[Peak]:
-    return _at_promoters("POLR2A", rules.active(), -100, 220)
-
-
-def _dnase_common(rules: Rules) -> list[Peak]:
-    insulators = {site.element for site in rules.sites("CTCF")}
-    promoters = _at_promoters("DNase_common", rules.open_promoters(), -230, 100)
-    return promoters + _around("DNase_common", insulators, rules, 130)
-
-
-def _dnase_enhancer(rules: Rules) -> list[Peak]:
-    labels = ("STAT1", "GATA1", "FOXA1", "MEF2A", "EP300")
-    names = {site.element for label in labels for site in rules.bound(label)}
-    return _around("DNase_enhancer", names, rules, 160)
-
-
-def _h3k4me3(rules: Rules) -> list[Peak]:
-    return _at_promoters("H3K4me3", rules.open_promoters(), -300, 900)
-
-
-def _h3k27ac(rules: Rules) -> list[Peak]:
-    enhancers = {site.element for site in rules.bound("EP300")}
-    promoters = _at_promoters("H3K27ac", rules.active(), -400, 500)
-    return promoters + _around("H3K27ac", enhancers, rules, 350)
-
-
-def _h3k27me3(rules: Rules) -> list[Peak]:
-    pairs = rules.polycomb()
-    silencers = {name for _, names in pairs for name in names}
-    promoters = _at_promoters("H3K27me3", [promoter for promoter, _ in pairs], -700, 700)
-    return promoters + _around("H3K27me3", silencers, rules, 400)
-
-
-def _h3k36me3(rules: Rules) -> list[Peak]:
-    return _at_promoters("H3K36me3", rules.active(), 200, 1200)
 
 
 def _merged(peaks: list[Peak], length: int) -> list[Peak]:

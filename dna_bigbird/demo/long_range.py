@@ -13,16 +13,56 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Positive, Range
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.elements import Canvas, Element, Site
 from dna_bigbird.demo.label_rules import Peak, derive_peaks
-from dna_bigbird.demo.markov import draw_sequences, fit_chain
 from dna_bigbird.demo.planted_promoters import plant_promoter
 from dna_bigbird.genome import embedded_sequence
-from dna_bigbird.genome.motifs import Motif, load_motifs
+from dna_bigbird.genome.motifs import LETTERS, Motif, load_motifs
+
+# Generated background: a Markov chain that was fitted on the real piece of the demo.
+
+ORDER = 5
+"""Bases that decide the next one."""
+
+
+def fit_chain(sequence: str) -> NDArray[np.float64]:
+    """Return the cumulated chances of the bases A C G T after ORDER bases: (4 ** ORDER, 4)."""
+    # Windows with N are left out. Every count starts at 1, so that no base is impossible.
+    codes = _codes(sequence)
+    windows = np.lib.stride_tricks.sliding_window_view(codes, ORDER + 1)
+    windows = windows[(windows >= 0).all(axis=1)]
+    numbers = windows @ 4 ** np.arange(ORDER, -1, -1)
+    counts = 1.0 + np.bincount(numbers, minlength=4 ** (ORDER + 1)).reshape(-1, 4)
+    return (counts / counts.sum(axis=1, keepdims=True)).cumsum(axis=1)
+
+
+def draw_sequences(
+    chain: NDArray[np.float64], count: int, length: int, rng: np.random.Generator
+) -> list[str]:
+    """Draw independent sequences from a chain of `fit_chain`."""
+    burn_in = 50  # bases, after which the chain has forgotten the first ones
+    contexts = rng.integers(0, len(chain), count)
+    drawn = np.empty((length, count), dtype=np.uint8)
+    for step in range(-burn_in, length):
+        uniform = rng.random((count, 1))
+        bases = (uniform > chain[contexts, :3]).sum(axis=1)
+        contexts = (contexts * 4 + bases) % len(chain)
+        if step >= 0:
+            drawn[step] = bases
+    text = np.frombuffer(LETTERS.encode(), dtype=np.uint8)[drawn.T]
+    return [row.tobytes().decode("ascii") for row in text]
+
+
+def _codes(sequence: str) -> NDArray[np.int64]:
+    table = np.full(256, -1, dtype=np.int64)
+    table[np.frombuffer(LETTERS.encode(), dtype=np.uint8)] = range(4)
+    return table[np.frombuffer(sequence.encode("ascii"), dtype=np.uint8)]
+
 
 CHROM = "demolong"
 """Record name of the long-range genome, and the name of its assembly."""
@@ -100,10 +140,9 @@ def build_long_range(config: LongRangeConfig) -> LongRange:
         elements += _plant_unit(unit, config, canvas, motifs, rng)
     every = derive_peaks(elements, len(canvas), config.seed)
     peaks = {name: every[name] for name in DISTANT + CONTROLS}
-    peaks |= {
-        name: _class_peaks(name, promoter_class, elements)
-        for name, promoter_class in CLASSES.items()
-    }
+    for name, promoter_class in CLASSES.items():
+        own = [element for element in elements if element.promoter_class == promoter_class]
+        peaks[name] = [Peak(name, *each.span(*CLASS_OFFSETS), (each.name,)) for each in own]
     return LongRange(config, str(canvas), elements, peaks)
 
 
@@ -144,12 +183,7 @@ def _plant_partner(
     canvas: Canvas,
     rng: np.random.Generator,
 ) -> Element:
-    """Plant a cluster at a random distance on a random side of the promoter, `there[0]`.
-
-    Args:
-        cluster: Offsets of its sites, and its length.
-        zone: Range of its distance from the start, first base to end.
-    """
+    """Plant a cluster at a random distance in `zone` on a random side of `there[0]`."""
     offsets, length = cluster
     tss, others = there[0].tss, there[1:]
     low, high = zone
@@ -197,11 +231,3 @@ def cluster_offsets(width: int, copies: int, rng: np.random.Generator) -> tuple[
         offsets.append(cursor)
         cursor += width + int(rng.integers(*grammar.CLUSTER_GAP_BP))
     return offsets, offsets[-1] + width
-
-
-def _class_peaks(label: str, promoter_class: str, elements: list[Element]) -> list[Peak]:
-    return [
-        Peak(label, *element.span(*CLASS_OFFSETS), (element.name,))
-        for element in elements
-        if element.promoter_class == promoter_class
-    ]

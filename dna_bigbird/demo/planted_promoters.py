@@ -6,7 +6,7 @@ import numpy as np
 
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.elements import Canvas, Element, Site
-from dna_bigbird.demo.label_rules import Peak, Rules
+from dna_bigbird.demo.label_rules import PARTNERS, Peak, Rules
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.motifs import LETTERS, Motif
 
@@ -45,13 +45,8 @@ def draw_variants(
     count: int,
     rng: np.random.Generator,
 ) -> list[Variant]:
-    """Draw up to `count` variants that break a site, one for every decoy, `count` neutral ones.
-
-    Half of the sites to break are the only copy in their element, as far as there are any.
-
-    Returns:
-        Variants sorted by position, at most one a position.
-    """
+    """Draw up to `count` variants that break sites, one per decoy, `count` neutral ones."""
+    # Half of the sites to break are the only copy in their element, as far as there are any.
     users = site_labels(elements)
     variants = _breaking(sequence, elements, users, motifs, count, rng)
     variants += _creating(sequence, elements, motifs)
@@ -63,19 +58,13 @@ def draw_variants(
 def site_labels(elements: list[Element]) -> dict[Site, tuple[str, ...]]:
     """Return the TF labels with a motif that each intact site carries, itself or as a partner."""
     rules = Rules(elements)
-    partners = {
-        "STAT1": ("IRF1", grammar.SHORT_PAIR_BP),
-        "GATA1": ("RUNX1", grammar.SHORT_PAIR_BP),
-        "FOXA1": ("HNF4A", grammar.MID_PAIR_BP),
-        "MEF2A": ("TEAD1", grammar.MID_PAIR_BP),
-    }
     users: dict[Site, list[str]] = {}
     for label in grammar.LABELS:
         if label.group != "TF" or label.name == "POLR2A":
             continue
         carriers = rules.bound(label.name)
-        if label.name in partners:
-            partner, distance = partners[label.name]
+        if label.name in PARTNERS:
+            partner, distance = PARTNERS[label.name]
             carriers = carriers + rules.with_partner(partner, label.name, distance)
         for site in carriers:
             users.setdefault(site, []).append(label.name)
@@ -106,25 +95,14 @@ def _breaking(
     for index in alone[: count // 2] + beside + alone[count // 2 :]:
         site, copies = candidates[index]
         motif = motifs[site.factor]
-        offset, base = motif.worst_change(_read(sequence, site))
+        intact = _read(sequence, site)
+        offset, base = motif.worst_change(intact)
         position, alt = _forward(offset, base, site)
-        broken = _read(_changed(sequence, position, alt, site), site, site.start)
-        delta = motif.score(broken) - site.score
+        delta = motif.score(intact[:offset] + base + intact[offset + 1 :]) - site.score
         if delta > -LEAST_LOSS_BITS:
             continue
-        variants.append(
-            Variant(
-                position,
-                sequence[position],
-                alt,
-                "break",
-                users[site],
-                site.factor,
-                site.element,
-                copies,
-                delta,
-            )
-        )
+        of_site = (users[site], site.factor, site.element, copies, delta)
+        variants.append(Variant(position, sequence[position], alt, "break", *of_site))
         if len(variants) == count:
             break
     return variants
@@ -141,19 +119,8 @@ def _creating(sequence: str, elements: list[Element], motifs: dict[str, Motif]) 
             offset = next(i for i in range(len(damaged)) if damaged[i] != site.intact[i])
             position, alt = _forward(offset, site.intact[offset], site)
             delta = motifs[site.factor].score(site.intact) - site.score
-            variants.append(
-                Variant(
-                    position,
-                    sequence[position],
-                    alt,
-                    "create",
-                    (site.factor,),
-                    site.factor,
-                    site.element,
-                    0,
-                    delta,
-                )
-            )
+            of_site = ((site.factor,), site.factor, site.element, 0, delta)
+            variants.append(Variant(position, sequence[position], alt, "create", *of_site))
     return variants
 
 
@@ -209,25 +176,18 @@ def _is_neutral(sequence: str, position: int, alt: str, motifs: dict[str, Motif]
         if factor in ("INR", "DPE"):
             continue  # found everywhere by chance; they mean something at a start site only
         reach = motif.width - 1
-        left, right = (
-            sequence[position - reach : position],
-            sequence[position + 1 : position + 1 + reach],
-        )
+        left = sequence[position - reach : position]
+        right = sequence[position + 1 : position + 1 + reach]
         for base in (sequence[position], alt):
             if motif.best_share(left + base + right) >= NEUTRAL_SHARE:
                 return False
     return True
 
 
-def _read(sequence: str, site: Site, sequence_start: int = 0) -> str:
+def _read(sequence: str, site: Site) -> str:
     """Return the bases of a site as its strand reads them."""
-    bases = sequence[site.start - sequence_start : site.end - sequence_start]
+    bases = sequence[site.start : site.end]
     return reverse_complement(bases) if site.strand == "-" else bases
-
-
-def _changed(sequence: str, position: int, alt: str, site: Site) -> str:
-    """Return the bases from a site's start to its end with one of them replaced."""
-    return sequence[site.start : position] + alt + sequence[position + 1 : site.end]
 
 
 # First-order Markov chain of human CpG islands: Durbin, Eddy, Krogh, Mitchison (1998),
@@ -245,13 +205,7 @@ CPG_ISLAND_CHAIN = np.array(
 def start_sites(
     segments: list[tuple[int, int]], count: int, rng: np.random.Generator
 ) -> list[tuple[int, str]]:
-    """Spread start sites evenly over segments, moved by up to an eighth of their spacing.
-
-    Half of them (rounded up) are on '+'.
-
-    Returns:
-        (0-based position, strand), from left to right.
-    """
+    """Spread (0-based position, strand), half on '+', moved by up to an eighth of their spacing."""
     lengths = [end - start for start, end in segments]
     spacing = sum(lengths) / count
     offsets = (np.arange(count) + 0.5 + rng.uniform(-0.125, 0.125, count)) * spacing
@@ -276,12 +230,8 @@ def plant_promoter(
     motifs: dict[str, Motif],
     rng: np.random.Generator,
 ) -> Element:
-    """Plant one promoter and return what was planted.
-
-    Every promoter has an initiator. A share has a TATA box at -31 (literature count), half of
-    the others a DPE at +28. One to three kinds of SP1, NRF1, NFYA and GABPA are upstream of
-    -40, some promoters have YY1 downstream. The flank is redrawn first, so sites stay whole.
-    """
+    """Plant one promoter and return what was planted."""
+    # The flank is redrawn first, so sites stay whole.
     has_tata = rng.random() < grammar.TATA_PROMOTERS
     element = Element(name, "promoter", strand, tss, "TATA" if has_tata else "CpG")
     _redraw_flank(element, canvas, rng)
@@ -332,8 +282,6 @@ def _redraw_flank(element: Element, canvas: Canvas, rng: np.random.Generator) ->
     for position in range(start, end):
         from_edge = min(position - start, end - 1 - position)
         if rng.random() < share * min(1.0, from_edge / grammar.FLANK_TAPER_BP):
-            previous = LETTERS.index(canvas.base(position - 1))
-            base = LETTERS[
-                int(rng.choice(4, p=CPG_ISLAND_CHAIN[previous] / CPG_ISLAND_CHAIN[previous].sum()))
-            ]
+            chances = CPG_ISLAND_CHAIN[LETTERS.index(canvas.base(position - 1))]
+            base = LETTERS[int(rng.choice(4, p=chances / chances.sum()))]
             canvas.repaint(position, base)

@@ -28,16 +28,7 @@ MOST_STEPS = 80
 
 
 def turing_figure(name: str, blank: str, lines: Sequence[Any]) -> Figure:
-    """Draw a row per machine step, cells to the right, time downwards.
-
-    An arrow leads from the head after a step to the step that wrote the symbol it reads: the edge
-    that attention chose. A thin line leads from a compute node to the step whose record it compared
-    with its own.
-
-    Args:
-        blank: Symbol of empty cells.
-        lines: `theory.theory_turing_run.Line` of every step.
-    """
+    """Draw a row per machine step, cells to the right, time downwards."""
     title = name if len(lines) <= MOST_STEPS else f"{name}, first {MOST_STEPS} steps"
     lines = lines[:MOST_STEPS]
     cells = [cell for line in lines for cell in (*line.tape, line.configuration.cell)]
@@ -75,7 +66,7 @@ def _tape(axes: Axes, row: int, line: Any, cells: range, blank: str) -> None:
 
 
 def _edges(axes: Axes, row: int, line: Any, heads: Sequence[int]) -> None:
-    """Draw what the compute node of a step attends to."""
+    """Draw an arrow to the step that wrote the symbol, and a thin line to the record compared."""
     start = (heads[row + 1], row + 1)
     if line.carried_step not in (None, row):
         target = (heads[line.carried_step], line.carried_step)
@@ -116,12 +107,7 @@ def furthest_figure(rows: Sequence[Mapping[str, float]], vectors: int, dims: int
 def error_figure(
     steps: Sequence[int], errors: Mapping[str, Sequence[float]], constants: Mapping[str, int]
 ) -> Figure:
-    """Draw the largest error of piecewise constant functions by their step δ, and constant times δ.
-
-    Args:
-        steps: 1/δ.
-        constants: The Lipschitz constant of each function.
-    """
+    """Draw the largest error by the step δ, `steps` being 1/δ, and Lipschitz constant times δ."""
     widths = [1 / m for m in steps]
     with style():
         figure = new_figure(7.2, 2.8)
@@ -143,11 +129,7 @@ def error_figure(
 
 
 def graph_figure(points: Sequence[tuple[str, int, float, float]], vertices: str) -> Figure:
-    """Draw clustering by path length: a point per graph, joined over lengths.
-
-    Args:
-        points: Name, length of the sequence, average shortest path, mean local clustering.
-    """
+    """Draw clustering by path length: points (name, length, path, clustering), joined by name."""
     names = list(dict.fromkeys(name for name, *_ in points))
     with style():
         figure = new_figure(7.2, 4.4)

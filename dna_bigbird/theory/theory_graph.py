@@ -102,8 +102,10 @@ def graph(
     if output is not None:
         from dna_bigbird.theory.figures import graph_figure
 
-        write_figure(
-            output,
-            graph_figure(theory_graph_run.points(measured), "vertices" if reference else vertices),
-        )
+        points = [
+            (each.name, length, each.paths.mean, each.clustering.local)
+            for length, group in measured.items()
+            for each in group
+        ]
+        write_figure(output, graph_figure(points, "vertices" if reference else vertices))
     return TheoryResult(output, rows, "\n\n".join([*parts, NOTES]))

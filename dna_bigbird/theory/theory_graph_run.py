@@ -1,6 +1,6 @@
 """Steps of `theory graph`: which graphs are measured, and what the random plans do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from dna_bigbird.attention.graphs.block_graph import BlockGraph
 from dna_bigbird.attention.graphs.makers import (
@@ -18,11 +18,7 @@ from dna_bigbird.core.errors import InputError
 def measure(
     num_tokens: int, block_size: int, num_random: int, num_global: int, seed: int, at_tokens: bool
 ) -> list[Statistics]:
-    """Measure all patterns of one length and the graphs that they are compared with.
-
-    Raises:
-        InputError: If a plan has no pattern of this length.
-    """
+    """Measure all patterns of one length and the graphs that they are compared with."""
     try:
         graphs = itc_graphs(num_tokens, block_size, num_random, seed, at_tokens=at_tokens)
     except ValueError as error:
@@ -53,12 +49,3 @@ def narrow_text(lengths: Sequence[int], block_size: int, num_random: int, seed: 
         ]
         lines.append(f"{length:,} tokens: {'; '.join(counts)}")
     return "\n".join(lines)
-
-
-def points(measured: Mapping[int, Sequence[Statistics]]) -> list[tuple[str, int, float, float]]:
-    """Return name, length, path length and clustering of every graph."""
-    return [
-        (each.name, length, each.paths.mean, each.clustering.local)
-        for length, group in measured.items()
-        for each in group
-    ]

@@ -113,14 +113,11 @@ def check_mapping(grid: Grid) -> MappingCheck:
 
 
 def separated_stages(grid: Grid) -> list[tuple[bool, bool]]:
-    """Return for every k whether thresholds exist that fit all inputs at once.
+    """Return for k = 1 … n: the interval of token k has only it; one of token 0 exists.
 
     A network has fixed thresholds: the shift of token k must apply to values in
     [δ^{-(k-1)d}, δ^{-kd}), where in every input only token k may be; and the shift of token 0 to an
     interval that has token 0 of every input and no other token of any.
-
-    Returns:
-        (the interval of token k has only token k, an interval of token 0 exists), for k = 1 … n.
     """
     n, d, m = grid.tokens, grid.dims, grid.m
     states = [grid.start(tokens) for tokens in grid.inputs()]
@@ -148,25 +145,10 @@ Sequences = Sequence[Fraction]
 """n tokens of one coordinate each, in [0, 1)."""
 
 
-def mean_of_all(x: Sequences) -> list[Fraction]:
-    """Every token gets the mean."""
-    return [sum(x, Fraction(0)) / len(x)] * len(x)
-
-
-def product_with_largest(x: Sequences) -> list[Fraction]:
-    """Every token is multiplied with the largest."""
-    return [value * max(x) for value in x]
-
-
-def distance_to_first(x: Sequences) -> list[Fraction]:
-    """Every token gets its distance to the first one."""
-    return [abs(value - x[0]) for value in x]
-
-
-FUNCTIONS: dict[str, tuple[Callable, int]] = {
-    "mean": (mean_of_all, 1),
-    "product with the largest": (product_with_largest, 2),
-    "distance to the first": (distance_to_first, 2),
+FUNCTIONS: dict[str, tuple[Callable[[Sequences], list[Fraction]], int]] = {
+    "mean": (lambda x: [sum(x, Fraction(0)) / len(x)] * len(x), 1),
+    "product with the largest": (lambda x: [value * max(x) for value in x], 2),
+    "distance to the first": (lambda x: [abs(value - x[0]) for value in x], 2),
 }
 """Function and its Lipschitz constant, both in the maximum norm."""
 
@@ -182,11 +164,7 @@ def rounded_down(x: Sequences, m: int) -> list[Fraction]:
 
 
 def largest_error(function: Callable, tokens: int, m: int, points: int = 4) -> Fraction:
-    """Return the largest difference between a function and its value at the corner of the cube.
-
-    Exact at the points that are tried: `points` per cube and coordinate, evenly spread and the cube's
-    last point nearly included. At most Lipschitz constant times δ.
-    """
+    """Return the largest error at `points` per cube and coordinate, at most constant · δ."""
     steps = [Fraction(i, m * points) for i in range(m * points)]
     return max(
         abs(a - b)

@@ -8,8 +8,13 @@ import pytest
 
 from dna_bigbird.cli.main import main as command
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.demo.long_range import LongRangeConfig, build_long_range
-from dna_bigbird.demo.markov import ORDER, draw_sequences, fit_chain
+from dna_bigbird.demo.long_range import (
+    ORDER,
+    LongRangeConfig,
+    build_long_range,
+    draw_sequences,
+    fit_chain,
+)
 from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from tests.demo.conftest import read_truth

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dna_bigbird.bench.task_scores import PairScores, draw_pairs, drawn_means, mean_score
+from dna_bigbird.bench.task_scores import PairScores, drawn_means, mean_score
+from dna_bigbird.metrics.bootstrap import draw_units
 
 
 @pytest.fixture
@@ -35,13 +36,13 @@ def test_with_a_control_the_changed_sequence_should_fall_more(pairs):
 
 def test_a_pair_without_a_score_counts_nowhere():
     pairs = PairScores(np.array([1.0, np.nan, 1.0]), np.array([0.0, 0.0, 2.0]))
-    draws = draw_pairs(["a", "b", "c"], replicates=50, seed=0)
+    draws = draw_units(3, replicates=50, seed=0)
     assert mean_score(pairs.values()["accuracy"], draws).value == 0.5
 
 
 def test_draws_take_pairs_of_one_name_together(pairs):
     names = [f"s{i // 4}" for i in range(40)]
-    draws = draw_pairs(names, replicates=30, seed=5)
+    draws = draw_units(40, replicates=30, seed=5, units=names)
     values = pairs.values()["accuracy"]
     for r, mean in enumerate(drawn_means(values, draws)):
         drawn = []
@@ -52,7 +53,7 @@ def test_draws_take_pairs_of_one_name_together(pairs):
 
 def test_the_interval_has_about_the_width_of_the_binomial():
     won = (np.random.default_rng(0).random(400) < 0.7).astype(float)
-    score = mean_score(won, draw_pairs([str(i) for i in range(400)], replicates=1000, seed=0))
+    score = mean_score(won, draw_units(400, replicates=1000, seed=0))
     se = (score.value * (1 - score.value) / 400) ** 0.5
     assert score.high - score.low == pytest.approx(2 * 1.96 * se, rel=0.1)
     assert score.low < score.value < score.high

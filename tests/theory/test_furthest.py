@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dna_bigbird.theory import furthest
+from dna_bigbird.theory import theory_furthest as furthest
 
 
 def rational_unit_vectors(num_vectors, num_dims, seed):

@@ -8,21 +8,22 @@ import pytest
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.theory.figures import MOST_STEPS, turing_figure
-from dna_bigbird.theory.theory_turing_run import trace
+from dna_bigbird.theory.theory_turing import trace
 from dna_bigbird.theory.turing import checks
 from dna_bigbird.theory.turing.checks import random_machine
-from dna_bigbird.theory.turing.decoder import first_deviation, simulate
+from dna_bigbird.theory.turing.decoder import (
+    REPAIRED,
+    edges_of,
+    first_deviation,
+    simulate,
+    step_of,
+    triangular,
+)
 from dna_bigbird.theory.turing.machine import (
     bundled_machine,
     machine_names,
     read_machine,
     run_machine,
-)
-from dna_bigbird.theory.turing.triangular import (
-    REPAIRED,
-    edges_of,
-    step_of,
-    triangular,
 )
 
 CASES = checks.exhaustive_cases()
@@ -197,7 +198,7 @@ def test_a_word_of_other_symbols_is_refused():
 
 def test_the_exact_parts_load_no_torch():
     code = (
-        "import sys; from dna_bigbird.theory import furthest, theory_mapping as mapping; "
+        "import sys; from dna_bigbird.theory import theory_furthest as furthest, theory_mapping as mapping; "
         "from dna_bigbird.theory.turing import checks, layered; "
         "furthest.furthest_by_attention(furthest.whole_unit_vectors(8, 9, 0)[0]); "
         "checks.count_right(checks.witness_cases(), 5); "

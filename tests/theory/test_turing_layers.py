@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dna_bigbird.theory.turing.decoder import first_deviation
+from dna_bigbird.theory.turing.decoder import edges_of, first_deviation
 from dna_bigbird.theory.turing.layered import layers_of, position_code, run_layers
 from dna_bigbird.theory.turing.machine import bundled_machine, run_machine
 from dna_bigbird.theory.turing.matrices import Matrix, Network
@@ -15,7 +15,6 @@ from dna_bigbird.theory.turing.package_attention import (
     run_package,
     scale_for,
 )
-from dna_bigbird.theory.turing.triangular import edges_of
 
 CASES = [
     ("increment", "1"), ("increment", "101"), ("increment", "0111"), ("palindrome", ""),

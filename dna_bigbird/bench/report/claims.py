@@ -43,11 +43,7 @@ class Claim:
 
 
 def claim(result: TaskResult, source: SourceResult, subset: str) -> Claim:
-    """Return what may be claimed of the model compared with a source.
-
-    `better` or `worse` if the 95 % interval of the paired difference excludes 0; an end that is 0 does not
-    exclude it. Below `FEWEST_ROWS` test rows the outcome is `too_few_rows`, with any interval.
-    """
+    """Return what may be claimed of the model compared with a source."""
     n = result.n.get(subset, 0)
     difference = source.minus.get(subset, NO_SCORE)
     return Claim(source.name, subset, n, difference, _outcome(difference, n, result.metric))
@@ -63,20 +59,22 @@ def _outcome(difference: Score, n: int, metric: str) -> str:
     return BETTER if (difference.low > 0) == (metric not in LOWER_IS_BETTER) else WORSE
 
 
-def metric_score(result: TaskResult, source: SourceResult, subset: str) -> Score:
+def metric_score(result: TaskResult, source: SourceResult | None, subset: str) -> Score:
     """Return a source's published metric on a subset; without a value if it has none."""
-    return source.scores.get(subset, {}).get(result.metric, NO_SCORE)
+    return (
+        NO_SCORE if source is None else source.scores.get(subset, {}).get(result.metric, NO_SCORE)
+    )
 
 
 def chance_score(result: TaskResult) -> float | None:
-    """Return the published metric that guessing is expected to reach, None if the task does not record it."""
+    """Return the metric that guessing is expected to reach, None if it is not recorded."""
     chances = result.settings.get("chance")
     value = chances.get(result.metric) if isinstance(chances, Mapping) else None
     return value if is_number(value) else None
 
 
 def in_metric_of_task(result: TaskResult, published: Published) -> bool:
-    """Return True if a score that was published elsewhere is in the task's metric, so that it has its axis."""
+    """Return True if a published score is in the task's metric, so that it has its axis."""
     return published.metric in ("", result.metric)
 
 
@@ -86,11 +84,8 @@ def find_source(result: TaskResult, name: str) -> SourceResult | None:
 
 
 def best_baseline(result: TaskResult, subset: str) -> SourceResult | None:
-    """Return the baseline with the best published metric on a subset; of equal ones the first.
-
-    The encoder with random weights is not one of the baselines; it has its own column. Neither are other
-    ways to score the same model.
-    """
+    """Return the baseline with the best published metric on a subset; of equal ones the first."""
+    # Random weights have their own column, and other scores are of the same model.
     sign = -1 if result.metric in LOWER_IS_BETTER else 1
     values = [
         (sign * value, -index, source)
@@ -102,15 +97,13 @@ def best_baseline(result: TaskResult, subset: str) -> SourceResult | None:
 
 
 def claimed_subset(result: TaskResult) -> str:
-    """Return the subset that the claims of the summary are about: the leak-free rows if there are any scores."""
+    """Return the subset of the claims: the leak-free rows if they were counted."""
     return LEAK_FREE if LEAK_FREE in result.n else PUBLISHED
 
 
 def main_claims(result: TaskResult) -> list[Claim]:
-    """Return the claims of the summary: against the best baseline, and against random weights.
-
-    Where no leak-free row is left, the baseline is the best on all test rows, and nothing is claimed.
-    """
+    """Return the claims of the summary: against the best baseline, and against random weights."""
+    # Where no leak-free row is left, the baseline is the best on all rows: nothing is claimed.
     subset = claimed_subset(result)
     best = best_baseline(result, subset) or best_baseline(result, PUBLISHED)
     sources = (best, find_source(result, RANDOM_WEIGHTS))
@@ -128,10 +121,7 @@ NOT_RUN = "published elsewhere"
 
 
 def table_rows(results: Sequence[TaskResult]) -> list[dict]:
-    """Return the rows: of each task all test rows, the leak-free ones, then scores published elsewhere.
-
-    Numbers are those of task.json, not rounded; None where a score is not defined or does not exist.
-    """
+    """Return a row per task, subset and source or published score; numbers as in task.json."""
     return [row for result in results for row in _task_rows(result)]
 
 
@@ -170,26 +160,13 @@ def _cells(
 ) -> dict[str, object]:
     seeds = ",".join("" if x is None else str(x) for x in score.by_seed)
     return {
-        "suite": result.suite,
-        "task": result.task,
-        "metric": result.metric,
-        "subset": subset,
-        "source": source,
-        "n": None,
-        "left_out": None,
-        "score": score.value,
-        "score_low": score.low,
-        "score_high": score.high,
-        "sd": score.sd,
-        "by_seed": seeds or None,
-        "model_minus": difference.value,
-        "model_minus_low": difference.low,
-        "model_minus_high": difference.high,
-        "claim": None,
-        "flip_rate": None,
-        "strand_correlation": None,
-        "described": "",
-    }
+        "suite": result.suite, "task": result.task, "metric": result.metric, "subset": subset,
+        "source": source, "n": None, "left_out": None, "score": score.value,
+        "score_low": score.low, "score_high": score.high, "sd": score.sd, "by_seed": seeds or None,
+        "model_minus": difference.value, "model_minus_low": difference.low,
+        "model_minus_high": difference.high, "claim": None, "flip_rate": None,
+        "strand_correlation": None, "described": "",
+    }  # fmt: skip
 
 
 def left_out(result: TaskResult) -> int | None:
@@ -203,10 +180,7 @@ def table_tsv(rows: Sequence[dict]) -> str:
 
 
 def table_markdown_rows(rows: Sequence[dict], metric: str) -> list[dict]:
-    """Return the rows for readers: short columns, and text that cannot break a Markdown table.
-
-    A score that is not in the task's metric has the name of its own metric after the source.
-    """
+    """Return the rows for readers: short columns, and text that cannot break a Markdown table."""
     names = ("source", "n", "score", "sd", "by_seed", "model_minus", "claim", "described")
     kept = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     readable = []

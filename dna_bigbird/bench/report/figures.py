@@ -6,7 +6,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dna_bigbird.bench.report.claims import (
-    NO_SCORE,
     RANDOM_WEIGHTS,
     best_baseline,
     chance_score,
@@ -25,7 +24,6 @@ from dna_bigbird.metrics.task_results import (
     PUBLISHED,
     SUBSETS,
     Score,
-    SourceResult,
     TaskResult,
 )
 from dna_bigbird.models.label_types import LOWER_IS_BETTER
@@ -50,10 +48,7 @@ LONGEST_NAME = 34
 
 
 def task_figure(result: TaskResult, tag: str = "") -> Figure:
-    """Draw the published metric of every source on both subsets with intervals, and published scores hollow.
-
-    Scores that were published in another metric have no point.
-    """
+    """Draw the metric of every source on both subsets with intervals; published scores hollow."""
     elsewhere = [x for x in result.published if in_metric_of_task(result, x)]
     names = [source_name(x.name) for x in result.sources] + [x.model for x in elsewhere]
     with style():
@@ -86,13 +81,8 @@ def task_figure(result: TaskResult, tag: str = "") -> Figure:
 def summary_figure(
     results: Sequence[TaskResult], titles: Mapping[str, str], tag: str = ""
 ) -> Figure:
-    """Draw the model, random weights, the best baseline and the best published score of every task.
-
-    One panel per suite and metric, because scores of different metrics are not comparable.
-
-    Args:
-        titles: Titles of the suites by name, written above the panels if there are several suites.
-    """
+    """Draw the model, random weights, the best baseline and published score of every task."""
+    # A panel per suite and metric: scores of different metrics are not comparable.
     panels: dict[tuple[str, str], list[TaskResult]] = {}
     for result in results:
         panels.setdefault((result.suite, result.metric), []).append(result)
@@ -112,9 +102,6 @@ def summary_figure(
 
 
 def _summary_points(ax: Axes, y: float, result: TaskResult) -> None:
-    def score(source: SourceResult | None, subset: str) -> Score:
-        return metric_score(result, source, subset) if source else NO_SCORE
-
     model, random_weights = result.model, find_source(result, RANDOM_WEIGHTS)
     baseline = best_baseline(result, PUBLISHED)
     for shift, source, subset, (name, (colour, marker)) in zip(
@@ -124,7 +111,8 @@ def _summary_points(ax: Axes, y: float, result: TaskResult) -> None:
         SUMMARY_LOOKS.items(),
         strict=True,
     ):
-        _point(ax, y + shift, score(source, subset), colour, marker, f"{result.task}: {name}")
+        score = metric_score(result, source, subset)
+        _point(ax, y + shift, score, colour, marker, f"{result.task}: {name}")
     if (chance := chance_score(result)) is not None:
         ax.plot(chance, y, **TICK)
     if (best := best_published(result)) is not None:

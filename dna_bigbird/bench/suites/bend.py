@@ -37,16 +37,7 @@ from dna_bigbird.models.label_types import MULTI_LABEL
 def read_label_matrix(
     path: Path, name: str, rows: int, labels: int, table: Path
 ) -> NDArray[np.uint8]:
-    """Return the labels, (rows, labels).
-
-    Args:
-        name: Of the data set in the file.
-        rows: Rows of `table`, the file with the intervals.
-
-    Raises:
-        InputError: If the file is not HDF5, has no such data set, has another number of rows or labels, or
-            values other than 0 and 1.
-    """
+    """Return the 0/1 labels of data set `name`, (rows, labels); `table` has the intervals."""
     check_readable(path)
     try:
         with read_hdf5(path) as file:
@@ -108,18 +99,14 @@ LABEL_SETS = {
 
 
 def task_file(folder: Path, task: str) -> Path | None:
-    """Return the BED file of a task below `folder`, `folder/data` or in the task's own folder; None if absent."""
+    """Return the BED file of a task below a folder; None if absent."""
     roots = (folder, folder / "data")
     paths = (root / below for root in roots for below in (f"{task}/{task}.bed", f"{task}.bed"))
     return next((path for path in paths if path.is_file()), None)
 
 
 def tasks(folder: Path) -> list[Task]:
-    """Return the tasks that have a BED file.
-
-    Raises:
-        InputError: If there is none; the message names tasks that are there and are not supported.
-    """
+    """Return the tasks that have a BED file."""
     listed = [
         Task(
             name,
@@ -142,12 +129,7 @@ def tasks(folder: Path) -> list[Task]:
 
 
 def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
-    """Read the windows of a task, their labels, and their bases from the genome.
-
-    Raises:
-        InputError: With file and line, if a row is not as the format says or not on the genome; if there are
-            too many.
-    """
+    """Read the windows of a task, their labels, and their bases from the genome."""
     path = task_file(folder, task.name)
     if path is None:
         raise InputError(f"{folder}: no {task.name}.bed")
@@ -191,11 +173,7 @@ def _labels(
 
 
 def split_of(text: str, where: str) -> int:
-    """Return the number of a split.
-
-    Raises:
-        InputError: If it is not train, valid or test.
-    """
+    """Return the number of a split."""
     if text not in SPLITS:
         raise InputError(
             f"{where}: the split is {shortened(text)!r}; expected the word train, valid or test"
@@ -204,11 +182,7 @@ def split_of(text: str, where: str) -> int:
 
 
 def window_of(cells: Cells, where: str) -> Interval:
-    """Return the interval of a row, 0-based and half-open; without a strand it is on +.
-
-    Raises:
-        InputError: If start or end is not a whole number, or the window does not have 512 bp.
-    """
+    """Return the interval of a row, 0-based and half-open; without a strand it is on +."""
     start, end = whole_number(cells["start"]), whole_number(cells["end"])
     if start is None or end is None or start < 0:
         raise InputError(
@@ -223,9 +197,6 @@ def window_of(cells: Cells, where: str) -> Interval:
 
 def listed_labels(text: str, labels: int, where: str) -> list[int]:
     """Return the numbers of the labels that are 1; none for an empty text.
-
-    Raises:
-        InputError: If a part is not one of the numbers 0 to labels - 1.
 
     Example:
         >>> listed_labels("1,4,17", 18, "a.bed:2"), listed_labels("", 18, "a.bed:3")

@@ -37,11 +37,7 @@ ENDINGS = (".bed", ".bed.gz")
 
 
 def tasks(folder: Path) -> list[Task]:
-    """Return the tasks whose files are in `folder` or `folder/variant_effects`.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Return the tasks whose files are in `folder` or `folder/variant_effects`."""
     listed = [
         Task(
             name,
@@ -68,11 +64,7 @@ def _table(folder: Path, name: str) -> Path | None:
 
 
 def read(folder: Path, task: Task, genomes: Genomes) -> VariantRows:
-    """Read the variants of a task.
-
-    Raises:
-        InputError: With file and line, for anything that is not as the format says.
-    """
+    """Read the variants of a task."""
     path = _table(folder, task.name)
     if path is None:
         raise InputError(f"{folder}: no {task.name}.bed")
@@ -92,11 +84,7 @@ def read(folder: Path, task: Task, genomes: Genomes) -> VariantRows:
 
 
 def read_variants(path: Path) -> list[TableVariant]:
-    """Return the rows of a file, their positions counted from 1.
-
-    Raises:
-        InputError: With file and line, as `read`.
-    """
+    """Return the rows of a file, their positions counted from 1."""
     variants = []
     for row, cells in read_table(path, COLUMNS):
         where = f"{path}:{row}"

@@ -42,11 +42,7 @@ TRIES = 100
 
 
 def tasks(folder: Path) -> list[Task]:
-    """Return task 1, and task 2 if there are motifs.
-
-    Raises:
-        InputError: If there are no elements.
-    """
+    """Return task 1, and task 2 if there are motifs."""
     _file(folder, ELEMENTS)
     about = "Does a regulatory element score higher than itself with its dinucleotides shuffled?"
     listed = [Task(REGULATORY, "accuracy", about, protocol="pairs")]
@@ -96,7 +92,7 @@ def _only_genome(genomes: Genomes, path: Path) -> TaskGenome:
 
 
 def _windows(path: Path, target: TaskGenome, counts: Counter[str]) -> list[tuple[PairRow, slice]]:
-    """Return windows of the elements as rows without a changed form, and where the element is in each."""
+    """Return windows of the elements without a changed form, and where the element is in each."""
     elements = read_bed(path)
     counts["rows_read"] = len(elements)
     order = np.random.default_rng(len(elements)).permutation(len(elements)).tolist()
@@ -117,10 +113,8 @@ def _windows(path: Path, target: TaskGenome, counts: Counter[str]) -> list[tuple
 
 
 def _is_apart(interval: Interval, starts: dict[str, list[int]]) -> bool:
-    """Return True, and keep the window's start, if no window that was kept before shares a base with it.
-
-    Peaks of several cells are often the same sequence: one of them would score by the counts of another.
-    """
+    """Return True, and keep the window's start, if no kept window shares a base with it."""
+    # Peaks of several cells are often one sequence, which would score by the counts of another.
     kept = starts.setdefault(interval.chrom, [])
     position = bisect.bisect(kept, interval.start)
     if any(
@@ -166,7 +160,7 @@ def _shuffled(window: PairRow, element: slice, counts: Counter[str]) -> PairRow 
 
 
 def _embedded(motif: MotifMatrix, backgrounds: list[str], counts: Counter[str]) -> list[PairRow]:
-    """Return a pair for each background: the consensus in its middle, and its letters in another order."""
+    """Return a pair per background: the consensus in its middle, and its letters reordered."""
     counts["motifs_read"] += 1
     site = motif.consensus
     rows = []
@@ -186,10 +180,7 @@ def _insert(background: str, site: str) -> str:
 
 
 def other_order(site: str, rng: np.random.Generator) -> str | None:
-    """Return the letters of a site in a random order that is not the site on either strand.
-
-    None if no such order is drawn in `TRIES` tries, as for AAAA.
-    """
+    """Return a random order of letters that no strand of the site has; None as for AAAA."""
     for _ in range(TRIES):
         shuffled = "".join(site[i] for i in rng.permutation(len(site)).tolist())
         if shuffled not in (site, reverse_complement(site)):

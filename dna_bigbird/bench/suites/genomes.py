@@ -106,14 +106,10 @@ class TaskGenome:
         return None if self.chain is None else read_chain(self.chain)
 
     def locate(self, interval: Interval, where: str) -> Interval | str:
-        """Return an interval on this genome, or why it is not there: one of `ABSENT`, `BEYOND`, `NOT_LIFTED`.
-
-        Args:
-            where: File and line, for messages.
+        """Return an interval on this genome, or one of `ABSENT`, `BEYOND`, `NOT_LIFTED`.
 
         Raises:
-            InputError: If it is not within the genome, unless that has only pieces, or is lost by the
-                lift-over.
+            InputError: At `where`, if it is not within the genome, unless that has only pieces.
         """
         if self._lifter is not None:
             lifted = lift_interval(interval, self._lifter)

@@ -86,11 +86,7 @@ def tasks(folder: Path) -> list[Task]:
 
 
 def datasets_folder(folder: Path) -> Path:
-    """Return the folder with a folder per task.
-
-    Raises:
-        InputError: If there is no task in it.
-    """
+    """Return the folder with a folder per task."""
     for root in (folder / "datasets", folder):
         if any((root / name / "train").is_dir() for name in ASSEMBLIES):
             return root
@@ -131,7 +127,7 @@ def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
 
 
 def intervals(folder: Path, task: Task) -> Iterator[IntervalRow]:
-    """Yield the rows of a task; a class of another assembly has its chromosomes named with it."""
+    """Yield the rows of a task; chromosomes of another assembly are named with it."""
     for part, class_name, path in class_files(folder, task.name):
         prefix = OTHER_ASSEMBLIES.get(class_name, "")
         for _, _, interval in read_intervals(path, LENGTHS_BP.get(task.name)):
@@ -140,11 +136,7 @@ def intervals(folder: Path, task: Task) -> Iterator[IntervalRow]:
 
 
 def class_files(folder: Path, task: str) -> Iterator[tuple[str, str, Path]]:
-    """Yield part, class and file of a task, training first.
-
-    Raises:
-        InputError: If a part lacks a class that the other has, or has none.
-    """
+    """Yield part, class and file of a task, training first."""
     root = datasets_folder(folder) / task
     names = {
         part: sorted(path.name.removesuffix(ENDING) for path in (root / part).glob(f"*{ENDING}"))
@@ -165,16 +157,7 @@ def class_files(folder: Path, task: str) -> Iterator[tuple[str, str, Path]]:
 
 
 def read_intervals(path: Path, length_bp: int | None) -> Iterator[tuple[int, str, Interval]]:
-    """Yield line, identifier and interval of each row; coordinates as in the file, 0-based and half-open.
-
-    An empty strand counts as +.
-
-    Args:
-        length_bp: Length of every interval; None: any.
-
-    Raises:
-        InputError: With file and line, if the header or a row is not as the format says.
-    """
+    """Yield line, identifier and interval of each row; without a strand it is on +."""
     lines = numbered_lines(path)
     number, header = next(lines, (1, ""))
     names = tuple(name.strip() for name in header.split(","))

@@ -19,17 +19,8 @@ NAME = "gue"
 PARTS = {"train": TRAIN, "dev": VALIDATION, "test": TEST}
 COLUMNS = ("sequence", "label")
 MARKS = (
-    "H3",
-    "H3K14ac",
-    "H3K36me3",
-    "H3K4me1",
-    "H3K4me2",
-    "H3K4me3",
-    "H3K79me3",
-    "H3K9ac",
-    "H4",
-    "H4ac",
-)
+    "H3", "H3K14ac", "H3K36me3", "H3K4me1", "H3K4me2", "H3K4me3", "H3K79me3", "H3K9ac", "H4", "H4ac",
+)  # fmt: skip
 """Histone marks of yeast, which the original Nucleotide Transformer tasks also have."""
 
 
@@ -77,31 +68,24 @@ GROUPS = (
 )
 
 
-def _entries() -> dict[str, tuple[Group, str]]:
-    return {f"{group.prefix}{name}": (group, name) for group in GROUPS for name in group.names}
+TASKS = {f"{group.prefix}{name}": (group, name) for group in GROUPS for name in group.names}
+"""Name to group and folder."""
 
 
 def task_folder(folder: Path, task: str) -> Path | None:
-    """Return the folder with a task's files, None if it is absent.
-
-    The folder of the suite may be `folder` or `folder/GUE`; a task is in `GROUP/NAME`, or in a folder
-    with the name of the task, as copies on dataset hubs have it.
-    """
-    group, name = _entries()[task]
+    """Return the folder with a task's files, None if it is absent."""
+    # Copies on dataset hubs have a folder with the name of the task instead of GROUP/NAME.
+    group, name = TASKS[task]
     roots = (folder, folder / "GUE", folder / "GUE" / "GUE")
     paths = (root / below for root in roots for below in (f"{group.folder}/{name}", task))
     return next((path for path in paths if path.is_dir()), None)
 
 
 def tasks(folder: Path) -> list[Task]:
-    """Return the tasks that have a folder.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Return the tasks that have a folder."""
     listed = [
         Task(name, group.metric, group.about, published=published_scores(NAME, name))
-        for name, (group, _) in _entries().items()
+        for name, (group, _) in TASKS.items()
         if task_folder(folder, name)
     ]
     if not listed:
@@ -110,15 +94,11 @@ def tasks(folder: Path) -> list[Task]:
 
 
 def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
-    """Read the rows of a task; dev.csv is the validation split.
-
-    Raises:
-        InputError: If a file is missing; with file and line, if a row is not as the format says.
-    """
+    """Read the rows of a task; dev.csv is the validation split."""
     here = task_folder(folder, task.name)
     if here is None:
         raise InputError(f"{folder}: no folder of the task {task.name}")
-    classes = _entries()[task.name][0].classes
+    classes = TASKS[task.name][0].classes
     rows: list[SequenceRow] = []
     roles: list[int] = []
     for part, role in PARTS.items():

@@ -17,8 +17,13 @@ from dna_bigbird.bench.suites.suite import LabelledRows, Suite, Task
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.demo import grammar
 from dna_bigbird.demo.elements import Canvas
-from dna_bigbird.demo.long_range import CHROM, cluster_offsets, plant_cluster
-from dna_bigbird.demo.markov import draw_sequences, fit_chain
+from dna_bigbird.demo.long_range import (
+    CHROM,
+    cluster_offsets,
+    draw_sequences,
+    fit_chain,
+    plant_cluster,
+)
 from dna_bigbird.genome import embedded_sequence
 from dna_bigbird.genome.motifs import Motif, load_motifs
 from dna_bigbird.labelled.sequences.files import SequenceRow
@@ -74,11 +79,7 @@ def tasks(folder: Path) -> list[Task]:
 
 
 def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
-    """Generate the rows of a task; they are the same in every call. `folder` and `genomes` are not used.
-
-    Raises:
-        InputError: If there is no such task.
-    """
+    """Generate the rows of a task; they are the same in every call."""
     if task.name not in DISTANCES:
         raise InputError(f"{task.name}: no such task; expected one of {', '.join(DISTANCES)}")
     rows, roles = [], []

@@ -30,14 +30,8 @@ BAR = "|"
 
 
 def read_labelled_fasta(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield the line of the header (from 1), the label as text, and the letters of each record.
-
-    The label is what follows the last bar of the whole header; the name may contain blanks and bars.
-
-    Raises:
-        InputError: With file and line, if there is no record, text comes before the first one, or a header
-            has no bar.
-    """
+    """Yield line of the header (from 1), label as text, and letters of each record."""
+    # The label follows the last bar; the name may contain blanks and bars.
     header, header_line = "", 0
     parts: list[str] = []
     for number, raw in numbered_lines(path, LONGEST_LINE):
@@ -110,31 +104,17 @@ ORIGINAL_TASKS = Version(
 )
 REVISED_TASKS = Version(
     "nt-revised",
-    tuple(
-        [
-            "H2AFZ",
-            "H3K27ac",
-            "H3K27me3",
-            "H3K36me3",
-            "H3K4me1",
-            "H3K4me2",
-            "H3K4me3",
-            "H3K9ac",
-            "H3K9me3",
-            "H4K20me1",
-        ]
+    (
+        "H2AFZ", "H3K27ac", "H3K27me3", "H3K36me3", "H3K4me1", "H3K4me2", "H3K4me3", "H3K9ac",
+        "H3K9me3", "H4K20me1",
     ),
     HUMAN,
     dict.fromkeys(ABOUT, "mcc"),
-)
+)  # fmt: skip
 
 
 def tasks(version: Version, folder: Path) -> list[Task]:
-    """Return the tasks that have files.
-
-    Raises:
-        InputError: If there is none, or if the files are those of the other version.
-    """
+    """Return the tasks that have files."""
     present = _present(folder)
     other = REVISED_TASKS if version is ORIGINAL_TASKS else ORIGINAL_TASKS
     foreign = sorted((set(other.marks) - set(version.marks)) & present)
@@ -162,11 +142,7 @@ def tasks(version: Version, folder: Path) -> list[Task]:
 
 
 def read(version: Version, folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
-    """Read the rows of a task; validation rows are drawn from the training rows by the caller.
-
-    Raises:
-        InputError: If a file is missing; with file and line, if a row is not as the format says.
-    """
+    """Read the rows of a task; validation rows are drawn from the training rows by the caller."""
     classes = 3 if task.name in THREE_CLASSES else 2
     rows: list[SequenceRow] = []
     roles: list[int] = []

@@ -26,11 +26,7 @@ METRICS = {BINARY: "f1", MULTI_LABEL: "macro_auroc"}
 
 
 def tasks(folder: Path) -> list[Task]:
-    """Return a task for each labelled set in a folder, by name.
-
-    Raises:
-        InputError: If there is none, or one is damaged or has classes or targets.
-    """
+    """Return a task for each labelled set in a folder, by name."""
     sets = [path for path in sorted(folder.glob(f"*{ENDING}")) if is_labelled_set(path)]
     if not sets:
         raise InputError(
@@ -68,7 +64,7 @@ def _opened(path: Path) -> LabelledSet:
 
 
 def _published_name(labelled: LabelledSet) -> str:
-    """Return under which name scores are published for data as those of a set; empty if for none."""
+    """Return the name under which scores are published for such data; empty if for none."""
     if labelled.is_semi_synthetic:
         return ""
     if labelled.label_type == BINARY:
@@ -77,12 +73,7 @@ def _published_name(labelled: LabelledSet) -> str:
 
 
 def read(folder: Path, task: Task, genomes: Genomes) -> LabelledRows:
-    """Read the rows of a set, its splits, and its pairs: a positive and its negatives are a group.
-
-    Raises:
-        InputError: If the genome is missing or another one, a base or checksum differs, or the set is
-            too large to be read as rows.
-    """
+    """Read the rows of a set with its splits; a positive and its negatives are a group."""
     path = folder / f"{task.name}{ENDING}"
     plain = _opened(path)
     check_size(path, len(plain), len(plain.label_names))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
@@ -27,16 +26,12 @@ from dna_bigbird.metrics.task_results import Published
 
 @cache
 def _table() -> dict[str, dict]:
-    text = (
-        files("dna_bigbird.bench.suites")
-        .joinpath("data/published.yaml")
-        .read_text(encoding="utf-8")
-    )
-    return yaml.safe_load(text) or {}
+    path = Path(__file__).parent / "data/published.yaml"
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def published_scores(suite: str, task: str) -> tuple[Published, ...]:
-    """Return what was published for a task, in the task's metric unless it names another; nothing if none is recorded."""
+    """Return what was published for a task, in its metric unless it names another."""
     entry = _table().get(suite, {})
     return tuple(
         Published(model, float(row["scores"][task]), row["source"], row.get("metric", ""))
@@ -165,7 +160,7 @@ TaskRows = LabelledRows | VariantRows | PairRows
 
 
 def check_size(path: Path, rows: int, labels: int) -> None:
-    """Raise InputError if a file has more rows of several labels than fit into memory as `LabelledRows`."""
+    """Raise InputError if a file has more labels than fit into memory as `LabelledRows`."""
     if rows * labels > MOST_LABELS:
         raise InputError(
             f"{path}: more than {MOST_LABELS // labels:,} rows of {labels} labels, too many for bench; use dna-bigbird "

@@ -98,11 +98,7 @@ class TableVariant:
 
 
 def position(text: str, column: str, where: str, *, least: int) -> int:
-    """Return a position.
-
-    Raises:
-        InputError: If it is not a whole number from `least` on.
-    """
+    """Return a position; InputError if it is not a whole number from `least` on."""
     number = whole_number(text)
     if number is None or number < least:
         raise InputError(
@@ -112,11 +108,7 @@ def position(text: str, column: str, where: str, *, least: int) -> int:
 
 
 def label_of(text: str, where: str) -> bool:
-    """Return whether a variant is positive.
-
-    Raises:
-        InputError: If the label is not 0, 1, True or False.
-    """
+    """Return whether a variant is positive; InputError if the label is not 0, 1, True or False."""
     if text.lower() not in LABELS:
         raise InputError(
             f"{where}: label is {shortened(text)!r}; expected True or False, or 1 or 0: is this the "
@@ -126,11 +118,7 @@ def label_of(text: str, where: str) -> bool:
 
 
 def allele(text: str, column: str, where: str) -> str:
-    """Return the bases of an allele in upper case.
-
-    Raises:
-        InputError: If it is not spelt in A C G T.
-    """
+    """Return the bases of an allele in upper case; InputError if it is not spelt in A C G T."""
     if not text or not BASES.issuperset(text.upper()):
         raise InputError(f"{where}: {column} is {shortened(text)!r}; expected bases, A C G T")
     return text.upper()
@@ -240,7 +228,7 @@ def _text(cell: object) -> str:
 
 
 def check_length(start: int, end: int, expected_bp: int, where: str) -> None:
-    """Raise InputError if an interval has another length than all of its task, such as one whose start is from 1."""
+    """Raise InputError if an interval has another length, as one whose start is from 1."""
     length = end - start
     if length != expected_bp:
         raise InputError(

@@ -78,11 +78,7 @@ class Swap:
 
 
 def tasks(folder: Path) -> list[Task]:
-    """Return the single task.
-
-    Raises:
-        InputError: If there is no file of promoters.
-    """
+    """Return the single task."""
     promoter_file(folder)
     about = "Does moving the TATA box lower the prediction more than an equal change elsewhere?"
     return [Task(NAME, "accuracy", about, protocol="pairs")]
@@ -104,11 +100,7 @@ def read(folder: Path, task: Task, genomes: Genomes) -> PairRows:
 
 
 def promoter_file(folder: Path) -> Path:
-    """Return the file of promoters.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Return the file of promoters."""
     for name in (*LINES, *FASTA):
         if (folder / name).is_file():
             return folder / name
@@ -118,16 +110,7 @@ def promoter_file(folder: Path) -> Path:
 
 
 def read_promoters(folder: Path) -> Iterator[Promoter]:
-    """Yield the promoters of a folder.
-
-    `human_tata_promoters_300bp.txt[.gz]`: one sequence of 300 bases per line, start site at offset 249.
-    `promoters.fa[.gz]`: one record per promoter; `tss.txt` has the 0-based offset of the start site,
-    249 without that file.
-
-    Raises:
-        InputError: With file and line, for another length, letters that are not DNA, or a start site
-            outside of the sequence.
-    """
+    """Yield the promoters of a folder."""
     path = promoter_file(folder)
     if path.name in LINES:
         records = (FastaRecord(f"line_{n}", x.strip(), n) for n, x in numbered_lines(path))
@@ -164,10 +147,7 @@ def _start_site(path: Path) -> int:
 
 
 def displace(promoter: Promoter) -> tuple[Swap, Swap] | str:
-    """Return the swap that moves the TATA box and the control, or why there is none.
-
-    Both depend on the sequence only. After the first, no box is left where it works.
-    """
+    """Return the swap that moves the TATA box and the control, or why there is none."""
     box = find_box(promoter.sequence, promoter.tss)
     if box is None:
         return "without_tata_box"
@@ -184,10 +164,7 @@ def displace(promoter: Promoter) -> tuple[Swap, Swap] | str:
 
 
 def find_box(sequence: str, tss: int) -> int | None:
-    """Return the 0-based offset of the best TATA box of a promoter, the one nearest to -31 of equal ones.
-
-    None if no position within the tolerance has at least 7 of the 8 letters of TATAWAWR.
-    """
+    """Return the offset of the best TATA box near -31, or None; from 0."""
     middle = tss + (BOX_OFFSETS[0] + BOX_OFFSETS[1] - 1) // 2
     starts = range(max(0, tss + BOX_OFFSETS[0]), tss + BOX_OFFSETS[1])
     best = max(starts, key=lambda x: (_fit(sequence, x), -abs(x - middle)), default=None)
@@ -218,7 +195,7 @@ def _is_allowed(swap: Swap, promoter: Promoter) -> bool:
 
 
 def _control(move: Swap, promoter: Promoter, rng: np.random.Generator) -> Swap | None:
-    """Return a swap over the same distance in the same direction that does not touch the block with the box."""
+    """Return a swap as far in the same direction that does not touch the block with the box."""
     distance = move.second - move.first
     starts = np.arange(move.first - NEAR_BP, move.first + NEAR_BP + 1)
     for start in rng.permutation(starts).tolist():

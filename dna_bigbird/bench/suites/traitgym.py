@@ -49,11 +49,7 @@ SEPARATOR = "."
 
 
 def tasks(folder: Path) -> list[Task]:
-    """Return the data sets below `folder`, each followed by its subsets.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Return the data sets below `folder`, each followed by its subsets."""
     listed = []
     for name in DATASETS:
         if _table(folder, name) is None:
@@ -100,12 +96,7 @@ def _subsets(folder: Path, name: str) -> dict[str, Path]:
 
 
 def read(folder: Path, task: Task, genomes: Genomes) -> VariantRows:
-    """Read the variants of a data set or of one of its subsets.
-
-    Raises:
-        InputError: With file and row, for anything that is not as the format says, and for a variant of a subset
-            that the data set lacks.
-    """
+    """Read the variants of a data set or of one of its subsets."""
     name, _, subset = task.name.partition(SEPARATOR)
     path = _table(folder, name)
     if path is None:
@@ -121,14 +112,7 @@ def read(folder: Path, task: Task, genomes: Genomes) -> VariantRows:
 
 
 def read_variants(path: Path, *, is_matched: bool = True) -> list[TableVariant]:
-    """Return the rows of a data set.
-
-    Args:
-        is_matched: Whether it must have the column match_group.
-
-    Raises:
-        InputError: With file and row, as `read`.
-    """
+    """Return the rows of a data set."""
     needed = (*COORDINATES, "label", *((GROUP,) if is_matched else ()))
     return [
         _variant(cells, f"{path}:{row}", label_of(cells["label"], f"{path}:{row}"))

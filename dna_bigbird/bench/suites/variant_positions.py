@@ -58,19 +58,15 @@ def on_genome(
     column: str,
     counted_from: int,
 ) -> tuple[list[VariantRow], dict[str, int]]:
-    """Return the variants that are on the genome, in their order, and counts of rows read and left out.
+    """Return the variants that are on the genome, in their order, and counts of rows.
 
-    Each base is lifted by itself if the genome has another assembly; REF and ALT are complemented where the
-    strand changes. Insertions, deletions and longer alleles are left out and counted.
-
-    Args:
-        path: The table, for messages.
-        column: Column of the position, for messages.
-        counted_from: From what the suite counts it, for messages.
+    Each base is lifted by itself if the genome has another assembly; REF and ALT are complemented
+    where the strand changes. Insertions, deletions and longer alleles are left out and counted.
+    `column` and `counted_from` are for messages: where positions are, and from what they count.
 
     Raises:
         InputError: If REF is not on the genome at a position; after a lift-over only if more than
-            `MOST_OTHER_REF` differ, and others are counted. If no variant is left. As `TaskGenome.locate`.
+            `MOST_OTHER_REF` differ, and others are counted. If no variant is left.
     """
     counts = Counter({"rows_read": len(variants)})
     located: list[Located] = []

@@ -7,20 +7,22 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dna_bigbird.core.choices import checked
-from dna_bigbird.theory.turing.decoder import Number, Scoring, first_deviation, simulate
+from dna_bigbird.theory.turing.decoder import (
+    PRINTED,
+    REPAIRED,
+    REPAIRS,
+    Number,
+    Scoring,
+    first_deviation,
+    simulate,
+)
 from dna_bigbird.theory.turing.machine import Machine, Rule, bundled_machine, run_machine
-from dna_bigbird.theory.turing.triangular import PRINTED, REPAIRED, REPAIRS
 
 
 def random_machine(
     seed: int, *, num_states: int = 3, num_symbols: int = 3, can_stay: bool = False
 ) -> Machine:
     """Draw a machine that never halts, with a rule for every state and symbol.
-
-    Args:
-        num_states: States after the input was read; the initial and the reading state come on top.
-        num_symbols: Symbols, the blank included; the others may be in the input.
-        can_stay: Also draw rules that do not move the head.
 
     Example:
         >>> machine = random_machine(0, num_states=2)

@@ -6,17 +6,77 @@ weight matrices: `layers`.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
+from math import isqrt
 from typing import Literal, NamedTuple
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.theory.turing.machine import Configuration, Machine
-from dna_bigbird.theory.turing.triangular import (
-    REPAIRED,
-    edges_of,
-    printed_step_of,
-    step_of,
-    triangular,
-)
+
+# Which decoder node belongs to which machine step, and the edges between nodes (Appendix B).
+#
+# Nodes count from 1. Block j = nodes T(j) + 1 … T(j + 1) belongs to machine step j, with the
+# triangular numbers T(k) = k (k + 1) / 2. The last node of a block is its compute node; it keeps the
+# record of the step. Node T(j) + k compares the record of step k - 1, which node T(k) has.
+
+REPAIRS = {
+    "numbering": "the step of a node counts nodes from 1, as the edges do",
+    "compute_edge": "the second edge of a compute node goes to the node before it",
+    "first_edge": "node 1 has an edge, to itself",
+    "key_sign": "the key has minus the cell, so that the score compares cells",
+    "gate": "the output tests whether it reads the input only at compute nodes",
+    "next_state": "the transition gives the next state (a slip of the pen)",
+    "next_cell": "intermediate nodes query with the cell after the step, not with the one before it",
+}
+"""What the printed construction needs, and what is easy to lose (`next_cell`); docs/theory.md."""
+PRINTED = frozenset({"next_cell"})
+"""The repairs that the printed construction has."""
+REPAIRED = frozenset(REPAIRS)
+
+
+def triangular(k: int) -> int:
+    """Return T(k) = 1 + 2 + … + k."""
+    return k * (k + 1) // 2
+
+
+def step_of(node: int) -> int:
+    """Return the machine step of a node: the block that it is in.
+
+    Example:
+        >>> [step_of(node) for node in range(1, 8)]
+        [0, 1, 1, 2, 2, 2, 3]
+    """
+    return (isqrt(8 * node - 7) - 1) // 2
+
+
+def printed_step_of(node: int) -> int:
+    """Return the formula of the paper, which is right only for nodes that count from 0.
+
+    Example:
+        >>> [printed_step_of(node) for node in range(1, 8)]
+        [1, 1, 2, 2, 2, 3, 3]
+    """
+    return (isqrt(8 * node + 1) - 1) // 2
+
+
+def edges_of(node: int, repairs: Collection[str] = REPAIRED) -> tuple[int, ...]:
+    """Return the nodes that a node attends to: one or two, none later than itself.
+
+    Example:
+        >>> [edges_of(node) for node in (1, 2, 3, 7, 8, 10)]
+        [(1,), (1, 1), (3, 2), (1, 6), (3, 8), (10, 9)]
+        >>> edges_of(10, PRINTED), edges_of(1, PRINTED)
+        ((10, 10), ())
+    """
+    block = step_of(node)
+    k = node - triangular(block)
+    if block == 0:
+        return (1,) if "first_edge" in repairs else ()
+    if k == 1:
+        return (1, triangular(block))
+    if k <= block:
+        return (triangular(k), node)
+    return (node, node - 1) if "compute_edge" in repairs else (node, node)
+
 
 Number = Fraction | float
 Scoring = Literal["product", "cell_test"]
@@ -63,21 +123,10 @@ def simulate(
     repairs: Collection[str] = REPAIRED,
     number: Callable[[int], Number] = Fraction,
 ) -> Iterator[Node]:
-    """Yield the nodes of `steps` machine steps: T(steps) + 1 of them.
-
-    The configuration before step j is in the first node of block j.
-
-    Args:
-        repairs: Keys of `REPAIRS`; the others are as printed.
-        number: Fraction for exact arithmetic, float for float64.
-
-    The printed construction may reach a state and symbol without a rule, or no record at all; the
-    nodes then end there.
-
-    Raises:
-        ValueError: If the machine has a rule that does not move and the score is 'product', which
-            reads "the winner is this step" as "this cell is new".
-    """
+    """Yield the nodes of `steps` machine steps: T(steps) + 1 of them."""
+    # The configuration before step j is in the first node of block j. The printed construction
+    # may reach a state and symbol without a rule, or no record at all; the nodes then end there.
+    # 'product' reads "the winner is this step" as "this cell is new".
     if scoring == "product" and machine.can_stay:
         raise ValueError(f"{machine.name} has moves S: use the scoring 'cell_test'")
     step_at = step_of if "numbering" in repairs else printed_step_of
@@ -119,11 +168,7 @@ def _attend(
     scoring: Scoring,
     repairs: Collection[str],
 ) -> tuple[Record | None, Number | None]:
-    """Return the record whose score is nearest to 0, and its lead over the next one.
-
-    Args:
-        factors: ε of this step, and 1/3.
-    """
+    """Return the record whose score is nearest to 0, and its lead; `factors` are ε and 1/3."""
     eps, third = factors
     sign = -1 if "key_sign" in repairs else 1
     distinct = list(dict.fromkeys(record for record in records if record is not None))
@@ -149,12 +194,7 @@ def _read(
     is_compute: bool,
     scoring: Scoring,
 ) -> str:
-    """Return the symbol of the next node: the function F of the paper.
-
-    Args:
-        attended: The winner, the cell after the step, the number of this step from 1, and the value
-            that is compared with the position in the input.
-    """
+    """Return the symbol of the next node: the function F of the paper."""
     winner, cell, number, test = attended
     encoder_symbol, encoder_position = encoder_reads(machine, word, number)
     if test == encoder_position:
@@ -168,31 +208,19 @@ def _read(
 
 @checked()
 def is_new_cell(winner: Record, number: int, cell: int, scoring: Scoring) -> bool:
-    """Return True if no earlier step wrote a cell, as the score tells it.
-
-    Args:
-        number: Of this step, from 1.
-        cell: The one after the step.
-    """
+    """Return True if no earlier step wrote the cell after step `number`, as the score tells it."""
     return winner.number == number if scoring == "product" else winner.cell != cell
 
 
 def encoder_reads(machine: Machine, word: str, position: int) -> tuple[str, int]:
-    """Return what cross-attention reads: the symbol at min(position, n) and this number.
-
-    An empty input is a single blank.
-    """
+    """Return the symbol at min(position, n) and this number; an empty input is a blank."""
     letters = word or machine.blank
     nearest = min(position, len(letters))
     return letters[nearest - 1], nearest
 
 
 def first_deviation(nodes: Sequence[Node], expected: Sequence[Configuration]) -> int | None:
-    """Return the first node whose configuration is not the simulator's, None if all agree.
-
-    Args:
-        expected: Configurations before step 0, 1, …, of the plain simulator.
-    """
+    """Return the first node whose configuration is not the simulator's, None if all agree."""
     last = triangular(len(expected) - 1) + 1
     for number, node in enumerate(nodes, start=1):
         if node.configuration != expected[step_of(number)]:

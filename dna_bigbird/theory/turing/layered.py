@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dna_bigbird.theory.turing.decoder import Number
-from dna_bigbird.theory.turing.layers import Layers
-from dna_bigbird.theory.turing.layout import STATE_SLOTS, Layout
+from dna_bigbird.theory.turing.decoder import Number, edges_of, step_of, triangular
+from dna_bigbird.theory.turing.layers import STATE_SLOTS, Layers, Layout
 from dna_bigbird.theory.turing.machine import Configuration, Machine, check_word
 from dna_bigbird.theory.turing.matrices import Matrix, Vector, add, vector_of
-from dna_bigbird.theory.turing.triangular import edges_of, step_of, triangular
 
 Attend = Callable[[int, list[Vector], list[Vector], list[Vector]], Vector]
 """Attention of the last node: (node from 1, queries, keys, values of all nodes so far)."""
@@ -33,16 +31,14 @@ def run_layers(
     number: Callable[[int], Number] = Fraction,
     attend: Attend | None = None,
 ) -> Iterator[Position]:
-    """Yield the positions of `steps` machine steps: T(steps) + 1 of them.
-
-    Args:
-        number: Fraction, or float for float64 arrays.
-        attend: Attention over the edges; hardmax by default.
-    """
+    """Yield the positions of `steps` machine steps: T(steps) + 1 of them."""
     layout = layers.layout
     attend = attend or hardmax
-    check_word(layout.machine, word)
-    vector = start_vector(layout, number)
+    machine = layout.machine
+    check_word(machine, word)
+    # Before the first node: initial state, a blank, cell 0, no record.
+    values_at_start = {layout.at("state", machine.start): 1, layout.at("symbol", machine.blank): 1}
+    vector = vector_of(values_at_start, layout.size, number)
     queries: list[Vector] = []
     keys: list[Vector] = []
     values: list[Vector] = []
@@ -62,13 +58,6 @@ def run_layers(
         vector = layers.output(x)
 
 
-def start_vector(layout: Layout, number: Callable) -> Vector:
-    """Return the vector before the first node: initial state, a blank, cell 0, no record."""
-    machine = layout.machine
-    values = {layout.at("state", machine.start): 1, layout.at("symbol", machine.blank): 1}
-    return vector_of(values, layout.size, number)
-
-
 def position_code(layout: Layout, node: int, number: Callable) -> Vector:
     """Return the position encoding of a node: six numbers, functions of the node alone."""
     step = step_of(node)
@@ -81,10 +70,8 @@ def position_code(layout: Layout, node: int, number: Callable) -> Vector:
 
 
 def cross_attention(layers: Layers, word: str, x: Vector, number: Callable) -> Vector:
-    """Return what the encoder gives: the input symbol nearest to this step, and its position.
-
-    Hardmax of -|⟨(g + 1, 1), (1, -i)⟩| over the positions i of the input.
-    """
+    """Return the input symbol nearest to this step, and its position."""
+    # Hardmax of -|⟨(g + 1, 1), (1, -i)⟩| over the positions i of the input.
     layout = layers.layout
     letters = word or layout.machine.blank
     query = layers.encoder_query.times(x)

@@ -4,25 +4,76 @@ Each adds its output to the vector (a residual connection), as a transformer doe
 constant, F, forms the input of the next position. Biases are weights of the slot that is always 1.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from dna_bigbird.theory.turing.layout import KEPT, Layout
+from dna_bigbird.theory.turing.machine import Machine
 from dna_bigbird.theory.turing.matrices import Matrix, Network, Update, Wires
+
+# The slots of a position's vector at level (e): 2 |Q| + 5 |Σ| + 13 numbers.
+
+SCALARS = (
+    "cell", "next_cell", "input_position", "constant", "number", "eps", "is_compute", "bound_compute",
+    "bound_other", "carried_cell", "carried_eps", "record_cell", "record_eps",
+)  # fmt: skip
+"""`number` is the machine step from 1, g + 1; `eps` is 1 / (g + 1). Of the two bounds one is g + 2,
+the other 0: `bound_compute` is g + 2 at compute nodes. The third to ninth are of the position."""
+STATE_SLOTS = ("state", "next_state")
+SYMBOL_SLOTS = ("symbol", "written", "encoder_symbol", "carried_symbol", "record_symbol")
+KEPT = ("state", "symbol", "cell", "carried_symbol", "carried_cell", "carried_eps")
+"""What the output of a position, and so the input of the next one, consists of."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each slot of a machine's vector begins.
+
+    Example:
+        >>> from dna_bigbird.theory.turing.machine import bundled_machine
+        >>> layout = Layout(bundled_machine("increment"))
+        >>> layout.size, layout.at("state", "read"), layout.at("cell")
+        (36, 1, 23)
+    """
+
+    machine: Machine
+
+    @property
+    def size(self) -> int:
+        """Numbers in a vector."""
+        states, symbols = len(self.machine.states), len(self.machine.symbols)
+        return 2 * states + 5 * symbols + len(SCALARS)
+
+    def at(self, slot: str, value: str = "") -> int:
+        """Return the index of a slot, of one state or symbol in it if it is one-hot."""
+        states, symbols = self.machine.states, self.machine.symbols
+        if slot in STATE_SLOTS:
+            return STATE_SLOTS.index(slot) * len(states) + states.index(value)
+        before = 2 * len(states)
+        if slot in SYMBOL_SLOTS:
+            return before + SYMBOL_SLOTS.index(slot) * len(symbols) + symbols.index(value)
+        return before + 5 * len(symbols) + SCALARS.index(slot)
+
+    def values_of(self, slot: str) -> tuple[str, ...]:
+        """Return the values of a one-hot slot; one empty text for a number."""
+        if slot in STATE_SLOTS:
+            return self.machine.states
+        return self.machine.symbols if slot in SYMBOL_SLOTS else ("",)
+
+    def indices(self, slot: str) -> Iterator[int]:
+        """Yield the indices of a slot."""
+        for value in self.values_of(slot):
+            yield self.at(slot, value)
 
 
 @dataclass(frozen=True)
 class Layers:
-    """All weights for one machine.
-
-    Args:
-        fixed_bound: Slip 6 of docs/theory.md: select with this constant instead of the two bounds of
-            the position encoding. Right only as long as no number is larger.
-    """
+    """All weights for one machine."""
 
     layout: Layout
     fixed_bound: int = 0
+    """Slip 6 of docs/theory.md: a constant instead of the position's bounds; it must not be passed."""
 
     @cached_property
     def encoder_query(self) -> Matrix:
@@ -67,14 +118,10 @@ class Layers:
         return update.network()
 
     def _record_cell(self, update: Update) -> None:
-        """Select one of two numbers of any sign, at most g in size: shifted by g + 1, then cut off."""
+        """Select one of two numbers, at most ± g in size: shifted by g + 1, then cut off."""
         at = self.layout.at
-        number, target, h, constant = (
-            at("number"),
-            at("record_cell"),
-            at("is_compute"),
-            at("constant"),
-        )
+        number, target = at("number"), at("record_cell")
+        h, constant = at("is_compute"), at("constant")
         if self.fixed_bound:
             off_here = {h: -2 * self.fixed_bound}
             off_there = {h: 2 * self.fixed_bound, constant: -2 * self.fixed_bound}

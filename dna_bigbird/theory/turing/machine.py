@@ -40,9 +40,6 @@ class Machine:
     paper (as that of Pérez et al., which it cites) needs that it first moves right over the whole
     input: the first step moves right into a reading state, which moves right over every symbol but
     the blank.
-
-    Raises:
-        ValueError: If it does not begin in this way, or a final state has rules.
     """
 
     name: str
@@ -108,9 +105,6 @@ class Run(NamedTuple):
 def run_machine(machine: Machine, word: str, most_steps: int) -> Run:
     """Run a machine step by step, as a textbook does.
 
-    Raises:
-        InputError: If the word has other symbols than an input may have, or a rule is missing.
-
     Example:
         >>> run = run_machine(bundled_machine("increment"), "1011", 100)
         >>> "".join(run.tape[cell] for cell in range(1, 5)), len(run.configurations) - 1
@@ -147,22 +141,14 @@ def machine_names() -> tuple[str, ...]:
 
 
 def bundled_machine(name: str) -> Machine:
-    """Return a machine of the package.
-
-    Raises:
-        InputError: If there is none of this name.
-    """
+    """Return a machine of the package."""
     if name not in machine_names():
         raise InputError(f"--machine {name}: expected one of {', '.join(machine_names())}")
     return read_machine(FOLDER / f"{name}.yaml")
 
 
 def read_machine(path: Path) -> Machine:
-    """Read a machine from a YAML file; docs/theory.md has the form.
-
-    Raises:
-        InputError: Naming file and line, if it is not a machine of this class.
-    """
+    """Read a machine from a YAML file; docs/theory.md has the form."""
     file = read_yaml(path)
     values = file.values()
     for key in values.keys() - set(KEYS):

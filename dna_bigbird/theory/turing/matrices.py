@@ -38,10 +38,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Network:
-    """A fully connected network: matrices with ReLU between them, and no bias.
-
-    A bias is the weight of a slot that is always 1.
-    """
+    """A fully connected network: matrices with ReLU between them, and no bias."""
 
     matrices: tuple[Matrix, ...]
 
@@ -100,12 +97,7 @@ class Update:
 
 
 class Wires:
-    """A network with several hidden layers, while it is built; its numbers have names.
-
-    Args:
-        size: Numbers in the input vector.
-        inputs: Index in it by name.
-    """
+    """A network with several hidden layers, while it is built; its numbers have names."""
 
     def __init__(self, size: int, inputs: Mapping[Hashable, int]) -> None:
         self.size, self.columns = size, size
@@ -113,11 +105,7 @@ class Wires:
         self.matrices: list[Matrix] = []
 
     def stage(self, units: Mapping[Hashable, Mapping], keep: Sequence[Hashable]) -> None:
-        """Add a hidden layer: ReLU of each sum; what is kept passes as ReLU(x) - ReLU(-x).
-
-        Args:
-            units: Weights by the name of a number, by the name of the new number.
-        """
+        """Add a hidden layer: ReLU of each sum; what is kept passes as ReLU(x) - ReLU(-x)."""
         rows = [self._row(weights) for weights in units.values()]
         names: dict[Hashable, Weights] = {name: {i: 1} for i, name in enumerate(units)}
         for name in keep:

@@ -14,10 +14,10 @@ import torch
 
 from dna_bigbird.attention import attend
 from dna_bigbird.attention.patterns import BlockPattern
+from dna_bigbird.theory.turing.decoder import edges_of
 from dna_bigbird.theory.turing.layered import Position, run_layers
 from dna_bigbird.theory.turing.layers import Layers
 from dna_bigbird.theory.turing.matrices import Vector
-from dna_bigbird.theory.turing.triangular import edges_of
 
 HARD = 800
 """Difference of scores from which the smaller one has the weight 0: exp(-746) is 0 in float64."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dna_bigbird.bench import plan
+from dna_bigbird.bench import suite_run as plan
 from dna_bigbird.bench.suites.suite import LabelledRows, PairRow, PairRows, VariantRow, VariantRows
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import bundled_encoder, bundled_model

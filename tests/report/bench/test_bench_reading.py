@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dna_bigbird.bench.report.results import read_result, read_results
+from dna_bigbird.bench.bench_page import read_result, read_results
 from dna_bigbird.core.errors import InputError
 from tests.report.bench.example_tasks import example_task, write_task
 
