@@ -27,17 +27,7 @@ from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score
 def areas_on_common_bins(
     data: Sequence[Path], scores: Sequence[Path], *, seed: int, replicates: int
 ) -> tuple[list[LabelAreas], list[str]]:
-    """Score every model on the test bins that all sets have, under the same draws.
-
-    Args:
-        data, scores: Of each model its labelled set and its scores.h5.
-
-    Returns:
-        The areas of each model, and the names of the labels.
-
-    Raises:
-        InputError: If labels differ, or no bin is in the test split of all sets.
-    """
+    """Return the areas of each model on the test bins that all sets have, and the label names."""
     sets = [LabelledSet(path) for path in data]
     for path, other in zip(data, sets, strict=True):
         if other.label_names != sets[0].label_names or other.bin_starts is None:
@@ -79,15 +69,7 @@ def bins_of(labelled: LabelledSet) -> dict[tuple[str, int], int]:
 def context_table(
     runs: Sequence[HeadRun], areas: Sequence[LabelAreas], label_sets: Mapping[str, Sequence[int]]
 ) -> HeadComparison:
-    """Compare models whose windows differ, on the bins that all of them have.
-
-    Args:
-        areas: Of each run, on the same rows and draws.
-        label_sets: Labels (columns) over which AUROCs are averaged, by a short name.
-
-    Returns:
-        One block: mean AUROC over each set of labels, and its gain over the first run.
-    """
+    """Compare models of different windows; `label_sets`: columns to average, by a short name."""
     sets = {name: np.asarray(columns) for name, columns in label_sets.items() if len(columns)}
     rows, notes = [], []
     for run, own in zip(runs, areas, strict=True):
@@ -133,11 +115,7 @@ __all__ = ["TABLES", "areas_of", "context_table", "label_sets", "read_runs"]
 def read_runs(
     results: Path, names: Sequence[str], sets: Sequence[Path], table: str
 ) -> list[HeadRun]:
-    """Read the results of each model and the facts of its labelled set.
-
-    Raises:
-        InputError: If a model has another task than the table.
-    """
+    """Read the results of each model and the facts of its set; refuse models of another task."""
     runs = [read_run(results, name, path) for name, path in zip(names, sets, strict=True)]
     task = "promoter" if table == "table6" else "chromatin"
     for run in runs:
@@ -185,11 +163,7 @@ def areas_of(
 
 
 def label_sets(names: Sequence[str], chosen: Sequence[str]) -> dict[str, list[int]]:
-    """Return the columns of the labels that names or patterns choose, and of the others; of all if none is chosen.
-
-    Raises:
-        InputError: If a chosen name or pattern matches no label.
-    """
+    """Return the columns of the chosen labels and of the others; of all if none is chosen."""
     if not chosen:
         return {"all": list(range(len(names)))}
     columns = choose_labels(names, chosen)

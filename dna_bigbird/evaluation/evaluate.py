@@ -33,12 +33,7 @@ READ_IN = ("pretraining", "an earlier fine-tuning")
 def evaluation_summary(
     output: Path, metrics: "Metrics", label_aurocs: Sequence[tuple[str, dict[str, float]]]
 ) -> str:
-    """Return the lines that the command prints.
-
-    Args:
-        label_aurocs: Each label with the AUROC of the model and of the baselines by name; empty
-            if there are too many labels to show.
-    """
+    """Return the lines that the command prints; `label_aurocs` by label, then by source."""
     name, *others = headlines_in(metrics.scores)
     sources = {"model": metrics, **metrics.baselines}
     width = max(map(len, sources))

@@ -24,11 +24,7 @@ Baseline = Callable[[NDArray[np.uint8]], NDArray[np.float64]]
 
 
 def baselines_of(characters: Characters) -> dict[str, Baseline]:
-    """Return the baselines by name; each counts the training part when it is called.
-
-    `order_K` predicts from the K - 1 characters before. `mixture` (DNA) is
-    `baselines.base_mixture.BaseMixtureCausal`, which counts the scored bases too once they are read.
-    """
+    """Return the baselines; `order_K` sees K - 1 characters, `mixture` counts scored bases too."""
     if characters.unscored is None:
         return {
             f"order_{order}": _of_text(characters, order)
@@ -83,13 +79,7 @@ class ScoredWindow(NamedTuple):
 
 
 def overlapping_windows(num_characters: int, window: int, stride: int) -> Iterator[ScoredWindow]:
-    """Yield windows that together score every character but the first once.
-
-    The first window is scored whole, each other one on its last `stride` characters; the last window ends
-    with the data and is scored on what is left.
-
-    Raises:
-        ValueError: If the stride is below 1 or above the window.
+    """Yield windows that together score every character but the first once, each its last ones.
 
     Example:
         >>> [tuple(each) for each in overlapping_windows(10, window=4, stride=2)]
@@ -115,13 +105,7 @@ def score_characters(
     batch_size: int = 1,
     device: str = "cpu",
 ) -> NDArray[np.float64]:
-    """Return the nats of each character given those before it in its window, (N,); NaN for the first.
-
-    Args:
-        window: Characters that are read at once.
-        stride: Step between windows; each is scored on so many characters, its last ones.
-        batch_size: Windows computed at once.
-    """
+    """Return the nats of each character given those before it in its window; NaN first, (N,)."""
     model = model.eval().to(device)
     nats_N = np.full(len(characters), np.nan)
     windows = list(overlapping_windows(len(characters), window, stride))

@@ -38,11 +38,7 @@ ROWS_AT_ONCE = 1024
 
 
 class ScoresOnTest:
-    """Labels of the validation and test rows, the draws of the bootstrap, and results by source.
-
-    Raises:
-        InputError: If no row is for the test.
-    """
+    """Labels of the held-out rows, the draws of the bootstrap, and the results by source."""
 
     def __init__(self, labelled: LabelledSet, *, seed: int, replicates: int, block_bp: int) -> None:
         self.validation, self.test = labelled.rows("validation"), labelled.rows("test")
@@ -185,13 +181,7 @@ def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
 def check_baselines(
     baselines: Mapping[str, Path], held_out: ScoresOnTest, data: Path, checksum: str, strand: str
 ) -> None:
-    """Read the score files of the baselines once, before hours of prediction.
-
-    Notes baselines that were scored on other strands than the model.
-
-    Raises:
-        InputError: If a file belongs to another set, lacks a held-out row, or has the model's name.
-    """
+    """Read the score files of the baselines once, before hours of prediction."""
     if MODEL in baselines:
         raise InputError(f"--baselines: {MODEL!r} is the name of the model itself; take another")
     for path in baselines.values():
@@ -215,15 +205,7 @@ def model_scores(
     checksum: str,
     strand: Literal["both", "forward"],
 ) -> LabelScores:
-    """Return the probabilities of a model for some rows, with a progress bar on a terminal.
-
-    Args:
-        checksum: sha256 of the labelled set.
-        strand: 'forward' reads a row as the set orients it, 'both' its reverse complement too.
-
-    Raises:
-        InputError: If a row has no A, C, G or T.
-    """
+    """Return the probabilities of a model for some rows; `checksum` is the sha256 of the set."""
     # The same precision on every processor, so that reported scores do not depend on it.
     compute = Compute(batch_size=batch_size, precision="32-true")
     predictor = Predictor(bundle, compute=compute, strand=strand)

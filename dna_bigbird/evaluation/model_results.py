@@ -19,18 +19,16 @@ from dna_bigbird.models.label_types import HEADLINES, REGRESSION
 
 
 def key_share(config: EncoderConfig) -> float:
-    """Return the share of (query block, key block) pairs that a model's first layer reads.
-
-    Of BigBird-ETC the share of pairs of tokens of both streams, of Longformer that of tokens with one
-    global token. The Performer computes no pairs: its share is 1.
-    """
+    """Return the share of (query block, key block) pairs that a model's first layer reads."""
     from dna_bigbird.models.attention_cores import block_core
     from dna_bigbird.models.flops import etc_pairs, longformer_pairs
 
+    # Of pairs of tokens of both streams.
     if config.attention == "etc":
         num_global = -(-config.max_tokens // config.etc.tokens_per_global)
         pairs = etc_pairs(config, config.max_tokens, num_global)
         return pairs / (config.max_tokens + num_global) ** 2
+    # It computes no pairs.
     if config.attention == "performer":
         return 1.0
     if config.attention == "longformer":
@@ -117,11 +115,7 @@ class TargetScore:
 
 
 def read_targets(path: Path, rule: str) -> list[TargetScore]:
-    """Read per_label.tsv of a regression model.
-
-    Raises:
-        InputError: If the file is missing or damaged.
-    """
+    """Read per_label.tsv of a regression model."""
     names = HEADLINES[REGRESSION]
     columns = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     rows = read_table(path, ("label", *columns), rule)
@@ -217,14 +211,7 @@ class ModelResult:
 
 
 def read_model(folder: Path, name: str) -> ModelResult:
-    """Read the files of one model in a results folder.
-
-    Args:
-        name: `pretrained`, `promoter`, `chromatin`, or `heads/VARIANT`.
-
-    Raises:
-        InputError: If a file is missing or damaged.
-    """
+    """Read the files of a model: `pretrained`, `promoter`, `chromatin`, or `heads/VARIANT`."""
     head = name != "pretrained"
     rule = f"the rule evaluate (task {name})" if head else "the rule evaluate_lm"
     bundle, evaluation = folder / "models" / name, folder / "evaluation" / name

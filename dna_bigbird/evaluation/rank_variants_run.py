@@ -33,11 +33,7 @@ def ranked_table(
     sources: Mapping[str, np.ndarray],
     without_labels: Collection[str] = (),
 ) -> str:
-    """Return tab-separated text: the largest change over all labels, and that of the own label.
-
-    Own-label changes are signed, and nan for a variant without a label. Sources without labels have
-    no such column.
-    """
+    """Return the largest change over all labels, and the signed one of the own label, as TSV."""
     header = ["chrom", "pos", "id", "ref", "alt", "effect", *_columns(sources, without_labels)]
     lines = ["\t".join(header)]
     for i, v in enumerate(variants):
@@ -74,11 +70,7 @@ def _scores(
 
 
 def source_table(metrics: Mapping[str, Mapping[str, float | int]]) -> str:
-    """Return tab-separated text: a row per source of scores and question, in long form.
-
-    Args:
-        metrics: By source, as `variant_ranking.rank_variants` returns them.
-    """
+    """Return a row per source of scores and question, in long form."""
     columns = ["auroc", "auroc_low", "auroc_high"]
     gains = [f"minus_{REFERENCE}{end}" for end in ("", "_low", "_high")]
     lines = ["\t".join(["source", "question", "n", "n_positive", *columns, *gains])]
@@ -134,11 +126,7 @@ class ScoreTable:
     """By chromosome, position, reference and alternative allele."""
 
     def of(self, truth: Truth) -> np.ndarray:
-        """Return the changes of the variants, (variants, labels); one column without labels.
-
-        Raises:
-            InputError: If a variant is not in the table, or has no score.
-        """
+        """Return the changes of the variants, (variants, labels); one column without labels."""
         rows = [self.changes.get(key_of(v)) for v in truth.variants]
         if None in rows:
             lacking = truth.variants[rows.index(None)]
@@ -163,11 +151,7 @@ def key_of(variant: Variant) -> tuple[str, str, str, str]:
 
 
 def read_score_table(path: Path) -> ScoreTable:
-    """Read a table of `score-variants`.
-
-    Raises:
-        InputError: If it is another type of table, or a line is damaged.
-    """
+    """Read a table of `score-variants`."""
     lines = numbered_lines(path)
     names = next(lines, (1, ""))[1].rstrip("\n").split("\t")
     columns = [i for i, name in enumerate(names) if name.endswith(ENDING)]
@@ -194,11 +178,7 @@ def read_score_table(path: Path) -> ScoreTable:
 
 
 def shared_labels(tables: Mapping[str, ScoreTable]) -> list[str]:
-    """Return the labels of the tables that have some; [] if none has.
-
-    Raises:
-        InputError: If two tables have other labels, or the same in another order.
-    """
+    """Return the labels of the tables that have some, which are the same; [] if none has."""
     with_labels = [table for table in tables.values() if table.labels]
     for table in with_labels[1:]:
         if table.labels != with_labels[0].labels:
@@ -210,11 +190,7 @@ def shared_labels(tables: Mapping[str, ScoreTable]) -> list[str]:
 
 
 def read_truth(path: Path, regions: list[str] | None) -> Truth:
-    """Read the variants of a VCF that are in the regions (all if there are none).
-
-    Raises:
-        InputError: If a record has no known EFFECT or several alleles, or nothing is left.
-    """
+    """Read the variants of a VCF that are in the regions (all if there are none)."""
     try:
         inside = [parse_region(region) for region in regions or []]
     except ValueError as error:
@@ -254,11 +230,7 @@ class VariantSources:
 def variant_sources(
     scores: Path | Mapping[str, Path], truth: Truth, genome: Genome, data: Path | None
 ) -> VariantSources:
-    """Read the tables of scores and compute the baselines.
-
-    Raises:
-        InputError: If a name or a table does not fit.
-    """
+    """Read the tables of scores and compute the baselines."""
     paths = dict(scores) if isinstance(scores, Mapping) else {"model": scores}
     _check_names(paths)
     tables = {name: read_score_table(path) for name, path in paths.items()}

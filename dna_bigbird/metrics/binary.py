@@ -18,8 +18,6 @@ from dna_bigbird.metrics.ranking import RankedLabel
 def auroc(labels: ArrayLike, scores: ArrayLike) -> float:
     """Return the chance that a positive scores above a negative, ties counting half.
 
-    NaN if there is no positive or no negative.
-
     Example:
         >>> auroc([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])
         0.875
@@ -30,8 +28,6 @@ def auroc(labels: ArrayLike, scores: ArrayLike) -> float:
 def auprc(labels: ArrayLike, scores: ArrayLike) -> float:
     """Return the average precision: the step-wise area under the precision-recall curve.
 
-    NaN if there is no positive or no negative.
-
     Example:
         >>> round(auprc([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8]), 4)
         0.8333
@@ -40,10 +36,7 @@ def auprc(labels: ArrayLike, scores: ArrayLike) -> float:
 
 
 def best_f1_threshold(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Return the threshold with the highest F1, to be chosen on validation rows only.
-
-    It lies half-way between the lowest score taken as positive and the next one below. Of equal
-    F1 the highest threshold is taken; without a positive or a negative it is 0.5.
+    """Return the threshold with the highest F1; for validation rows only (docs/metrics.md).
 
     Example:
         >>> best_f1_threshold([0, 0, 1, 1], [0.1, 0.2, 0.6, 0.9])

@@ -17,11 +17,7 @@ from dna_bigbird.metrics.bootstrap import Draws
 
 
 class RankedLabel:
-    """Labels of 0 and 1 with scores; a higher score means more likely positive.
-
-    Raises:
-        ValueError: If shapes differ, a label is neither 0 nor 1, or a score is not finite.
-    """
+    """Labels of 0 and 1 with scores; a higher score means more likely positive."""
 
     def __init__(self, labels: ArrayLike, scores: ArrayLike) -> None:
         labels, scores = np.asarray(labels), np.asarray(scores)
@@ -64,10 +60,7 @@ class RankedLabel:
         return len(self._scores) - len(self._positives)
 
     def areas(self, draws: Draws | None = None) -> tuple[NDArray, NDArray]:
-        """Return AUROC and average precision under each draw, (R,) each; of the rows as they are by default.
-
-        NaN where there is no positive or no negative.
-        """
+        """Return AUROC and average precision under each draw, (R,); NaN without both classes."""
         if draws is None:
             stretches_S1 = np.diff(self._bounds).astype(np.float64)[:, None]
             return _areas(stretches_S1, np.diff(self._first_positive).astype(np.float64)[:, None])
@@ -81,14 +74,11 @@ class RankedLabel:
         return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
     def delong_variance(self) -> float:
-        """Return the variance of the AUROC after DeLong et al. 1988, in O(N log N) with the sort.
-
-        Sun & Xu (2014) compute it from mid-ranks; here from the same counts as the area. It takes
-        rows as independent. NaN with fewer than two positives or two negatives.
-        """
+        """Return DeLong's variance of the AUROC (1988); NaN with fewer than two of a class."""
         positives, negatives = self.n_positive, self.n_negative
         if min(positives, negatives) < 2:
             return math.nan
+        # In O(N log N): Sun & Xu (2014) use mid-ranks, here it is the counts of the area.
         stretches = np.diff(self._bounds)
         gained = np.diff(self._first_positive)
         beside = stretches[1:-1:2] - gained

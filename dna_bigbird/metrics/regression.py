@@ -15,10 +15,7 @@ SCORES = ("pearson", "spearman", "r2", "rmse")
 def regression_scores(
     truth_N: NDArray, predicted_N: NDArray, draws: Draws | None = None
 ) -> dict[str, NDArray[np.float64]]:
-    """Return pearson, spearman, r2 and rmse under each draw, (R,); of the rows as they are by default.
-
-    r2 is 1 - squared error / squared distance of the truth from its mean; rmse has the unit of the
-    truth. Equal values have their mean rank, in each draw. A correlation with a constant is NaN.
+    """Return pearson, spearman, r2 and rmse under each draw, (R,); NaN with a constant.
 
     Example:
         >>> scores = regression_scores(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]))

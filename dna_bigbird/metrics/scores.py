@@ -125,11 +125,7 @@ class PredictorScores:
         return str(self.values.get("description", ""))
 
     def parts(self, division: str) -> dict[str, "PredictorScores"]:
-        """Return the scores of each part that has bases.
-
-        Args:
-            division: `by_chromosome` or `by_repeat_class`.
-        """
+        """Return the scores of each part of `by_chromosome` or `by_repeat_class` that has bases."""
         entries = self.values.get(division, {})
         return {name: PredictorScores(x) for name, x in entries.items() if x["n_bp"]}
 
@@ -215,11 +211,7 @@ class Verdict:
 
     @property
     def is_clear(self) -> bool | None:
-        """Whether the difference is clear, None if there are no intervals.
-
-        The interval of the difference decides if there is one, because it is narrower. Otherwise
-        the difference is clear if the two intervals do not overlap.
-        """
+        """Whether the difference is clear, by its interval, else by both; None without any."""
         if self.gain.has_interval:
             return self.gain.low > 0 or self.gain.high < 0
         if not (self.model.has_interval and self.baseline.has_interval):

@@ -13,15 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from dna_bigbird.metrics.bootstrap import Draws, draw_units, percentile_interval
 from dna_bigbird.metrics.ranking import RankedLabel
 
-# Do variants with a known effect rank above neutral ones? See docs/metrics.md.
-#
-# Two questions, each an AUROC. A user who does not know which label to look at takes the largest
-# absolute change over all labels (`auroc_break`, `auroc_create`). Who knows the label takes its
-# change in the expected direction, down for a broken site and up for a created one
-# (`auroc_break_own_label`, `auroc_create_own_label`); a neutral variant that lies where labels are
-# then counts by the same change of those labels.
-
 # V variants, L labels
+#
+# Who does not know which label to look at takes the largest absolute change over all labels
+# (`auroc_break`); who knows it takes its change in the expected direction
+# (`auroc_break_own_label`), and a neutral variant counts by the same change of the labels where
+# it lies. See docs/metrics.md.
 
 NEUTRAL = "none"
 REFERENCE = "kmer"
@@ -63,18 +60,12 @@ def rank_variants(
     seed: int = 0,
     replicates: int = 1000,
 ) -> dict[str, dict[str, float | int]]:
-    """Return for each source of scores the AUROC of every question.
+    """Return the AUROC of every question by source, with intervals, counts and gains over others.
 
     Args:
-        sources: Changes of log odds (V, L) by name, the model's first. All are scored on the same
-            draws, and the model's gain over each of the others is given with its interval; also that
-            of each other source over `REFERENCE`, if that is one of them.
+        sources: Changes of log odds (V, L) by name, the model's first, scored on the same draws.
+            Gains are the model's over each other, and each other's over `REFERENCE`.
         without_labels: Names of sources that know no labels, (V, 1): they have no own label.
-
-    Returns:
-        By source the keys `auroc_<question>`, with `_low` and `_high` of a 95 % bootstrap interval
-        over blocks, `n_<question>` and `n_<question>_positive`; the model also has
-        `auroc_<question>_gain_over_<source>`, the others that over REFERENCE. NaN where a question has no positive or no neutral.
     """
     metrics: dict[str, dict[str, float | int]] = {}
     drawn: dict[str, dict[str, NDArray]] = {}
@@ -137,20 +128,7 @@ class Measured:
 def chromosome_weighted_auprc(
     labels: ArrayLike, scores: ArrayLike, chromosomes: ArrayLike, draws: Draws | None = None
 ) -> NDArray[np.float64]:
-    """Return the mean of the chromosomes' average precision, weighted by their variants.
-
-    A chromosome without a positive or without a negative, in a draw or at all, has no average precision and no weight.
-
-    Args:
-        labels: (N,), 0 and 1.
-        scores: (N,), higher means more likely positive.
-        chromosomes: (N,), names.
-
-    Returns:
-        (R,) for draws, (1,) without them. NaN where no chromosome has both classes.
-
-    Raises:
-        ValueError: As `RankedLabel`.
+    """Return the chromosomes' mean average precision, weighted by variants, (R,) or (1,).
 
     Example:
         >>> float(chromosome_weighted_auprc([1, 0, 0, 1], [3, 2, 1, 0], ["1", "1", "2", "2"])[0])
@@ -176,20 +154,15 @@ def chromosome_weighted_auprc(
 def centred_interval(
     value: float, drawn: ArrayLike, *, least: float = -np.inf, most: float = np.inf
 ) -> tuple[float, float]:
-    """Return the 95 % interval of the draws, moved so that their mean is the value of the variants as they are.
-
-    A positive that is drawn twice scores above itself, which raises the average precision of a draw: on 20
-    chromosomes with 17 positives each, at the level of chance, by more than its standard error. The interval
-    of the draws as they are then covers the expected score in 20 of 30 tables, the moved one in 29
-    (tests/evaluation/test_variant_scores.py).
-
-    Args:
-        least, most: Bounds of the score.
+    """Return the 95 % interval of the draws, moved so that their mean is the value itself.
 
     Example:
         >>> centred_interval(0.5, [0.6, 0.7, 0.8], least=0.0, most=1.0)
         (0.405, 0.595)
     """
+    # A positive that is drawn twice scores above itself, which raises the average precision of a
+    # draw: at the level of chance the interval as it is covers the expected score in 20 of 30
+    # tables, the moved one in 29 (tests/evaluation/test_variant_scores.py).
     drawn = np.asarray(drawn, dtype=np.float64)
     if not np.isfinite(drawn).any():
         return percentile_interval(drawn)
@@ -224,12 +197,6 @@ def measure_variants(
 def chance_auprc(labels: ArrayLike, chromosomes: ArrayLike | None = None) -> float:
     """Return the expected average precision of variants in a random order.
 
-    It is above the share of positives where there are few variants: with n of them, m positive, and H_n the sum of
-    1 / k for k from 1 to n, it is (H_n + (m - 1) / (n - 1) (n - H_n)) / n.
-
-    Args:
-        chromosomes: If given, the weighted mean over chromosomes, as `chromosome_weighted_auprc`.
-
     Example:
         >>> round(chance_auprc([1] + [0] * 9), 3)
         0.293
@@ -239,6 +206,7 @@ def chance_auprc(labels: ArrayLike, chromosomes: ArrayLike | None = None) -> flo
         count, positives = len(labels), int(labels.sum())
         if not 0 < positives < count:
             return float("nan")
+        # n variants, m positive: (H_n + (m - 1) / (n - 1) (n - H_n)) / n, H_n harmonic.
         harmonic = float((1 / np.arange(1, count + 1)).sum())
         return (harmonic + (positives - 1) / (count - 1) * (count - harmonic)) / count
     parts = [labels[here] for here in rows_by_chromosome(chromosomes).values()]

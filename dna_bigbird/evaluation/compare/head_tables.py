@@ -23,12 +23,7 @@ SMALL_TEST = 1000
 
 
 def set_notes(same: Sequence[HeadRun], ranked: Mapping[str, str], score: str) -> list[str]:
-    """Return the ranking, the gains over the baselines and the warnings.
-
-    Args:
-        ranked: Names of the scores to rank, with their keys.
-        score: Key of the score for which evaluate computed paired differences to the baselines.
-    """
+    """Return the ranking by the keys of `ranked`, the gains in `score`, and the warnings."""
     notes = [note for what, key in ranked.items() for note in _rank(same, what, key)]
     notes += [note for run in same for note in _gains(run, score)]
     return [*notes, *set_warnings(same)]
@@ -265,11 +260,7 @@ def set_heading(same: Sequence[HeadRun]) -> str:
 
 
 def set_rows(same: Sequence[HeadRun], keys: dict[str, str | None]) -> tuple[dict, ...]:
-    """Return the rows of one labelled set: models, then baselines on the same test rows.
-
-    Args:
-        keys: Score columns; the value is a group of labels, or None for a score of its own.
-    """
+    """Return the models, then the baselines on the same rows; `keys`: score to group or None."""
     models = [_row(run.name, "this run", run, run.metrics, keys, run.described) for run in same]
     baselines = [
         _row(x.name, "baseline", x.run, x.scores, keys, _described(x.scores))

@@ -48,12 +48,7 @@ def steps_figure(runs: Sequence[Run], tag: str = "") -> Figure:
 
 
 def scores_figure(rows: Sequence[dict], names: Sequence[str], tag: str = "") -> Figure:
-    """Draw scores as points with their intervals, one row per predictor, one panel per score.
-
-    Args:
-        rows: As in a `Comparison`; the first value of a row is its name.
-        names: Which scores, such as `bits_per_base`.
-    """
+    """Draw scores with their intervals: one row per row of a table, one panel per name."""
     with style():
         fig = new_figure(1.6 + 3.5 * len(names), 1.0 + 0.34 * len(rows), tag)
         panels = fig.subplots(1, len(names), sharey=True, squeeze=False)[0]

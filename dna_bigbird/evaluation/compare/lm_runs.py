@@ -53,11 +53,7 @@ class ExampleTable:
 
 
 def read_examples(path: Path) -> ExampleTable:
-    """Read the scores of a training.
-
-    Raises:
-        InputError: If the file is damaged.
-    """
+    """Read examples.tsv of a training."""
     rows = read_table(path, COLUMNS, "the rule evaluate_lm_variant")
     values = [
         [as_float(row[name], path, line) for name in COLUMNS] for line, row in enumerate(rows, 2)
@@ -134,22 +130,13 @@ class Run:
 
 
 def variant_of(folder: Path) -> str:
-    """Return the name of the variant that a folder of results belongs to.
-
-    Example:
-        >>> variant_of(Path("runs/full_512")), variant_of(Path("runs/full_512/seed0"))
-        ('full_512', 'full_512')
-    """
+    """Return the variant of a folder: its name, or that of the folder of a seed0, seed1, ..."""
     folder = Path(folder).absolute()
     return (folder.parent if _SEED_FOLDER.fullmatch(folder.name) else folder).name
 
 
 def read_run(folder: Path) -> Run:
-    """Read the results of a training: `model/` (a scored bundle), `trained/history.tsv`, `examples.tsv`.
-
-    Raises:
-        InputError: If a file is missing or damaged, or the scores are not of the test split.
-    """
+    """Read the results of a training: `model/` (a scored bundle), `trained/`, `examples.tsv`."""
     folder = Path(folder)
     rule = "the rule evaluate_lm_variant"
     config = read_model_config(folder / "model", rule)
@@ -210,11 +197,7 @@ PARTS = ("by_chromosome", "by_repeat_class")
 
 
 def join_seeds(runs: Sequence[Run]) -> list[Run]:
-    """Return one run per variant; the trainings in folders seedN of a folder are one variant.
-
-    Raises:
-        InputError: If they differ in more than the seed, or lack the scores of each example.
-    """
+    """Return one run per variant: trainings that differ in the seed only are its folders seedN."""
     variants: dict[tuple[Path, str], list[Run]] = defaultdict(list)
     for run in runs:
         folder = run.folder.absolute()

@@ -40,15 +40,7 @@ def run_job(job: Job, folder: Path, name: str, settings: Mapping[str, Any]) -> N
 def run_jobs(
     work: Mapping[str, tuple[Job, Mapping[str, Any]]], folder: Path, processes: int
 ) -> None:
-    """Do all jobs that are not complete, each in a process of its own that ends with this one.
-
-    Args:
-        work: Function and settings of each job by name.
-        processes: Jobs at the same time; 1: they run in this process.
-
-    Raises:
-        InputError: If a job fails; what was complete stays.
-    """
+    """Do the jobs that are not complete, in processes that end with this one; 1: in this one."""
     left = [name for name, (_, x) in work.items() if read_result(folder, name, x) is None]
     if work and len(left) < len(work):
         note(f"{folder}: {len(work) - len(left)} of {len(work)} jobs are complete and are kept")

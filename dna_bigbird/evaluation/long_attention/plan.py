@@ -34,10 +34,9 @@ PRETRAINED = "pretrained"
 class Training:
     """A model in training, with the processor time of its steps.
 
-    Sequences grow in stages, with equal numbers of tokens per step, so shorter sequences are more of them. The first
-    stage, in which the task is learned, has `FIRST_SHARE` of the steps, the others equal parts of the rest. From the
-    second stage on every second step has a shorter length of an earlier stage, and the learning rates are
-    `LATER_RATE` of those before: a step with few long sequences is noisy. After the last step this goes on.
+    Sequences grow in stages of equal tokens per step. The first, in which the task is learned, has
+    `FIRST_SHARE` of the steps. Later every second step is of a shorter length, and learning rates
+    are `LATER_RATE` of those before: a step with few long sequences is noisy.
     """
 
     def __init__(self, model: SmallModel, settings: Mapping[str, Any], clock: Callable[[], float]):
@@ -92,15 +91,7 @@ class Training:
 
 
 def train(settings: Mapping[str, Any], clock: Callable[[], float] = time.process_time) -> dict:
-    """Do the training of some settings; return its scores after equal steps and after equal processor time.
-
-    Args:
-        settings: part, core, seed, tokens (longest sequence), steps, seconds of processor time, and test_sequences.
-
-    Returns:
-        equal_steps: the score after `steps` steps. equal_seconds: that when the seconds were over, before or after
-        that step. curve: scores on a tenth of the test sequences. seconds and positions of `steps` steps.
-    """
+    """Train; return scores after equal steps, after equal processor time, and a curve."""
     part, core = settings["part"], settings["core"]
     torch.manual_seed(settings["seed"])
     source, test = source_of(part, is_test=False), source_of(part, is_test=True)

@@ -262,11 +262,7 @@ Results = Mapping[str, Mapping]
 
 
 def write_tables(folder: Path, results: Results) -> dict[str, list[dict]]:
-    """Write results.json, cost.tsv, learning.tsv, curves.tsv, page.md and comparison.png; return the tables.
-
-    Args:
-        results: Of each job by name, in the order of the rows.
-    """
+    """Write the tables, results.json, page.md and comparison.png; return the tables."""
     tables = tables_of(results)
     files: dict[str, bytes] = {"results.json": json_text(results).encode()}
     files |= {f"{name}.tsv": Table(rows).to_tsv().encode() for name, rows in tables.items()}
