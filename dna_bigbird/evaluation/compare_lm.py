@@ -39,9 +39,13 @@ def compare_lm(
     from dna_bigbird.core.figures.style import save
     from dna_bigbird.core.tables import Table
     from dna_bigbird.core.writing import json_text
-    from dna_bigbird.evaluation.compare.lm_figures import scores_figure, steps_figure
     from dna_bigbird.evaluation.compare.lm_runs import join_seeds, read_run
-    from dna_bigbird.evaluation.compare.lm_tables import TABLES, to_markdown
+    from dna_bigbird.evaluation.compare.lm_tables import (
+        TABLES,
+        scores_figure,
+        steps_figure,
+        to_markdown,
+    )
     from dna_bigbird.evaluation.model_results import key_share
 
     if not runs:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.metrics.binary import confusion
+from dna_bigbird.metrics.binary import RankedLabel, confusion
 from dna_bigbird.metrics.bootstrap import Draws, percentile_interval
-from dna_bigbird.metrics.ranking import RankedLabel
 
 # A areas (AUROC, average precision), R draws, N rows, L labels
 

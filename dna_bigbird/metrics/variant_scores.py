@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dna_bigbird.metrics.binary import RankedLabel
 from dna_bigbird.metrics.bootstrap import Draws, draw_units, percentile_interval
-from dna_bigbird.metrics.ranking import RankedLabel
 
 # V variants, L labels
 #
