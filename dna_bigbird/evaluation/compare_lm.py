@@ -46,12 +46,11 @@ def compare_lm(
         steps_figure,
         to_markdown,
     )
-    from dna_bigbird.evaluation.model_results import key_share
 
     if not runs:
         raise InputError("--runs []: expected the folder of at least one variant")
     read = join_seeds([read_run(folder) for folder in runs])
-    comparison = TABLES[table](read, lambda run: key_share(run.encoder))
+    comparison = TABLES[table](read)
     tag = "semi-synthetic" if any(run.config.semi_synthetic for run in read) else ""
     if table == "figure8":
         figure = steps_figure(read, tag)

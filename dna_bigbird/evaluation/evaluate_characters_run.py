@@ -1,6 +1,7 @@
 """Scores of a character model by overlapping windows (specification §8.2)."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,43 +26,25 @@ Baseline = Callable[[NDArray[np.uint8]], NDArray[np.float64]]
 
 def baselines_of(characters: Characters) -> dict[str, Baseline]:
     """Return the baselines; `order_K` sees K - 1 characters, `mixture` counts scored bases too."""
+    train, letters = characters.parts["train"], len(characters.alphabet)
+
+    def documents() -> list[str]:
+        return [text_of(train[i : i + DOCUMENT_BP]) for i in range(0, len(train), DOCUMENT_BP)]
+
+    def text_order(order: int, scored: NDArray[np.uint8]) -> NDArray[np.float64]:
+        return CharacterNgram(order, letters).fit(train).nll(scored)
+
+    def base_order(order: int, scored: NDArray[np.uint8]) -> NDArray[np.float64]:
+        return BaseNgramCausal(order).fit_sequences(documents()).nll(text_of(scored))
+
+    def mixture(scored: NDArray[np.uint8]) -> NDArray[np.float64]:
+        return BaseMixtureCausal().fit_sequences(documents()).nll([text_of(scored)])[0]
+
     if characters.unscored is None:
-        return {
-            f"order_{order}": _of_text(characters, order)
-            for order in TEXT_ORDERS
-            if order * np.log2(max(len(characters.alphabet), 2)) < 63
-        }
-    return {
-        **{f"order_{order}": _of_bases(characters, order) for order in BASE_ORDERS},
-        "mixture": _mixture(characters),
-    }
-
-
-def _of_text(characters: Characters, order: int) -> Baseline:
-    def nats(scored: NDArray[np.uint8]) -> NDArray[np.float64]:
-        model = CharacterNgram(order, len(characters.alphabet)).fit(characters.parts["train"])
-        return model.nll(scored)
-
-    return nats
-
-
-def _of_bases(characters: Characters, order: int) -> Baseline:
-    def nats(scored: NDArray[np.uint8]) -> NDArray[np.float64]:
-        return BaseNgramCausal(order).fit_sequences(_documents(characters)).nll(text_of(scored))
-
-    return nats
-
-
-def _mixture(characters: Characters) -> Baseline:
-    def nats(scored: NDArray[np.uint8]) -> NDArray[np.float64]:
-        return BaseMixtureCausal().fit_sequences(_documents(characters)).nll([text_of(scored)])[0]
-
-    return nats
-
-
-def _documents(characters: Characters) -> list[str]:
-    train = characters.parts["train"]
-    return [text_of(train[i : i + DOCUMENT_BP]) for i in range(0, len(train), DOCUMENT_BP)]
+        orders = [x for x in TEXT_ORDERS if x * np.log2(max(letters, 2)) < 63]
+        return {f"order_{order}": partial(text_order, order) for order in orders}
+    ngrams = {f"order_{order}": partial(base_order, order) for order in BASE_ORDERS}
+    return {**ngrams, "mixture": mixture}
 
 
 # N characters

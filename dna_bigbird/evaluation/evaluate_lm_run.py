@@ -35,7 +35,7 @@ from dna_bigbird.evaluation.evaluate_lm_baselines import (
 )
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.repeats import repeat_classes
-from dna_bigbird.metrics.language import interval
+from dna_bigbird.metrics.language import COLUMNS, interval
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.prediction.compute import beyond_training
 from dna_bigbird.training.data_modules import chunks
@@ -120,6 +120,16 @@ def score_examples(
         token_nats += np.split(nats, np.cumsum(predicted)[:-1])
     whole = np.concatenate(right_next) if right_next else None
     return ExampleScores(*np.concatenate(sums, axis=1), whole, token_nats)
+
+
+def example_rows(masked: ExampleScores, all_masked: ExampleScores) -> list[dict[str, float | int]]:
+    """Return one row per example: hidden tokens, their bases, the scores of both ways to hide them."""
+    counts = (masked.predicted.astype(int), masked.base_pairs.astype(int))
+    scores = [
+        x for each in (masked, all_masked) for x in (each.nll_nats.round(6), each.right.astype(int))
+    ]
+    columns = (x.tolist() for x in (np.arange(len(masked.right)), *counts, *scores))
+    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def load_masked_model(model: Path) -> Bundle:

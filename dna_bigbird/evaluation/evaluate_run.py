@@ -8,7 +8,6 @@ import numpy as np
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.config import PRETRAINING
-from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note, shortened
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.core.tables import Table
@@ -134,27 +133,17 @@ class ScoresOnTest:
 
     def write(self, folder: Path) -> None:
         """Write per_label.tsv, calibration.tsv and curves.tsv; for targets only the first."""
-        own = self.sources[MODEL]
+        own, others = self.sources[MODEL], self._baselines()
         if self.label_type == REGRESSION:
-            tables = {
-                "per_label.tsv": Table(
-                    per_target(self.names, len(self.test), own, self._baselines())
-                ).to_tsv()
-            }
+            rows = per_target(self.names, len(self.test), own, others)
+            tables = {}
         else:
-            tables = self._label_tables(own)
-        for name, text in tables.items():
+            rows = per_label(self.names, self.groups, own, others, self.calibration)
+            tables = {"calibration.tsv": Table(self.calibration.table()).to_tsv()}
+            tables["curves.tsv"] = write_curves(self.curves)
+        for name, text in {"per_label.tsv": Table(rows).to_tsv(), **tables}.items():
             with atomic_path(folder / name) as path:
                 path.write_text(text)
-
-    def _label_tables(self, own: Source) -> dict[str, str]:
-        return {
-            "per_label.tsv": Table(
-                per_label(self.names, self.groups, own, self._baselines(), self.calibration)
-            ).to_tsv(),
-            "calibration.tsv": Table(self.calibration.table()).to_tsv(),
-            "curves.tsv": write_curves(self.curves),
-        }
 
     def _baselines(self) -> dict[str, Source]:
         return {name: source for name, source in self.sources.items() if name != MODEL}
@@ -195,7 +184,6 @@ def check_baselines(
             )
 
 
-@checked()
 def model_scores(
     bundle: Bundle,
     labelled: LabelledSet,

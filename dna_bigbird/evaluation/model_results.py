@@ -32,9 +32,8 @@ def key_share(config: EncoderConfig) -> float:
     if config.attention == "performer":
         return 1.0
     if config.attention == "longformer":
-        return (
-            longformer_pairs(config, 0, config.max_tokens) / config.num_heads / config.max_tokens**2
-        )
+        pairs = longformer_pairs(config, 0, config.max_tokens)
+        return pairs / config.num_heads / config.max_tokens**2
     pattern = block_core(config, layer=0).eval().pattern(config.max_tokens)
     return float((pattern.times() > 0).mean())
 
@@ -67,7 +66,7 @@ def optional_json(path: Path) -> dict:
 def read_table(path: Path, columns: tuple[str, ...], rule: str) -> list[dict[str, str]]:
     """Read a TSV that must have at least these columns."""
     text = read_text(path, f"{rule} makes it. Run the workflow to its end first")
-    reader = csv.DictReader(text.splitlines(), delimiter="\t")
+    reader = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
     missing = [c for c in columns if c not in (reader.fieldnames or [])]
     if missing:
         raise InputError(

@@ -1,16 +1,16 @@
 """Steps of `rank-variants`: the scores of all sources for the same variants, and its tables."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.core.plain_numbers import decimal_number
+from dna_bigbird.core.tables import Table
 from dna_bigbird.evaluation.rank_variants_baselines import (
     are_substitutions,
     count_changes,
@@ -26,7 +26,6 @@ from dna_bigbird.metrics.variant_scores import DIRECTIONS, REFERENCE, KnownVaria
 QUESTIONS = [name for effect in DIRECTIONS for name in (effect, f"{effect}_own_label")]
 
 
-@checked()
 def ranked_table(
     variants: Sequence[Variant],
     known: KnownVariants,
@@ -34,59 +33,35 @@ def ranked_table(
     without_labels: Collection[str] = (),
 ) -> str:
     """Return the largest change over all labels, and the signed one of the own label, as TSV."""
-    header = ["chrom", "pos", "id", "ref", "alt", "effect", *_columns(sources, without_labels)]
-    lines = ["\t".join(header)]
-    for i, v in enumerate(variants):
-        numbers = [f"{value:.5g}" for value in _scores(i, known, sources, without_labels)]
-        fields = [v.chrom, str(v.pos), v.id, v.ref, v.alts[0], known.effects[i], *numbers]
-        lines.append("\t".join(fields))
-    return "\n".join(lines) + "\n"
-
-
-def _columns(sources: Mapping[str, np.ndarray], without_labels: Collection[str]) -> list[str]:
-    return [
-        name
-        for source in sources
-        for name in (
-            f"{source}_largest",
-            *([f"{source}_own_label"] if source not in without_labels else []),
-        )
-    ]
-
-
-def _scores(
-    index: int,
-    known: KnownVariants,
-    sources: Mapping[str, np.ndarray],
-    without_labels: Collection[str],
-) -> Iterator[float]:
-    own = known.own_labels[index]
-    for source, changes in sources.items():
-        yield np.abs(changes[index]).max()
-        if source not in without_labels:
-            # Of several labels the change that is largest, with its sign.
-            values = changes[index][own]
-            yield values[np.abs(values).argmax()] if own.any() else np.nan
+    rows = []
+    for v, effect, own, *changes in zip(
+        variants, known.effects, known.own_labels, *sources.values(), strict=True
+    ):
+        row = {"chrom": v.chrom, "pos": v.pos, "id": v.id, "ref": v.ref, "alt": v.alts[0]}
+        row["effect"] = effect
+        for source, values in zip(sources, changes, strict=True):
+            row[f"{source}_largest"] = f"{np.abs(values).max():.5g}"
+            if source not in without_labels:
+                # Of several labels the change that is largest, with its sign.
+                largest = max(values[own], key=abs, default=np.nan)
+                row[f"{source}_own_label"] = f"{largest:.5g}"
+        rows.append(row)
+    return Table(rows).to_tsv()
 
 
 def source_table(metrics: Mapping[str, Mapping[str, float | int]]) -> str:
-    """Return a row per source of scores and question, in long form."""
-    columns = ["auroc", "auroc_low", "auroc_high"]
-    gains = [f"minus_{REFERENCE}{end}" for end in ("", "_low", "_high")]
-    lines = ["\t".join(["source", "question", "n", "n_positive", *columns, *gains])]
+    """Return a row per source of scores and question, in long form, as TSV."""
+    rows = []
     for source, values in metrics.items():
-        for question in QUESTIONS:
-            key = f"auroc_{question}"
-            if key not in values:
-                continue
-            numbers = [values[f"{key}{end}"] for end in ("", "_low", "_high")]
-            numbers += [
-                values.get(f"{key}_gain_over_{REFERENCE}{end}", np.nan)
-                for end in ("", "_low", "_high")
-            ]
-            counts = [str(values[f"n_{question}"]), str(values[f"n_{question}_positive"])]
-            lines.append("\t".join([source, question, *counts, *(f"{x:.6g}" for x in numbers)]))
-    return "\n".join(lines) + "\n"
+        for question in (x for x in QUESTIONS if f"auroc_{x}" in values):
+            row = {"source": source, "question": question, "n": values[f"n_{question}"]}
+            row["n_positive"] = values[f"n_{question}_positive"]
+            gain = f"auroc_{question}_gain_over_{REFERENCE}"
+            for name, key in (("auroc", f"auroc_{question}"), (f"minus_{REFERENCE}", gain)):
+                for end in ("", "_low", "_high"):
+                    row[f"{name}{end}"] = f"{values.get(f'{key}{end}', np.nan):.6g}"
+            rows.append(row)
+    return Table(rows).to_tsv()
 
 
 EFFECTS = ("break", "create", "none")

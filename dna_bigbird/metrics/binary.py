@@ -41,11 +41,7 @@ class RankedLabel:
     def _cut(self) -> None:
         """Find the first and last row of each group, and the positives in it."""
         positive_scores = self._scores[self._positives]
-        new = (
-            np.append(True, positive_scores[1:] != positive_scores[:-1])
-            if len(positive_scores)
-            else np.zeros(0, dtype=bool)
-        )
+        new = np.append(True, positive_scores[1:] != positive_scores[:-1])[: len(positive_scores)]
         self._first_positive = np.append(np.flatnonzero(new), len(positive_scores))
         distinct = -positive_scores[new]
         starts = np.searchsorted(-self._scores, distinct, side="left")
@@ -189,12 +185,7 @@ class Confusion:
 
     def mcc(self) -> NDArray[np.float64]:
         """Matthews correlation; NaN unless both classes occur, 0 if all rows are called the same."""
-        tp, fp, fn, tn = (
-            self.true_positive,
-            self.false_positive,
-            self.false_negative,
-            self.true_negative,
-        )
+        tp, fp, fn, tn = vars(self).values()
         scale = np.sqrt((tp + fp) * (tn + fn))
         classes = np.sqrt((tp + fn) * (tn + fp))
         value = np.where(scale > 0, _ratio(tp * tn - fp * fn, scale * classes), 0.0)

@@ -205,7 +205,4 @@ def _scores(raw: Reliability, calibrated: Reliability) -> dict[str, float]:
 
 
 def _sum(parts: Iterable[Reliability]) -> Reliability:
-    total = reliability([], [])
-    for part in parts:
-        total = total + part
-    return total
+    return sum(parts, start=reliability([], []))

@@ -4,13 +4,13 @@ A curve of a million rows is drawn from at most 200 of its points; scores such a
 computed from all rows elsewhere (`evaluation/binary.py`), never from these points.
 """
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
+
+from dna_bigbird.core.tables import Table
 
 COLUMNS = ("label", "source", "curve", "x", "y")
 MICRO = "micro-average"
@@ -82,12 +82,8 @@ def curve_rows(
 
 def write_curves(points: Iterable[CurvePoint]) -> str:
     """Return `curves.tsv`: one point per row, six digits, with a header."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter="\t", lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for p in points:
-        writer.writerow([p.label, p.source, p.curve, f"{p.x:.6g}", f"{p.y:.6g}"])
-    return text.getvalue()
+    rows = [vars(p) | {"x": f"{p.x:.6g}", "y": f"{p.y:.6g}"} for p in points]
+    return Table(rows, COLUMNS).to_tsv()
 
 
 def roc_points(
@@ -169,15 +165,13 @@ def _macro(
 ) -> list[CurvePoint]:
     """Average the curves at equal x; the area under each is then the mean of the labels' areas."""
     grid = np.linspace(0.0, 1.0, min(max_points - 1, 101))
-    roc = np.zeros(len(grid))
-    pr = np.zeros(len(grid))
+    roc, pr = np.zeros((2, len(grid)))
     for i in defined:
         keep = usable[:, i]
         false_rate, true_rate = roc_points(labels[keep, i], values[keep, i])
         roc += np.interp(grid, false_rate, true_rate)
         recall, precision = pr_points(labels[keep, i], values[keep, i])
-        # Precision at the first threshold that reaches this recall: average precision is a step
-        # sum.
+        # At the first threshold that reaches this recall: average precision is a step sum.
         reached = np.searchsorted(recall, grid, side="left").clip(0, len(recall) - 1)
         pr += precision[reached]
     roc_x = np.concatenate([[0.0], grid])  # a curve may rise at false positive rate 0
@@ -199,9 +193,5 @@ def _points(label: str, source: str, curve: str, x: np.ndarray, y: np.ndarray) -
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    seen: dict[str, int] = {}
-    result = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return result
+    counts = [names[: i + 1].count(name) for i, name in enumerate(names)]
+    return [name if n == 1 else f"{name} ({n})" for name, n in zip(names, counts, strict=True)]

@@ -237,12 +237,8 @@ class LanguageVerdict:
     """The best causal baseline. It answers another question, so it is not ranked."""
 
 
-def best_masked(metrics: ModelMetrics) -> tuple[str, Score]:
-    """Return name and score of the masked baseline with the fewest bits per base, or "" and none."""
-    return _fewest_bits(metrics, is_causal=False)
-
-
-def _fewest_bits(metrics: ModelMetrics, *, is_causal: bool) -> tuple[str, Score]:
+def best_masked(metrics: ModelMetrics, *, is_causal: bool = False) -> tuple[str, Score]:
+    """Return name and score of the masked (or causal) baseline with the fewest bits, or "" and none."""
     bits = {
         name: scores.bits_per_base
         for name, scores in metrics.baselines.items()
@@ -265,7 +261,7 @@ def language_verdict(metrics: ModelMetrics) -> LanguageVerdict:
     masked = dict.fromkeys([UNIGRAM, best_masked(metrics)[0]])
     known = [n for n in masked if n in metrics.baselines]
     known = [n for n in known if is_number(metrics.baselines[n].bits_per_base.value)]
-    causal, _ = _fewest_bits(metrics, is_causal=True)
+    causal, _ = best_masked(metrics, is_causal=True)
     return LanguageVerdict(bits, [compare(n) for n in known], compare(causal) if causal else None)
 
 

@@ -163,16 +163,16 @@ def runs_summary(files: Sequence[Path]) -> dict:
     """Join the `metrics.json` of runs on the same examples: means, and `_sd` of each."""
     if len(files) < 2:
         raise InputError(f"{len(files)} run(s) given; a standard deviation needs two or more")
-    read = [_scores(Path(file)) for file in files]
-    for key in ("n", "split", "seed", "baselines"):
-        odd = next(
-            (i for i, scores in enumerate(read) if scores.get(key) != read[0].get(key)), None
-        )
-        if odd is not None:
-            raise InputError(
-                f"{files[odd]}: {key!r} is not that of {files[0]}; expected runs scored on the same "
-                "examples"
-            )
+    read = [read_json(Path(file)) for file in files]
+    for file, scores in zip(files, read, strict=True):
+        if "n" not in scores:
+            raise InputError(f"{file}: no 'n' in it; expected a metrics.json")
+        for key in ("n", "split", "seed", "baselines"):
+            if scores.get(key) != read[0].get(key):
+                raise InputError(
+                    f"{file}: {key!r} is not that of {files[0]}; expected runs scored on the same "
+                    "examples"
+                )
     seeds = [scores.get("training_seed") for scores in read]
     if len(set(seeds)) < len(seeds):
         raise InputError(
@@ -188,13 +188,6 @@ def runs_summary(files: Sequence[Path]) -> dict:
             summary[key], summary[f"{key}_sd"] = mean_and_sd(values)
     kept = {key: read[0][key] for key in ("n", "seed", "split", "baselines") if key in read[0]}
     return {**summary, "runs": len(files), **kept}
-
-
-def _scores(file: Path) -> dict:
-    scores = read_json(file)
-    if "n" not in scores:
-        raise InputError(f"{file}: no 'n' in it; expected a metrics.json")
-    return scores
 
 
 # R draws, S seeds, L labels

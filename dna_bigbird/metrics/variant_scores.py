@@ -5,13 +5,14 @@ and `get_metric_by_block_weighted_average` of its repository): each chromosome w
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dna_bigbird.metrics.binary import RankedLabel
 from dna_bigbird.metrics.bootstrap import Draws, draw_units, percentile_interval
+from dna_bigbird.metrics.label_areas import with_interval
 
 # V variants, L labels
 #
@@ -72,9 +73,9 @@ def rank_variants(
     for name, log_odds_VL in sources.items():
         metrics[name], drawn[name] = {}, {}
         knows_labels = name not in without_labels
-        for question, here, scores in questions(
-            known if knows_labels else _without_labels(known, log_odds_VL), log_odds_VL
-        ):
+        nothing = np.zeros(log_odds_VL.shape, dtype=bool)
+        of_source = known if knows_labels else replace(known, own_labels=nothing)
+        for question, here, scores in questions(of_source, log_odds_VL):
             if question.endswith("own_label") and not knows_labels:
                 continue
             ranked = RankedLabel((known.effects[here] != NEUTRAL).astype(int), scores[here])
@@ -83,11 +84,9 @@ def rank_variants(
             )
             key = f"auroc_{question}"
             drawn[name][key] = ranked.areas(draws)[0]
-            metrics[name] |= _with_interval(key, float(ranked.areas()[0][0]), drawn[name][key])
-            metrics[name] |= {
-                f"n_{question}": int(here.sum()),
-                f"n_{question}_positive": ranked.n_positive,
-            }
+            metrics[name] |= with_interval(key, ranked.areas()[0][0], drawn[name][key])
+            metrics[name] |= {f"n_{question}": int(here.sum())}
+            metrics[name] |= {f"n_{question}_positive": ranked.n_positive}
     model, *others = sources
     pairs = [(model, other) for other in others]
     if REFERENCE in others:
@@ -95,19 +94,10 @@ def rank_variants(
     for first, second in pairs:
         for key in [key for key in drawn[second] if key in drawn[first]]:
             gain = metrics[first][key] - metrics[second][key]
-            metrics[first] |= _with_interval(
+            metrics[first] |= with_interval(
                 f"{key}_gain_over_{second}", gain, drawn[first][key] - drawn[second][key]
             )
     return metrics
-
-
-def _without_labels(known: KnownVariants, log_odds_VL: NDArray) -> KnownVariants:
-    return KnownVariants(known.effects, np.zeros(log_odds_VL.shape, dtype=bool), known.blocks)
-
-
-def _with_interval(key: str, value: float, drawn: NDArray) -> dict[str, float]:
-    low, high = percentile_interval(drawn)
-    return {key: value, f"{key}_low": low, f"{key}_high": high}
 
 
 # N variants, R bootstrap draws
@@ -140,11 +130,7 @@ def chromosome_weighted_auprc(
     for here in rows_by_chromosome(chromosomes).values():
         part = None if draws is None else Draws(draws.units[here], draws.times)
         areas = RankedLabel(labels[here], scores[here]).areas(part)[1]
-        times = (
-            np.full(1, len(here))
-            if part is None
-            else part.times[part.units].sum(axis=0, dtype=float)
-        )
+        times = len(here) if part is None else part.times[part.units].sum(axis=0, dtype=float)
         counted = np.where(np.isfinite(areas), times, 0.0)
         total += counted * np.nan_to_num(areas)
         weight += counted
@@ -210,8 +196,7 @@ def chance_auprc(labels: ArrayLike, chromosomes: ArrayLike | None = None) -> flo
         harmonic = float((1 / np.arange(1, count + 1)).sum())
         return (harmonic + (positives - 1) / (count - 1) * (count - harmonic)) / count
     parts = [labels[here] for here in rows_by_chromosome(chromosomes).values()]
-    pairs = [(chance_auprc(part), len(part)) for part in parts]
-    defined = [(value, size) for value, size in pairs if value == value]
+    defined = [part for part in parts if 0 < part.sum() < len(part)]
     if not defined:
         return float("nan")
-    return sum(value * size for value, size in defined) / sum(size for _, size in defined)
+    return float(np.average([*map(chance_auprc, defined)], weights=[*map(len, defined)]))

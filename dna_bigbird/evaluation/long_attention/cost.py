@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from dna_bigbird.attention.graphs.block_graph import BlockGraph, paths
 from dna_bigbird.attention.graphs.makers import etc_graph, longformer_graph, pattern_graph
@@ -50,12 +49,8 @@ def core_graph(core: str, tokens: int, sizes: LayerSizes) -> BlockGraph:
 def pattern_facts(core: str, tokens: int, sizes: LayerSizes) -> dict:
     """Return keys per query, share of pairs, and distances in the undirected graph."""
     if core in READS_ALL:
-        return {
-            "keys_per_query": tokens,
-            "share_of_pairs": 1.0,
-            "mean_distance": 1.0,
-            "diameter": 1,
-        }
+        facts = {"keys_per_query": tokens, "share_of_pairs": 1.0}
+        return facts | {"mean_distance": 1.0, "diameter": 1}
     graph = core_graph(core, tokens, sizes)
     keys = torch.from_numpy(graph.reads.sum(axis=1) * graph.tokens_per_block)
     num_global = graph.num_vertices - tokens if core == "etc" else 0
@@ -82,14 +77,10 @@ def exactness(core: str, tokens: int, sizes: LayerSizes) -> dict:
         of_full = build_layer("full", tokens, sizes)
         reference = of_full.attend(of_full.states)
     else:
-        reference = _by_backend(layer, layer.reference)
+        layer.module.backend = layer.reference
+        reference = layer.attend(layer.states)
     error = float((out - reference).norm() / reference.norm())
     return {"class": CLASSES[core], "error_of_reference": error}
-
-
-def _by_backend(layer: Layer, name: str) -> Tensor:
-    layer.module.backend = name
-    return layer.attend(layer.states)
 
 
 Clock = Callable[[], float]
@@ -172,24 +163,18 @@ EXACTNESS_TOKENS = 1024
 
 def cost_job(settings: Mapping[str, Any]) -> dict:
     """Return the rows, and the machine that they were measured on."""
-    rows = cost_rows(settings["cores"], settings["lengths"], settings["rounds"])
+    sizes, lengths = LayerSizes(), settings["lengths"]
+    rows = []
+    with progress_bar(total=len(lengths), desc="cost", unit="length") as bar:
+        for tokens in lengths:
+            for row in measure_cost(settings["cores"], tokens, sizes, settings["rounds"]):
+                core = str(row["core"])
+                exact = exactness(core, min(tokens, EXACTNESS_TOKENS), sizes)
+                rows.append(row | pattern_facts(core, tokens, sizes) | exact)
+            bar.update()
     machine = {
         "processors": usable_processors(),
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
     }
     return {"machine": machine, "rows": rows}
-
-
-def cost_rows(cores: Sequence[str], lengths: Sequence[int], rounds: int) -> list[dict]:
-    """Return one row per length and core."""
-    sizes = LayerSizes()
-    rows = []
-    with progress_bar(total=len(lengths), desc="cost", unit="length") as bar:
-        for tokens in lengths:
-            for row in measure_cost(cores, tokens, sizes, rounds):
-                core = str(row["core"])
-                exact = exactness(core, min(tokens, EXACTNESS_TOKENS), sizes)
-                rows.append(row | pattern_facts(core, tokens, sizes) | exact)
-            bar.update()
-    return rows

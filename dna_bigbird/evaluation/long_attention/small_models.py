@@ -85,11 +85,6 @@ class Layer:
     """Backend of the core's own dense reference; None: exact softmax attention over all pairs."""
 
 
-def first_tokens(tokens: int, count: int) -> Tensor:
-    """Return (1, T) bool, True for the first `count` tokens."""
-    return (torch.arange(tokens) < count)[None]
-
-
 def build_layer(core: str, tokens: int, sizes: LayerSizes, seed: int = 0) -> Layer:
     """Return the layer of a core; states and weights depend on the seed, not on the core."""
     module = _module(core, tokens, sizes).eval()
@@ -105,7 +100,7 @@ def build_layer(core: str, tokens: int, sizes: LayerSizes, seed: int = 0) -> Lay
         of_global = torch.randn(1, num_global, sizes.hidden_size, generator=generator)
         return Layer(module, states, lambda x: _joined(module(x, of_global, layout)), "dense")
     if isinstance(module, Longformer):
-        marks = first_tokens(tokens, sizes.num_global)
+        marks = (torch.arange(tokens) < sizes.num_global)[None]
         layout = LongformerLayout(torch.zeros_like(marks), marks)
         return Layer(module, states, lambda x: module(x, layout), "dense")
     return Layer(module, states, module, None if core == "performer" else "dense")
