@@ -32,12 +32,7 @@ def named_files(scores: Sequence[Path], baselines: Sequence[str]) -> dict[str, l
 
 
 def seed_comparison(
-    data: Path,
-    files: Mapping[str, Sequence[Path]],
-    *,
-    seed: int,
-    replicates: int,
-    block_bp: int,
+    data: Path, files: Mapping[str, Sequence[Path]], *, seed: int, replicates: int, block_bp: int
 ) -> dict:
     """Return means over seeds of the model and of each baseline, and differences, as written."""
     labelled = LabelledSet(data)

@@ -105,10 +105,7 @@ def evaluate_lm(
     from dna_bigbird.corpus.masking import PAPER
     from dna_bigbird.corpus.pretraining_examples import PretrainExamples
     from dna_bigbird.evaluation import evaluate_lm_run
-    from dna_bigbird.evaluation.evaluate_lm_baselines import (
-        causal_baselines,
-        one_hidden_baseline,
-    )
+    from dna_bigbird.evaluation.evaluate_lm_baselines import causal_baselines, one_hidden_baseline
 
     config = LanguageBaselines(**baselines)
     if config.kenlm and kenlm_missing():

@@ -241,11 +241,9 @@ def masked_tables(
     usual = examples["masked"]
     masked = MaskedBaselines(train, usual.vocabulary, usual.masking, most_counted)
     tables: dict = {}
-    for shown, their_examples in examples.items():
-        baselines = masked.for_masking(their_examples.masking)
-        tables = _joined(
-            tables, _tables_of(shown, scores[shown], their_examples, baselines, strata)
-        )
+    for shown, own in examples.items():
+        baselines = masked.for_masking(own.masking)
+        tables = _joined(tables, _tables_of(shown, scores[shown], own, baselines, strata))
     return tables
 
 
@@ -266,17 +264,14 @@ def _tables_of(
         strata,
         progress=partial(progress_bar, desc="baselines"),
     )
+    model, *others = whole[:, :-1].T / np.log(2)
+    gain = f"model_minus_baseline_{shown}"
     baselines = {
-        baseline: interval(name, whole[:, k] / np.log(2), whole[:, -1], seed)
-        | interval(
-            f"model_minus_baseline_{shown}",
-            (whole[:, 0] - whole[:, k]) / np.log(2),
-            whole[:, -1],
-            seed,
-        )
+        baseline: interval(name, bits, whole[:, -1], seed)
+        | interval(gain, model - bits, whole[:, -1], seed)
         | masked.counted_by(baseline)
         | strata_tables(strata, parts, k, seed, name)
-        for k, baseline in enumerate(masked.names, start=1)
+        for k, (baseline, bits) in enumerate(zip(masked.names, others, strict=True), start=1)
     }
     return {**strata_tables(strata, parts, 0, seed, name), "baselines": baselines}
 

@@ -4,16 +4,15 @@ The predicted class is the one with the highest probability. Scores follow from 
 predicted classes, so that a bootstrap only adds up such tables. What is not defined is NaN.
 """
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.sparse import csr_array
 
 from dna_bigbird.metrics.binary import confusion
 from dna_bigbird.metrics.bootstrap import Draws
+from dna_bigbird.metrics.regression import regression_scores
 
 # N rows, K classes, R bootstrap draws, U units
 
@@ -58,21 +57,16 @@ def matthews(gold: NDArray, predicted: NDArray) -> float:
 
 def spearman(gold: NDArray, predicted: NDArray) -> float:
     """Return Spearman's rank correlation, ties at their mean rank; NaN if one side is constant."""
-    return _correlation(stats.spearmanr, gold, predicted)
+    return _correlation("spearman", gold, predicted)
 
 
 def pearson(gold: NDArray, predicted: NDArray) -> float:
     """Return Pearson's correlation; NaN if one side is constant."""
-    return _correlation(stats.pearsonr, gold, predicted)
+    return _correlation("pearson", gold, predicted)
 
 
-def _correlation(function, gold: NDArray, predicted: NDArray) -> float:
-    if len(gold) < 2:
-        return float("nan")
-    with warnings.catch_warnings():  # of a constant side, which gives NaN
-        warnings.simplefilter("ignore", stats.ConstantInputWarning)
-        warnings.simplefilter("ignore", stats.NearConstantInputWarning)
-        return float(function(gold, predicted).statistic)
+def _correlation(name: str, gold: NDArray, predicted: NDArray) -> float:
+    return float(regression_scores(gold, predicted)[name][0]) if len(gold) else float("nan")
 
 
 SCORES = ("accuracy", "mcc", "macro_f1")
@@ -112,8 +106,4 @@ def table_scores(tables_RKK: NDArray) -> dict[str, NDArray[np.float64]]:
         occurs_RK = true_RK + called_RK > 0
         f1_R = np.where(occurs_RK, f1_RK, 0).sum(axis=1) / occurs_RK.sum(axis=1)
         accuracy_R = right_R / total_R
-    return {
-        "accuracy": accuracy_R,
-        "mcc": np.where(true_R > 0, mcc_R, np.nan),
-        "macro_f1": f1_R,
-    }
+    return {"accuracy": accuracy_R, "mcc": np.where(true_R > 0, mcc_R, np.nan), "macro_f1": f1_R}

@@ -10,16 +10,9 @@ from dna_bigbird.metrics.names import direction
 
 NOT_DEFINED = "not defined"
 COUNTS = (
-    "n",
-    "n_positive",
-    "n_labels",
-    "n_labels_undefined",
-    "n_classes",
-    "n_targets",
-    "n_examples",
-    "n_masked_tokens",
-    "n_masked_bp",
-)
+    "n", "n_positive", "n_labels", "n_labels_undefined", "n_classes", "n_targets", "n_examples",
+    "n_masked_tokens", "n_masked_bp",
+)  # fmt: skip
 _GROUP_KEY = re.compile(r"(median|mean)_(auroc|auprc)_(.+)(?<!_low)(?<!_high)")
 
 

@@ -105,14 +105,8 @@ def count(predict: Predictor, examples: Sequence[PairExample]) -> list[dict]:
     """Return right answers and questions for each distance."""
     distances = np.concatenate([example.distances_Q for example in examples])
     right = np.concatenate([predict(example) == example.answers_Q for example in examples])
-    return [
-        {
-            "distance": int(d),
-            "right": int(right[distances == d].sum()),
-            "n": int((distances == d).sum()),
-        }
-        for d in np.unique(distances)
-    ]
+    by_distance = {int(d): right[distances == d] for d in np.unique(distances)}
+    return [{"distance": d, "right": int(x.sum()), "n": len(x)} for d, x in by_distance.items()]
 
 
 def nearest_value(task: PairTask, example: PairExample) -> NDArray[np.int64]:

@@ -191,14 +191,11 @@ def train(settings: Mapping[str, Any], clock: Callable[[], float] = time.process
             if training.step % max(1, settings["steps"] // CURVE_POINTS) == 0:
                 few = max(1, settings["test_sequences"] // CURVE_POINTS)
                 curve.append(at | {"score": score(model, test, settings["tokens"], few)["score"]})
+            whole = (model, test, settings["tokens"], settings["test_sequences"])
             if training.step == settings["steps"]:
-                result["equal_steps"] = at | score(
-                    model, test, settings["tokens"], settings["test_sequences"]
-                )
+                result["equal_steps"] = at | score(*whole)
             if training.seconds >= settings["seconds"] and "equal_seconds" not in result:
-                result["equal_seconds"] = at | score(
-                    model, test, settings["tokens"], settings["test_sequences"]
-                )
+                result["equal_seconds"] = at | score(*whole)
     return result | {"curve": curve}
 
 
@@ -223,11 +220,8 @@ def work_of(compared: AttentionComparison) -> Work:
     if COST in compared.comparisons:
         settings: dict[str, Any] = {"cores": compared.cores, "lengths": compared.lengths}
         work[COST] = (cost_job, {**settings, "rounds": compared.rounds})
-    tokens = {
-        part: min(compared.longest_tokens, LONGEST[part])
-        for part in compared.comparisons
-        if part != COST
-    }
+    learned = [part for part in compared.comparisons if part != COST]
+    tokens = {part: min(compared.longest_tokens, LONGEST[part]) for part in learned}
     if tokens:
         settings = {"tokens": tokens, "test_sequences": compared.test_sequences}
         work[BASELINES] = (baselines_job, settings)
