@@ -96,7 +96,7 @@ def test_nobody_sets_threads_or_starts_processes_past_the_limits():
         "core/limits.py",
         "prediction/runner.py",  # its share of what the parent was allowed
         "attention/backends/workers.py",  # divides what there is
-        "evaluation/long_attention/jobs.py",  # one thread for each job
+        "evaluation/long_attention/plan.py",  # one thread for each job
     }
     for path in PACKAGE.rglob("*.py"):
         text = path.read_text()

@@ -23,7 +23,7 @@ from dna_bigbird.bench.trainings import TaskTraining
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus import token_store_writer
 from dna_bigbird.corpus.token_store_writer import write_token_store
-from dna_bigbird.evaluation.long_attention.jobs import read_result, run_jobs
+from dna_bigbird.evaluation.long_attention.plan import read_result, run_jobs
 from dna_bigbird.labelled.scores import LabelScores, write_scores
 from dna_bigbird.prediction.partial_results import open_partial_results
 from dna_bigbird.text import stored_sets

@@ -39,9 +39,13 @@ def compare_attention(
         only: Jobs to do, by name; no table is written then. All if not given.
         progress: Whether to show a progress bar.
     """
-    from dna_bigbird.evaluation.long_attention.jobs import read_result, run_jobs
     from dna_bigbird.evaluation.long_attention.names import COST
-    from dna_bigbird.evaluation.long_attention.plan import check_names, work_of
+    from dna_bigbird.evaluation.long_attention.plan import (
+        check_names,
+        read_result,
+        run_jobs,
+        work_of,
+    )
     from dna_bigbird.evaluation.long_attention.tables import write_tables
 
     work = work_of(AttentionComparison(**settings))

@@ -46,6 +46,7 @@ def compare_heads(
     """
     from dna_bigbird.evaluation import compare_heads_run as steps
     from dna_bigbird.evaluation.compare import head_pages
+    from dna_bigbird.evaluation.compare.head_tables import TABLES
     from dna_bigbird.evaluation.rendering import SEMI_SYNTHETIC_TAG, Gallery
 
     if not runs or len(runs) != len(data):
@@ -57,7 +58,7 @@ def compare_heads(
         areas, names = steps.areas_of(results, runs, data, seed=seed, replicates=replicates)
         comparison = steps.context_table(models, areas, steps.label_sets(names, labels))
     else:
-        comparison = steps.TABLES[table](models)
+        comparison = TABLES[table](models)
     semi_synthetic = any(run.result.config.semi_synthetic for run in models)
     gallery = Gallery(SEMI_SYNTHETIC_TAG if semi_synthetic else "")
     texts = {

@@ -12,7 +12,7 @@ from dna_bigbird.bundles.choice import choose_labels
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.evaluation.compare.head_runs import HeadRun, SetFacts
-from dna_bigbird.evaluation.compare.head_tables import TABLES, Block, HeadComparison, set_warnings
+from dna_bigbird.evaluation.compare.head_tables import Block, HeadComparison, set_warnings
 from dna_bigbird.evaluation.compare.lm_runs import cells
 from dna_bigbird.evaluation.model_results import count_leaks, read_json_object, read_model
 from dna_bigbird.evaluation.rendering import sentence
@@ -23,21 +23,13 @@ from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
 from dna_bigbird.metrics.label_areas import LabelAreas, label_areas
 from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score
 
+# L labels, R draws
 
-def areas_on_common_bins(
-    data: Sequence[Path], scores: Sequence[Path], *, seed: int, replicates: int
+
+def areas_of(
+    results: Path, names: Sequence[str], data: Sequence[Path], *, seed: int, replicates: int
 ) -> tuple[list[LabelAreas], list[str]]:
-    """Score every model on the test bins that all sets have, under the same draws.
-
-    Args:
-        data, scores: Of each model its labelled set and its scores.h5.
-
-    Returns:
-        The areas of each model, and the names of the labels.
-
-    Raises:
-        InputError: If labels differ, or no bin is in the test split of all sets.
-    """
+    """Return the areas of each model on the test bins that all sets have, and the label names."""
     sets = [LabelledSet(path) for path in data]
     for path, other in zip(data, sets, strict=True):
         if other.label_names != sets[0].label_names or other.bin_starts is None:
@@ -56,9 +48,10 @@ def areas_on_common_bins(
     widest = max(range(len(sets)), key=lambda i: sets[i].window_bp)
     units, _ = block_units(sets[widest], rows[widest])
     draws = draw_units(len(common), replicates=replicates, seed=seed, units=units)
+    files = [results / "evaluation" / name / "scores.h5" for name in names]
     areas = [
         label_areas(labels, read_scores(path).of(here), draws)
-        for path, here in zip(scores, rows, strict=True)
+        for path, here in zip(files, rows, strict=True)
     ]
     return areas, sets[0].label_names
 
@@ -73,37 +66,28 @@ def bins_of(labelled: LabelledSet) -> dict[tuple[str, int], int]:
     }
 
 
-# L labels, R draws
-
-
 def context_table(
     runs: Sequence[HeadRun], areas: Sequence[LabelAreas], label_sets: Mapping[str, Sequence[int]]
 ) -> HeadComparison:
-    """Compare models whose windows differ, on the bins that all of them have.
-
-    Args:
-        areas: Of each run, on the same rows and draws.
-        label_sets: Labels (columns) over which AUROCs are averaged, by a short name.
-
-    Returns:
-        One block: mean AUROC over each set of labels, and its gain over the first run.
-    """
+    """Compare models of different windows; `label_sets`: columns to average, by a short name."""
     sets = {name: np.asarray(columns) for name, columns in label_sets.items() if len(columns)}
-    rows, notes = [], []
+    rows, notes, first = [], [], areas[0]
     for run, own in zip(runs, areas, strict=True):
         row: dict = {"predictor": run.name, "source": "this run", "window_bp": run.facts.window_bp}
         for name, columns in sets.items():
             row |= cells(f"auroc_{name}", _mean(own.point[0], own.drawn[0], columns))
-            gain = NO_SCORE if run is runs[0] else _gain(own, areas[0], columns)
-            row |= cells(f"gain_{name}", gain)
+            gain = NO_SCORE
             if run is not runs[0]:
+                point, drawn = own.point[0] - first.point[0], own.drawn[0] - first.drawn[0]
+                gain = _mean(point, drawn, columns)
                 names = (run.name, runs[0].name, name, len(columns))
                 notes.append(sentence("notes.gain_over_first", *names, gain))
+            row |= cells(f"gain_{name}", gain)
         row |= {"n": own.n, "n_positive": int(own.positives.sum())}
         row |= {"split": run.facts.split, "seed": run.metrics.seed}
         rows.append(row | {"protocol": run.described})
     scores = tuple(f"{column}_{name}" for name in sets for column in ("auroc", "gain"))
-    heading = f"{areas[0].n:,} bins that all sets have; test {runs[0].facts.split}"
+    heading = f"{first.n:,} bins that all sets have; test {runs[0].facts.split}"
     block = Block(
         "By window",
         sentence("notes.common_bins"),
@@ -111,10 +95,6 @@ def context_table(
         {heading: [*notes, *set_warnings(runs)]},
     )
     return HeadComparison("Context", scores, scores, (block,))
-
-
-def _gain(own: LabelAreas, first: LabelAreas, columns: NDArray) -> Score:
-    return _mean(own.point[0] - first.point[0], own.drawn[0] - first.drawn[0], columns)
 
 
 def _mean(point_L: NDArray, drawn_LR: NDArray, columns: NDArray) -> Score:
@@ -127,17 +107,12 @@ def _mean(point_L: NDArray, drawn_LR: NDArray, columns: NDArray) -> Score:
 
 SEEDS = "seeds.json"
 """What compare-seeds wrote of a model with several seeds, in the folder of its evaluation."""
-__all__ = ["TABLES", "areas_of", "context_table", "label_sets", "read_runs"]
 
 
 def read_runs(
     results: Path, names: Sequence[str], sets: Sequence[Path], table: str
 ) -> list[HeadRun]:
-    """Read the results of each model and the facts of its labelled set.
-
-    Raises:
-        InputError: If a model has another task than the table.
-    """
+    """Read the results of each model and the facts of its set; refuse models of another task."""
     runs = [read_run(results, name, path) for name, path in zip(names, sets, strict=True)]
     task = "promoter" if table == "table6" else "chromatin"
     for run in runs:
@@ -176,20 +151,8 @@ def read_run(results: Path, name: str, data: Path) -> HeadRun:
     return HeadRun(mean, facts, tuple(model.config.seed for model in models))
 
 
-def areas_of(
-    results: Path, names: Sequence[str], sets: Sequence[Path], *, seed: int, replicates: int
-) -> tuple[list[LabelAreas], list[str]]:
-    """Return the areas of each model on the test bins that all sets have, and the label names."""
-    scores = [results / "evaluation" / name / "scores.h5" for name in names]
-    return areas_on_common_bins(sets, scores, seed=seed, replicates=replicates)
-
-
 def label_sets(names: Sequence[str], chosen: Sequence[str]) -> dict[str, list[int]]:
-    """Return the columns of the labels that names or patterns choose, and of the others; of all if none is chosen.
-
-    Raises:
-        InputError: If a chosen name or pattern matches no label.
-    """
+    """Return the columns of the chosen labels and of the others; of all if none is chosen."""
     if not chosen:
         return {"all": list(range(len(names)))}
     columns = choose_labels(names, chosen)

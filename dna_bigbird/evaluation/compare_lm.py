@@ -39,15 +39,18 @@ def compare_lm(
     from dna_bigbird.core.figures.style import save
     from dna_bigbird.core.tables import Table
     from dna_bigbird.core.writing import json_text
-    from dna_bigbird.evaluation.compare.lm_figures import scores_figure, steps_figure
     from dna_bigbird.evaluation.compare.lm_runs import join_seeds, read_run
-    from dna_bigbird.evaluation.compare.lm_tables import TABLES, to_markdown
-    from dna_bigbird.evaluation.model_results import key_share
+    from dna_bigbird.evaluation.compare.lm_tables import (
+        TABLES,
+        scores_figure,
+        steps_figure,
+        to_markdown,
+    )
 
     if not runs:
         raise InputError("--runs []: expected the folder of at least one variant")
     read = join_seeds([read_run(folder) for folder in runs])
-    comparison = TABLES[table](read, lambda run: key_share(run.encoder))
+    comparison = TABLES[table](read)
     tag = "semi-synthetic" if any(run.config.semi_synthetic for run in read) else ""
     if table == "figure8":
         figure = steps_figure(read, tag)

@@ -16,12 +16,7 @@ from dna_bigbird.models.label_types import BINARY, MULTI_LABEL
 
 
 def named_files(scores: Sequence[Path], baselines: Sequence[str]) -> dict[str, list[Path]]:
-    """Return the score files of the model and of each baseline, the model first.
-
-    Raises:
-        InputError: If there is no file of the model, a baseline is not NAME=FILE or has the model's
-            name, or a file is named twice.
-    """
+    """Return the score files of the model and of each baseline, the model first."""
     if not scores:
         raise InputError("--scores []: expected scores.h5 of at least one training")
     files: dict[str, list[Path]] = {MODEL: list(scores)}
@@ -37,21 +32,9 @@ def named_files(scores: Sequence[Path], baselines: Sequence[str]) -> dict[str, l
 
 
 def seed_comparison(
-    data: Path,
-    files: Mapping[str, Sequence[Path]],
-    *,
-    seed: int,
-    replicates: int,
-    block_bp: int,
+    data: Path, files: Mapping[str, Sequence[Path]], *, seed: int, replicates: int, block_bp: int
 ) -> dict:
-    """Return means over seeds of the model and of each baseline, and differences, as they are written.
-
-    Args:
-        files: What `named_files` returns.
-
-    Raises:
-        InputError: If a file belongs to another set, lacks a row, or two of one model are equal.
-    """
+    """Return means over seeds of the model and of each baseline, and differences, as written."""
     labelled = LabelledSet(data)
     if labelled.label_type not in (BINARY, MULTI_LABEL):
         raise InputError(

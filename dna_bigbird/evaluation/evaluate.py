@@ -1,7 +1,6 @@
 """`dna-bigbird evaluate`."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +19,7 @@ from dna_bigbird.core.shared_options import (
     SetGenome,
     Threads,
 )
+from dna_bigbird.metrics.scores import shown
 from dna_bigbird.models.label_types import gain_key, headlines_in
 
 if TYPE_CHECKING:
@@ -33,12 +33,7 @@ READ_IN = ("pretraining", "an earlier fine-tuning")
 def evaluation_summary(
     output: Path, metrics: "Metrics", label_aurocs: Sequence[tuple[str, dict[str, float]]]
 ) -> str:
-    """Return the lines that the command prints.
-
-    Args:
-        label_aurocs: Each label with the AUROC of the model and of the baselines by name; empty
-            if there are too many labels to show.
-    """
+    """Return the lines that the command prints; `label_aurocs` by label, then by source."""
     name, *others = headlines_in(metrics.scores)
     sources = {"model": metrics, **metrics.baselines}
     width = max(map(len, sources))
@@ -50,19 +45,13 @@ def evaluation_summary(
         gain = metrics.score(gain_key(name, baseline))
         lines.append(f"  model minus {baseline}: {_shown(gain, '+')}: {_verdict(gain, baseline)}")
     if "accuracy" in metrics.scores or "pearson" in metrics.scores:
-        lines += [f"  {score_name(each)}: {_of_sources(each, sources)}" for each in others]
+        for other in others:
+            values = (f"{who} {_shown(each.score(other))}" for who, each in sources.items())
+            lines.append(f"  {score_name(other)}: {', '.join(values)}")
     for label, aurocs in label_aurocs:
-        values = ", ".join(f"{who} {_value(value)}" for who, value in aurocs.items())
-        lines.append(f"  {label}: {values}")
+        values = (f"{who} {shown(value)}" for who, value in aurocs.items())
+        lines.append(f"  {label}: {', '.join(values)}")
     return "\n".join([*lines, *_read_before(metrics)])
-
-
-def _value(value: float) -> str:
-    return "not defined" if math.isnan(value) else f"{value:.3f}"
-
-
-def _of_sources(name: str, sources: Mapping[str, "Metrics"]) -> str:
-    return ", ".join(f"{who} {_shown(each.score(name))}" for who, each in sources.items())
 
 
 def _shown(score: "Estimate", sign: str = "") -> str:

@@ -1,6 +1,7 @@
 """Scores of a character model by overlapping windows (specification §8.2)."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,48 +25,26 @@ Baseline = Callable[[NDArray[np.uint8]], NDArray[np.float64]]
 
 
 def baselines_of(characters: Characters) -> dict[str, Baseline]:
-    """Return the baselines by name; each counts the training part when it is called.
+    """Return the baselines; `order_K` sees K - 1 characters, `mixture` counts scored bases too."""
+    train, letters = characters.parts["train"], len(characters.alphabet)
 
-    `order_K` predicts from the K - 1 characters before. `mixture` (DNA) is
-    `baselines.base_mixture.BaseMixtureCausal`, which counts the scored bases too once they are read.
-    """
+    def documents() -> list[str]:
+        return [text_of(train[i : i + DOCUMENT_BP]) for i in range(0, len(train), DOCUMENT_BP)]
+
+    def text_order(order: int, scored: NDArray[np.uint8]) -> NDArray[np.float64]:
+        return CharacterNgram(order, letters).fit(train).nll(scored)
+
+    def base_order(order: int, scored: NDArray[np.uint8]) -> NDArray[np.float64]:
+        return BaseNgramCausal(order).fit_sequences(documents()).nll(text_of(scored))
+
+    def mixture(scored: NDArray[np.uint8]) -> NDArray[np.float64]:
+        return BaseMixtureCausal().fit_sequences(documents()).nll([text_of(scored)])[0]
+
     if characters.unscored is None:
-        return {
-            f"order_{order}": _of_text(characters, order)
-            for order in TEXT_ORDERS
-            if order * np.log2(max(len(characters.alphabet), 2)) < 63
-        }
-    return {
-        **{f"order_{order}": _of_bases(characters, order) for order in BASE_ORDERS},
-        "mixture": _mixture(characters),
-    }
-
-
-def _of_text(characters: Characters, order: int) -> Baseline:
-    def nats(scored: NDArray[np.uint8]) -> NDArray[np.float64]:
-        model = CharacterNgram(order, len(characters.alphabet)).fit(characters.parts["train"])
-        return model.nll(scored)
-
-    return nats
-
-
-def _of_bases(characters: Characters, order: int) -> Baseline:
-    def nats(scored: NDArray[np.uint8]) -> NDArray[np.float64]:
-        return BaseNgramCausal(order).fit_sequences(_documents(characters)).nll(text_of(scored))
-
-    return nats
-
-
-def _mixture(characters: Characters) -> Baseline:
-    def nats(scored: NDArray[np.uint8]) -> NDArray[np.float64]:
-        return BaseMixtureCausal().fit_sequences(_documents(characters)).nll([text_of(scored)])[0]
-
-    return nats
-
-
-def _documents(characters: Characters) -> list[str]:
-    train = characters.parts["train"]
-    return [text_of(train[i : i + DOCUMENT_BP]) for i in range(0, len(train), DOCUMENT_BP)]
+        orders = [x for x in TEXT_ORDERS if x * np.log2(max(letters, 2)) < 63]
+        return {f"order_{order}": partial(text_order, order) for order in orders}
+    ngrams = {f"order_{order}": partial(base_order, order) for order in BASE_ORDERS}
+    return {**ngrams, "mixture": mixture}
 
 
 # N characters
@@ -83,13 +62,7 @@ class ScoredWindow(NamedTuple):
 
 
 def overlapping_windows(num_characters: int, window: int, stride: int) -> Iterator[ScoredWindow]:
-    """Yield windows that together score every character but the first once.
-
-    The first window is scored whole, each other one on its last `stride` characters; the last window ends
-    with the data and is scored on what is left.
-
-    Raises:
-        ValueError: If the stride is below 1 or above the window.
+    """Yield windows that together score every character but the first once, each its last ones.
 
     Example:
         >>> [tuple(each) for each in overlapping_windows(10, window=4, stride=2)]
@@ -115,13 +88,7 @@ def score_characters(
     batch_size: int = 1,
     device: str = "cpu",
 ) -> NDArray[np.float64]:
-    """Return the nats of each character given those before it in its window, (N,); NaN for the first.
-
-    Args:
-        window: Characters that are read at once.
-        stride: Step between windows; each is scored on so many characters, its last ones.
-        batch_size: Windows computed at once.
-    """
+    """Return the nats of each character given those before it in its window; NaN first, (N,)."""
     model = model.eval().to(device)
     nats_N = np.full(len(characters), np.nan)
     windows = list(overlapping_windows(len(characters), window, stride))

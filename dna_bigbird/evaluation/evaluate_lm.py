@@ -105,11 +105,7 @@ def evaluate_lm(
     from dna_bigbird.corpus.masking import PAPER
     from dna_bigbird.corpus.pretraining_examples import PretrainExamples
     from dna_bigbird.evaluation import evaluate_lm_run
-    from dna_bigbird.evaluation.evaluate_lm_baselines import (
-        causal_baselines,
-        one_hidden_baseline,
-    )
-    from dna_bigbird.metrics.language import example_rows
+    from dna_bigbird.evaluation.evaluate_lm_baselines import causal_baselines, one_hidden_baseline
 
     config = LanguageBaselines(**baselines)
     if config.kenlm and kenlm_missing():
@@ -134,7 +130,7 @@ def evaluate_lm(
     with contextlib.ExitStack() as outputs:  # all or none
         if example_scores is not None:
             path = outputs.enter_context(atomic_path(example_scores))
-            path.write_text(Table(example_rows(**scores)).to_tsv())
+            path.write_text(Table(evaluate_lm_run.example_rows(**scores)).to_tsv())
         path = outputs.enter_context(atomic_path(report))
         path.write_text(json_text(evaluate_lm_run.with_descriptions(metrics)))
         write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))

@@ -48,12 +48,7 @@ class ByChromosome:
 
 
 class ByRepeatClass:
-    """One part per repeat class; a token in two classes is shared by its bases.
-
-    Args:
-        repeats: genome.repeats.RepeatClasses.
-        chromosomes: Those of the token store, by number.
-    """
+    """One part per class of `RepeatClasses`; a token in two is shared by its bases."""
 
     def __init__(self, repeats, chromosomes: list[str]) -> None:
         self.names = list(repeats.names)
@@ -77,18 +72,7 @@ def spread_costs(
     strata: dict[str, Strata],
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Add up, example by example, what the model and the baselines pay.
-
-    Args:
-        examples: datasets.pretraining_examples.PretrainExamples.
-        token_nats: Of the model, one array per example.
-        baseline_nats: Gives those of K - 1 baselines for an example, (M, K - 1).
-        piece_bp: Base pairs of every token id.
-
-    Returns:
-        Sums of the K predictors and, last, the bases: (N, K + 1), and for each of `strata`
-        (N, S, K + 1).
-    """
+    """Return nats of model and K - 1 baselines, then bases: (N, K + 1); by part (N, S, K + 1)."""
     whole = []
     parts: dict[str, list[np.ndarray]] = {name: [] for name in strata}
     for number in progress(range(len(token_nats))):
@@ -111,15 +95,7 @@ def strata_tables(
     seed: int,
     score: str = "bits_per_base_masked",
 ) -> dict[str, dict]:
-    """Return the tables of one predictor for each division, as `metrics.language.by_stratum`.
-
-    Parts without any predicted base stay in, undefined: what was not measured is seen.
-
-    Args:
-        parts: As `spread_costs` returns.
-        predictor: Number of the predictor, 0 for the model.
-        score: What the bits per base are called.
-    """
+    """Return the tables of one predictor (0: the model) for each division."""
     return {
         name: by_stratum(
             way.names, parts[name][:, :, predictor], parts[name][:, :, -1], seed, score
@@ -156,15 +132,7 @@ DESCRIPTIONS = {
 
 
 class MaskedBaselines:
-    """The predictors of hidden tokens, counted once.
-
-    Args:
-        store: Token store they count, the one the model was trained on.
-        documents: Most documents that are counted; None for all.
-
-    Attributes:
-        counted: Bases and documents counted, by name of the metric.
-    """
+    """The predictors of hidden tokens, counted once on (at most `documents` of) a token store."""
 
     names = tuple(name for name in DESCRIPTIONS if name.endswith("_masked"))
 
@@ -233,18 +201,7 @@ def counted(tokens: list[np.ndarray], piece_bp: np.ndarray) -> dict[str, int]:
 def causal_baselines(
     train, test, tokenizer, config: LanguageBaselines, *, seed: int
 ) -> dict[str, dict]:
-    """Score the n-grams on every token or base of the held-out documents, left to right.
-
-    Intervals are over documents.
-
-    Args:
-        train, test: Token stores.
-        config: How many documents are counted and scored, and whether by KenLM too.
-        seed: Of the bootstrap.
-
-    Raises:
-        InputError: If KenLM is asked for and not installed.
-    """
+    """Score the n-grams on the held-out documents, left to right; intervals are over documents."""
     most, scored = config.most_counted, config.baseline_scored_documents
     ids = covering_tokens(train, most)
     facts = counted(ids, tokenizer.piece_bp)
@@ -275,10 +232,7 @@ def causal_baselines(
 def one_hidden_baseline(
     train, test, tokenizer, config: LanguageBaselines, *, seed: int
 ) -> dict[str, dict]:
-    """Score the two-sided mixture over bases on held-out bases that are hidden one at a time.
-
-    The interval is over documents. Arguments as those of `causal_baselines`.
-    """
+    """Score the two-sided mixture on bases hidden one at a time; intervals are over documents."""
     mixture = BaseMixtureTwoSided().fit(train, tokenizer, config.most_counted)
     score = mixture.score(test, tokenizer, config.baseline_scored_documents)
     bits = interval("bits_per_base_one_hidden", score.nll_nats / np.log(2), score.base_pairs, seed)

@@ -35,7 +35,7 @@ from dna_bigbird.evaluation.evaluate_lm_baselines import (
 )
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.repeats import repeat_classes
-from dna_bigbird.metrics.language import interval
+from dna_bigbird.metrics.language import COLUMNS, interval
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.prediction.compute import beyond_training
 from dna_bigbird.training.data_modules import chunks
@@ -92,11 +92,7 @@ def score_examples(
     batch_size: int,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> ExampleScores:
-    """Score the examples 0 … count - 1 with dropout off.
-
-    Args:
-        examples: datasets.pretraining_examples.PretrainExamples.
-    """
+    """Score the examples 0 … count - 1 with dropout off."""
     task.eval()
     piece_bp = task.piece_bp.cpu().numpy()
     sums: list[np.ndarray] = []
@@ -126,12 +122,18 @@ def score_examples(
     return ExampleScores(*np.concatenate(sums, axis=1), whole, token_nats)
 
 
-def load_masked_model(model: Path) -> Bundle:
-    """Return a pretrained bundle that can be scored.
+def example_rows(masked: ExampleScores, all_masked: ExampleScores) -> list[dict[str, float | int]]:
+    """Return one row per example: hidden tokens, their bases, the scores of both ways to hide them."""
+    counts = (masked.predicted.astype(int), masked.base_pairs.astype(int))
+    scores = [
+        x for each in (masked, all_masked) for x in (each.nll_nats.round(6), each.right.astype(int))
+    ]
+    columns = (x.tolist() for x in (np.arange(len(masked.right)), *counts, *scores))
+    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    Raises:
-        InputError: If it is another type of model, or lacks the head that is scored.
-    """
+
+def load_masked_model(model: Path) -> Bundle:
+    """Return a pretrained bundle that has the head that is scored."""
     bundle = load_bundle(model)
     if bundle.config.task != PRETRAINING:
         raise InputError(f"{model}: a {bundle.config.task} model; expected a pretrained one")
@@ -143,14 +145,7 @@ def load_masked_model(model: Path) -> Bundle:
 
 
 def example_length(bundle: Bundle, max_tokens: int | None) -> int:
-    """Return the tokens of an example, and note it if training had none of that length.
-
-    Args:
-        max_tokens: What was asked for; None: the model's own.
-
-    Raises:
-        InputError: If the model cannot read so many.
-    """
+    """Return the tokens of an example, and note it if training had none of that length."""
     encoder = bundle.config.encoder
     if max_tokens is None:
         return encoder.max_tokens
@@ -178,11 +173,7 @@ def load_stores(
 def ways_to_divide(
     store: TokenStore, genome: Path | None, repeats: Path | None, pieces: bool
 ) -> dict[str, Strata]:
-    """Return the ways to divide the scores, by the name of their table in metrics.json.
-
-    Raises:
-        InputError: If there are repeats without a genome, or the documents are from another genome.
-    """
+    """Return the ways to divide the scores, by the name of their table in metrics.json."""
     strata: dict[str, Strata] = {"by_chromosome": ByChromosome(store.chromosomes)}
     if genome is None:
         if repeats is not None:
@@ -195,12 +186,9 @@ def ways_to_divide(
 
 
 class AllMasked:
-    """The same examples and predicted positions, but all of these show [MASK].
+    """The same examples and predicted positions, but all of these show [MASK]."""
 
-    In the paper's masking one predicted token in five shows a token, the true one in half of the
-    cases: a model that copies what it sees is rewarded there. Here it is not.
-    """
-
+    # The paper shows the true token at one predicted position in ten, which rewards copying.
     def __init__(self, examples: PretrainExamples) -> None:
         self.examples = examples
         self.seed = examples.seed
@@ -226,11 +214,7 @@ if TYPE_CHECKING:
 def scored_ways(
     bundle: Bundle, examples: PretrainExamples, count: int, batch_size: int
 ) -> tuple[dict[str, MaskedExamples], dict[str, ExampleScores]]:
-    """Score the first `count` examples as they are, and with [MASK] at all hidden tokens.
-
-    Returns:
-        The examples and the scores, each by "masked" and "all_masked".
-    """
+    """Return the first `count` examples and their scores, by "masked" and "all_masked"."""
     ways: dict[str, MaskedExamples] = {"masked": examples, "all_masked": AllMasked(examples)}
     scores = {name: model_scores(bundle, way, count, batch_size) for name, way in ways.items()}
     return ways, scores
@@ -253,23 +237,13 @@ def masked_tables(
     strata: Mapping[str, object],
     most_counted: int | None,
 ) -> dict:
-    """Return the model's tables by chromosome and class, and its masked baselines with theirs.
-
-    Args:
-        scores: Of the model, by what its hidden tokens show: "masked" (as in the paper) or "all_masked".
-        examples: What it was scored on, by the same names.
-        train: Store that the baselines count.
-        strata: Ways to divide the positions, by the name of the table.
-        most_counted: Most documents that they count; None for all.
-    """
+    """Return the model's tables by chromosome and class, and its masked baselines with theirs."""
     usual = examples["masked"]
     masked = MaskedBaselines(train, usual.vocabulary, usual.masking, most_counted)
     tables: dict = {}
-    for shown, their_examples in examples.items():
-        baselines = masked.for_masking(their_examples.masking)
-        tables = _joined(
-            tables, _tables_of(shown, scores[shown], their_examples, baselines, strata)
-        )
+    for shown, own in examples.items():
+        baselines = masked.for_masking(own.masking)
+        tables = _joined(tables, _tables_of(shown, scores[shown], own, baselines, strata))
     return tables
 
 
@@ -290,17 +264,14 @@ def _tables_of(
         strata,
         progress=partial(progress_bar, desc="baselines"),
     )
+    model, *others = whole[:, :-1].T / np.log(2)
+    gain = f"model_minus_baseline_{shown}"
     baselines = {
-        baseline: interval(name, whole[:, k] / np.log(2), whole[:, -1], seed)
-        | interval(
-            f"model_minus_baseline_{shown}",
-            (whole[:, 0] - whole[:, k]) / np.log(2),
-            whole[:, -1],
-            seed,
-        )
+        baseline: interval(name, bits, whole[:, -1], seed)
+        | interval(gain, model - bits, whole[:, -1], seed)
         | masked.counted_by(baseline)
         | strata_tables(strata, parts, k, seed, name)
-        for k, baseline in enumerate(masked.names, start=1)
+        for k, (baseline, bits) in enumerate(zip(masked.names, others, strict=True), start=1)
     }
     return {**strata_tables(strata, parts, 0, seed, name), "baselines": baselines}
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.config import PRETRAINING
-from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note, shortened
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.core.tables import Table
@@ -38,11 +37,7 @@ ROWS_AT_ONCE = 1024
 
 
 class ScoresOnTest:
-    """Labels of the validation and test rows, the draws of the bootstrap, and results by source.
-
-    Raises:
-        InputError: If no row is for the test.
-    """
+    """Labels of the held-out rows, the draws of the bootstrap, and the results by source."""
 
     def __init__(self, labelled: LabelledSet, *, seed: int, replicates: int, block_bp: int) -> None:
         self.validation, self.test = labelled.rows("validation"), labelled.rows("test")
@@ -138,27 +133,17 @@ class ScoresOnTest:
 
     def write(self, folder: Path) -> None:
         """Write per_label.tsv, calibration.tsv and curves.tsv; for targets only the first."""
-        own = self.sources[MODEL]
+        own, others = self.sources[MODEL], self._baselines()
         if self.label_type == REGRESSION:
-            tables = {
-                "per_label.tsv": Table(
-                    per_target(self.names, len(self.test), own, self._baselines())
-                ).to_tsv()
-            }
+            rows = per_target(self.names, len(self.test), own, others)
+            tables = {}
         else:
-            tables = self._label_tables(own)
-        for name, text in tables.items():
+            rows = per_label(self.names, self.groups, own, others, self.calibration)
+            tables = {"calibration.tsv": Table(self.calibration.table()).to_tsv()}
+            tables["curves.tsv"] = write_curves(self.curves)
+        for name, text in {"per_label.tsv": Table(rows).to_tsv(), **tables}.items():
             with atomic_path(folder / name) as path:
                 path.write_text(text)
-
-    def _label_tables(self, own: Source) -> dict[str, str]:
-        return {
-            "per_label.tsv": Table(
-                per_label(self.names, self.groups, own, self._baselines(), self.calibration)
-            ).to_tsv(),
-            "calibration.tsv": Table(self.calibration.table()).to_tsv(),
-            "curves.tsv": write_curves(self.curves),
-        }
 
     def _baselines(self) -> dict[str, Source]:
         return {name: source for name, source in self.sources.items() if name != MODEL}
@@ -185,13 +170,7 @@ def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
 def check_baselines(
     baselines: Mapping[str, Path], held_out: ScoresOnTest, data: Path, checksum: str, strand: str
 ) -> None:
-    """Read the score files of the baselines once, before hours of prediction.
-
-    Notes baselines that were scored on other strands than the model.
-
-    Raises:
-        InputError: If a file belongs to another set, lacks a held-out row, or has the model's name.
-    """
+    """Read the score files of the baselines once, before hours of prediction."""
     if MODEL in baselines:
         raise InputError(f"--baselines: {MODEL!r} is the name of the model itself; take another")
     for path in baselines.values():
@@ -205,7 +184,6 @@ def check_baselines(
             )
 
 
-@checked()
 def model_scores(
     bundle: Bundle,
     labelled: LabelledSet,
@@ -215,15 +193,7 @@ def model_scores(
     checksum: str,
     strand: Literal["both", "forward"],
 ) -> LabelScores:
-    """Return the probabilities of a model for some rows, with a progress bar on a terminal.
-
-    Args:
-        checksum: sha256 of the labelled set.
-        strand: 'forward' reads a row as the set orients it, 'both' its reverse complement too.
-
-    Raises:
-        InputError: If a row has no A, C, G or T.
-    """
+    """Return the probabilities of a model for some rows; `checksum` is the sha256 of the set."""
     # The same precision on every processor, so that reported scores do not depend on it.
     compute = Compute(batch_size=batch_size, precision="32-true")
     predictor = Predictor(bundle, compute=compute, strand=strand)

@@ -19,24 +19,21 @@ from dna_bigbird.models.label_types import HEADLINES, REGRESSION
 
 
 def key_share(config: EncoderConfig) -> float:
-    """Return the share of (query block, key block) pairs that a model's first layer reads.
-
-    Of BigBird-ETC the share of pairs of tokens of both streams, of Longformer that of tokens with one
-    global token. The Performer computes no pairs: its share is 1.
-    """
+    """Return the share of (query block, key block) pairs that a model's first layer reads."""
     from dna_bigbird.models.attention_cores import block_core
     from dna_bigbird.models.flops import etc_pairs, longformer_pairs
 
+    # Of pairs of tokens of both streams.
     if config.attention == "etc":
         num_global = -(-config.max_tokens // config.etc.tokens_per_global)
         pairs = etc_pairs(config, config.max_tokens, num_global)
         return pairs / (config.max_tokens + num_global) ** 2
+    # It computes no pairs.
     if config.attention == "performer":
         return 1.0
     if config.attention == "longformer":
-        return (
-            longformer_pairs(config, 0, config.max_tokens) / config.num_heads / config.max_tokens**2
-        )
+        pairs = longformer_pairs(config, 0, config.max_tokens)
+        return pairs / config.num_heads / config.max_tokens**2
     pattern = block_core(config, layer=0).eval().pattern(config.max_tokens)
     return float((pattern.times() > 0).mean())
 
@@ -69,7 +66,7 @@ def optional_json(path: Path) -> dict:
 def read_table(path: Path, columns: tuple[str, ...], rule: str) -> list[dict[str, str]]:
     """Read a TSV that must have at least these columns."""
     text = read_text(path, f"{rule} makes it. Run the workflow to its end first")
-    reader = csv.DictReader(text.splitlines(), delimiter="\t")
+    reader = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
     missing = [c for c in columns if c not in (reader.fieldnames or [])]
     if missing:
         raise InputError(
@@ -117,11 +114,7 @@ class TargetScore:
 
 
 def read_targets(path: Path, rule: str) -> list[TargetScore]:
-    """Read per_label.tsv of a regression model.
-
-    Raises:
-        InputError: If the file is missing or damaged.
-    """
+    """Read per_label.tsv of a regression model."""
     names = HEADLINES[REGRESSION]
     columns = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     rows = read_table(path, ("label", *columns), rule)
@@ -217,14 +210,7 @@ class ModelResult:
 
 
 def read_model(folder: Path, name: str) -> ModelResult:
-    """Read the files of one model in a results folder.
-
-    Args:
-        name: `pretrained`, `promoter`, `chromatin`, or `heads/VARIANT`.
-
-    Raises:
-        InputError: If a file is missing or damaged.
-    """
+    """Read the files of a model: `pretrained`, `promoter`, `chromatin`, or `heads/VARIANT`."""
     head = name != "pretrained"
     rule = f"the rule evaluate (task {name})" if head else "the rule evaluate_lm"
     bundle, evaluation = folder / "models" / name, folder / "evaluation" / name

@@ -82,10 +82,7 @@ def _model(work: Work):
 
 @cache
 def _measure(work: Work) -> float:
-    """Return the seconds of one training step with random weights; the first one is not counted.
-
-    On a CPU processor time is measured and divided by the threads: other programs do not change it.
-    """
+    """Return the seconds of one training step with random weights; the first one is not counted."""
     import torch
 
     on_gpu = torch.cuda.is_available()
@@ -97,6 +94,7 @@ def _measure(work: Work) -> float:
         started_at = clock()
         step()
         times.append(clock() - started_at)
+    # Processor time of all threads: other programs do not change it.
     return min(times) / (1 if on_gpu else torch.get_num_threads())
 
 

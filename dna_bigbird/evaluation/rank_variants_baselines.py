@@ -27,12 +27,7 @@ def gc_changes(variants: Sequence[Variant]) -> np.ndarray:
 
 
 def count_changes(variants: Sequence[Variant], genome: Genome, data: Path) -> np.ndarray:
-    """Return log p(ALT) - log p(REF) by counting, in nats, (variants, 1).
-
-    The mixture of counts (baselines/base_two_sided.py) reads the training windows of a set, joined
-    where they overlap, and predicts the base of the variant from the bases on both sides. Only
-    substitutions of one base have such a score.
-    """
+    """Return log p(ALT) - log p(REF) by counts of the training windows, nats, (variants, 1)."""
     labelled = open_labelled_set(data, genome)
     rows = labelled.rows("train")
     training = joined([labelled.interval(int(row)) for row in rows])
@@ -87,11 +82,7 @@ def _gc(bases: str) -> int:
 def kmer_changes(
     variants: Sequence[Variant], genome: Genome, data: Path, labels: Sequence[str]
 ) -> np.ndarray:
-    """Fit the k-mer model on a set and return its changes of log odds, (variants, labels).
-
-    Raises:
-        InputError: If the set lacks one of the labels.
-    """
+    """Fit the k-mer model on a set and return its changes of log odds, (variants, labels)."""
     labelled = open_labelled_set(data, genome)
     missing = [label for label in labels if label not in labelled.label_names]
     if missing:

@@ -1,16 +1,16 @@
 """Steps of `rank-variants`: the scores of all sources for the same variants, and its tables."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.core.plain_numbers import decimal_number
+from dna_bigbird.core.tables import Table
 from dna_bigbird.evaluation.rank_variants_baselines import (
     are_substitutions,
     count_changes,
@@ -26,75 +26,42 @@ from dna_bigbird.metrics.variant_scores import DIRECTIONS, REFERENCE, KnownVaria
 QUESTIONS = [name for effect in DIRECTIONS for name in (effect, f"{effect}_own_label")]
 
 
-@checked()
 def ranked_table(
     variants: Sequence[Variant],
     known: KnownVariants,
     sources: Mapping[str, np.ndarray],
     without_labels: Collection[str] = (),
 ) -> str:
-    """Return tab-separated text: the largest change over all labels, and that of the own label.
-
-    Own-label changes are signed, and nan for a variant without a label. Sources without labels have
-    no such column.
-    """
-    header = ["chrom", "pos", "id", "ref", "alt", "effect", *_columns(sources, without_labels)]
-    lines = ["\t".join(header)]
-    for i, v in enumerate(variants):
-        numbers = [f"{value:.5g}" for value in _scores(i, known, sources, without_labels)]
-        fields = [v.chrom, str(v.pos), v.id, v.ref, v.alts[0], known.effects[i], *numbers]
-        lines.append("\t".join(fields))
-    return "\n".join(lines) + "\n"
-
-
-def _columns(sources: Mapping[str, np.ndarray], without_labels: Collection[str]) -> list[str]:
-    return [
-        name
-        for source in sources
-        for name in (
-            f"{source}_largest",
-            *([f"{source}_own_label"] if source not in without_labels else []),
-        )
-    ]
-
-
-def _scores(
-    index: int,
-    known: KnownVariants,
-    sources: Mapping[str, np.ndarray],
-    without_labels: Collection[str],
-) -> Iterator[float]:
-    own = known.own_labels[index]
-    for source, changes in sources.items():
-        yield np.abs(changes[index]).max()
-        if source not in without_labels:
-            # Of several labels the change that is largest, with its sign.
-            values = changes[index][own]
-            yield values[np.abs(values).argmax()] if own.any() else np.nan
+    """Return the largest change over all labels, and the signed one of the own label, as TSV."""
+    rows = []
+    for v, effect, own, *changes in zip(
+        variants, known.effects, known.own_labels, *sources.values(), strict=True
+    ):
+        row = {"chrom": v.chrom, "pos": v.pos, "id": v.id, "ref": v.ref, "alt": v.alts[0]}
+        row["effect"] = effect
+        for source, values in zip(sources, changes, strict=True):
+            row[f"{source}_largest"] = f"{np.abs(values).max():.5g}"
+            if source not in without_labels:
+                # Of several labels the change that is largest, with its sign.
+                largest = max(values[own], key=abs, default=np.nan)
+                row[f"{source}_own_label"] = f"{largest:.5g}"
+        rows.append(row)
+    return Table(rows).to_tsv()
 
 
 def source_table(metrics: Mapping[str, Mapping[str, float | int]]) -> str:
-    """Return tab-separated text: a row per source of scores and question, in long form.
-
-    Args:
-        metrics: By source, as `variant_ranking.rank_variants` returns them.
-    """
-    columns = ["auroc", "auroc_low", "auroc_high"]
-    gains = [f"minus_{REFERENCE}{end}" for end in ("", "_low", "_high")]
-    lines = ["\t".join(["source", "question", "n", "n_positive", *columns, *gains])]
+    """Return a row per source of scores and question, in long form, as TSV."""
+    rows = []
     for source, values in metrics.items():
-        for question in QUESTIONS:
-            key = f"auroc_{question}"
-            if key not in values:
-                continue
-            numbers = [values[f"{key}{end}"] for end in ("", "_low", "_high")]
-            numbers += [
-                values.get(f"{key}_gain_over_{REFERENCE}{end}", np.nan)
-                for end in ("", "_low", "_high")
-            ]
-            counts = [str(values[f"n_{question}"]), str(values[f"n_{question}_positive"])]
-            lines.append("\t".join([source, question, *counts, *(f"{x:.6g}" for x in numbers)]))
-    return "\n".join(lines) + "\n"
+        for question in (x for x in QUESTIONS if f"auroc_{x}" in values):
+            row = {"source": source, "question": question, "n": values[f"n_{question}"]}
+            row["n_positive"] = values[f"n_{question}_positive"]
+            gain = f"auroc_{question}_gain_over_{REFERENCE}"
+            for name, key in (("auroc", f"auroc_{question}"), (f"minus_{REFERENCE}", gain)):
+                for end in ("", "_low", "_high"):
+                    row[f"{name}{end}"] = f"{values.get(f'{key}{end}', np.nan):.6g}"
+            rows.append(row)
+    return Table(rows).to_tsv()
 
 
 EFFECTS = ("break", "create", "none")
@@ -134,11 +101,7 @@ class ScoreTable:
     """By chromosome, position, reference and alternative allele."""
 
     def of(self, truth: Truth) -> np.ndarray:
-        """Return the changes of the variants, (variants, labels); one column without labels.
-
-        Raises:
-            InputError: If a variant is not in the table, or has no score.
-        """
+        """Return the changes of the variants, (variants, labels); one column without labels."""
         rows = [self.changes.get(key_of(v)) for v in truth.variants]
         if None in rows:
             lacking = truth.variants[rows.index(None)]
@@ -163,11 +126,7 @@ def key_of(variant: Variant) -> tuple[str, str, str, str]:
 
 
 def read_score_table(path: Path) -> ScoreTable:
-    """Read a table of `score-variants`.
-
-    Raises:
-        InputError: If it is another type of table, or a line is damaged.
-    """
+    """Read a table of `score-variants`."""
     lines = numbered_lines(path)
     names = next(lines, (1, ""))[1].rstrip("\n").split("\t")
     columns = [i for i, name in enumerate(names) if name.endswith(ENDING)]
@@ -194,11 +153,7 @@ def read_score_table(path: Path) -> ScoreTable:
 
 
 def shared_labels(tables: Mapping[str, ScoreTable]) -> list[str]:
-    """Return the labels of the tables that have some; [] if none has.
-
-    Raises:
-        InputError: If two tables have other labels, or the same in another order.
-    """
+    """Return the labels of the tables that have some, which are the same; [] if none has."""
     with_labels = [table for table in tables.values() if table.labels]
     for table in with_labels[1:]:
         if table.labels != with_labels[0].labels:
@@ -210,11 +165,7 @@ def shared_labels(tables: Mapping[str, ScoreTable]) -> list[str]:
 
 
 def read_truth(path: Path, regions: list[str] | None) -> Truth:
-    """Read the variants of a VCF that are in the regions (all if there are none).
-
-    Raises:
-        InputError: If a record has no known EFFECT or several alleles, or nothing is left.
-    """
+    """Read the variants of a VCF that are in the regions (all if there are none)."""
     try:
         inside = [parse_region(region) for region in regions or []]
     except ValueError as error:
@@ -254,11 +205,7 @@ class VariantSources:
 def variant_sources(
     scores: Path | Mapping[str, Path], truth: Truth, genome: Genome, data: Path | None
 ) -> VariantSources:
-    """Read the tables of scores and compute the baselines.
-
-    Raises:
-        InputError: If a name or a table does not fit.
-    """
+    """Read the tables of scores and compute the baselines."""
     paths = dict(scores) if isinstance(scores, Mapping) else {"model": scores}
     _check_names(paths)
     tables = {name: read_score_table(path) for name, path in paths.items()}

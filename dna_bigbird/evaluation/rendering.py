@@ -104,11 +104,7 @@ def render(template: str, **data: object) -> str:
 
 
 def sentence(name: str, *data: object, **named: object) -> str:
-    """Return a sentence as plain text, for Markdown files and messages.
-
-    Args:
-        name: Template and macro, such as `sentences.verdict`.
-        data, named: Arguments of the macro.
+    """Return a sentence (template.macro) as plain text, for Markdown files and messages.
 
     Example:
         >>> from dna_bigbird.metrics.scores import Score

@@ -27,28 +27,14 @@ class Draws:
         return self.times.shape[1]
 
     def parts(self, rows: int, cells: int = 1 << 21) -> Iterator[NDArray[np.float64]]:
-        """Yield all draws, (U, some of R) each, so that a table of `rows` a draw stays small.
-
-        The parts take time and memory, and have no part in any result.
-        """
+        """Yield all draws, (U, some of R) each, so that a table of `rows` a draw stays small."""
         step = max(1, cells // max(1, rows, len(self.times)))
         for first in range(0, len(self), step):
             yield self.times[:, first : first + step].astype(np.float64)
 
 
 def draw_units(count: int, *, replicates: int, seed: int, units: ArrayLike | None = None) -> Draws:
-    """Draw as many units as there are, with replacement, `replicates` times.
-
-    Draw `r` depends on the seed and `r` only, so two models scored on the same rows with the same
-    seed are compared on the same draws.
-
-    Args:
-        count: Number of rows N.
-        units: (N,), rows of equal value are drawn together; each row alone by default.
-
-    Raises:
-        InputError: If the draws take more memory than is free.
-    """
+    """Draw as many units (rows of equal value, or each row) as there are, `replicates` times."""
     of_row = np.arange(count)
     if units is not None:
         of_row = np.unique(np.asarray(units), return_inverse=True)[1].reshape(-1)
@@ -56,16 +42,14 @@ def draw_units(count: int, *, replicates: int, seed: int, units: ArrayLike | Non
     check_memory(f"--replicates {replicates}", total * replicates * np.dtype(np.uint16).itemsize)
     times_UR = np.zeros((total, replicates), dtype=np.uint16)
     for r in range(replicates if total else 0):
+        # By seed and r only: two models scored on the same rows are compared on the same draws.
         drawn = np.random.default_rng([seed, r]).integers(0, total, total)
         times_UR[:, r] = np.bincount(drawn, minlength=total)
     return Draws(of_row.astype(np.int32), times_UR)
 
 
 def percentile_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """Return the central interval of bootstrap values.
-
-    Draws on which the statistic is not defined (NaN) are left out; if they are half or more,
-    both ends are NaN.
+    """Return the central interval of the defined values; NaN if half or more are not defined.
 
     Example:
         >>> percentile_interval(range(101), level=0.5)

@@ -17,11 +17,7 @@ from scipy.special import expit
 from dna_bigbird.core.rounding import rounded
 from dna_bigbird.metrics.label_areas import columns
 
-# How often labels are on among rows of about equal probability: what calibration is measured by.
-#
-# Counted in fine cells of probability, so that any number of rows takes the memory of one such table.
-
-# N rows, C fine cells
+# N rows, L labels, C fine cells: any number of rows takes the memory of one table of cells
 
 BINS = 10
 CELLS = 1 << 14
@@ -57,11 +53,8 @@ class Reliability:
         return self.squares / self.n if self.n else math.nan
 
     def table(self, bins: int = BINS) -> list[dict[str, int | float]]:
-        """Return rows, mean probability and share of positives in bins of about equal numbers of rows.
-
-        Bins are cut between fine cells, so that equal probabilities are never parted; a cell with
-        more than a bin's share of the rows makes the bins fewer. From the lowest probability.
-        """
+        """Return bins of about equal numbers of rows, from the lowest probability."""
+        # Bins are cut between fine cells: equal probabilities are never parted.
         below_C = np.cumsum(self.rows) - self.rows
         bin_C = ((below_C + self.rows / 2) * bins / max(1, self.n)).astype(int)
         table = []
@@ -80,10 +73,7 @@ class Reliability:
         return table
 
     def ece(self) -> float:
-        """Return the expected calibration error; NaN without a row.
-
-        It is the mean over rows of |mean probability - share of positives| of the row's bin.
-        """
+        """Return the mean over rows of |mean probability - share of positives| of their bins."""
         if not self.n:
             return math.nan
         off = (abs(x["mean_probability"] - x["share_positive"]) * x["n"] for x in self.table())
@@ -91,14 +81,7 @@ class Reliability:
 
 
 def reliability(labels: ArrayLike, probabilities: ArrayLike) -> Reliability:
-    """Count rows by probability.
-
-    Args:
-        labels, probabilities: (N,) each; 0 or 1, and 0 to 1.
-
-    Raises:
-        ValueError: If a probability is outside 0 to 1.
-    """
+    """Count rows by probability, (N,) each."""
     labels = np.asarray(labels).astype(bool)
     values = np.asarray(probabilities, dtype=np.float32)
     if len(values) and not (values.min() >= 0 and values.max() <= 1):
@@ -112,8 +95,6 @@ def reliability(labels: ArrayLike, probabilities: ArrayLike) -> Reliability:
         squares=float(((exact - labels) ** 2).sum()),
     )
 
-
-# N rows, L labels
 
 RAW, CALIBRATED = "raw", "calibrated"
 SMALLEST = 1e-7
@@ -133,18 +114,13 @@ class Platt:
 
 
 def fit_platt(table: Reliability) -> Platt | None:
-    """Fit the correction with the highest likelihood; give it validation rows.
-
-    Every row counts with the mean probability of its fine cell. After Platt the labels are drawn
-    in a little, to (P + 1) / (P + 2) and 1 / (N + 2), so that it exists for rows that are separated
-    perfectly. None without a positive or a negative, or if higher probabilities are not
-    the likelier ones (slope not above 0): then there is nothing to correct.
-    """
+    """Fit the correction on validation rows; None without both classes or a rising slope."""
     used = table.rows > 0
     rows, positives = table.rows[used].astype(float), table.positives[used].astype(float)
     total, total_negative = positives.sum(), (rows - positives).sum()
     if not total or not total_negative:
         return None
+    # After Platt, so that it exists for rows that are separated perfectly.
     high, low = (total + 1) / (total + 2), 1 / (total_negative + 2)
     targets = positives * high + (rows - positives) * low
     logits = _logit(table.sums[used] / rows)
@@ -207,12 +183,7 @@ class Calibration:
 def calibrate(
     validation: tuple[NDArray, NDArray], test: tuple[NDArray, NDArray], groups: Sequence[str]
 ) -> Calibration:
-    """Fit the correction on validation and measure the test rows with and without it.
-
-    Args:
-        validation, test: Labels and probabilities, (N, L) each.
-        groups: Group of each label.
-    """
+    """Fit the correction on validation and measure the test rows, (N, L), with and without it."""
     platt = fit_platt(_sum(reliability(*column) for column in columns(*validation)))
     scores, pooled = [], {}
     for group, (labels, probabilities) in zip(groups, columns(*test), strict=True):
@@ -234,7 +205,4 @@ def _scores(raw: Reliability, calibrated: Reliability) -> dict[str, float]:
 
 
 def _sum(parts: Iterable[Reliability]) -> Reliability:
-    total = reliability([], [])
-    for part in parts:
-        total = total + part
-    return total
+    return sum(parts, start=reliability([], []))

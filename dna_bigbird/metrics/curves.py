@@ -4,13 +4,13 @@ A curve of a million rows is drawn from at most 200 of its points; scores such a
 computed from all rows elsewhere (`evaluation/binary.py`), never from these points.
 """
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
+
+from dna_bigbird.core.tables import Table
 
 COLUMNS = ("label", "source", "curve", "x", "y")
 MICRO = "micro-average"
@@ -40,23 +40,11 @@ def curve_rows(
     """Return thinned ROC and PR curves of every label, their averages, and the chance lines.
 
     Args:
-        labels: (rows, labels) of 0 and 1.
-        scores: For each source, such as "model" and "kmer", (rows, labels); larger is more
-            positive. Rows where any source of a label is not finite are left out of that label for
-            all sources.
-        names: Name of each label; a name that comes again gets its number: `p300 (2)`.
-        max_points: Largest number of points of one curve.
-        labels_up_to: With more labels than this only the averages are returned.
-
-    Returns:
-        For each label with a positive and a negative row: `roc` and `pr` points for every source
-        and for `chance` (the diagonal; the share of positives). With two or more such labels also
-        `macro-average` (mean over labels of the curves, at equal x) and `micro-average` (all cells
-        of all labels pooled). A label without positives or negatives has no curve and no part in an
-        average.
-
-    Raises:
-        ValueError: If the shapes do not belong together.
+        scores: (rows, labels) by source. A row where any source of a label is not finite is left
+            out of that label for all sources.
+        labels_up_to: With more labels only the averages are returned: `macro-average` (the mean of
+            the curves at equal x) and `micro-average` (all cells pooled), of two or more labels
+            that have positives and negatives.
     """
     labels = np.asarray(labels)
     if labels.ndim != 2 or labels.shape[1] != len(names):
@@ -94,12 +82,8 @@ def curve_rows(
 
 def write_curves(points: Iterable[CurvePoint]) -> str:
     """Return `curves.tsv`: one point per row, six digits, with a header."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter="\t", lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for p in points:
-        writer.writerow([p.label, p.source, p.curve, f"{p.x:.6g}", f"{p.y:.6g}"])
-    return text.getvalue()
+    rows = [vars(p) | {"x": f"{p.x:.6g}", "y": f"{p.y:.6g}"} for p in points]
+    return Table(rows, COLUMNS).to_tsv()
 
 
 def roc_points(
@@ -115,13 +99,10 @@ def roc_points(
 def pr_points(
     labels: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return recall and precision at every threshold, recall rising.
-
-    The point that scikit-learn adds at recall 0 is replaced by the precision of the highest
-    threshold, so that no perfect precision is drawn which was not measured.
-    """
+    """Return recall and precision at every threshold, recall rising."""
     precision, recall, _ = precision_recall_curve(labels, scores, sample_weight=weights)
     recall, precision = recall[::-1], precision[::-1]
+    # scikit-learn's precision 1 at recall 0 was not measured; the highest threshold's was.
     return recall, np.concatenate([precision[1:2], precision[1:]])
 
 
@@ -160,11 +141,9 @@ def _both(
 def _pooled(
     labels: np.ndarray, values: np.ndarray, usable: np.ndarray, defined: list[int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return labels, scores and numbers of all cells, those of about equal scores counted together.
-
-    The 200 million cells of a large set would take tens of GB to sort. Scores are distinguished
-    here by the upper 16 bits of their float32, to within 0.8 % of their size.
-    """
+    """Return labels, scores and numbers of all cells; about equal scores are one."""
+    # 200 million cells of a large set would take tens of GB to sort; the upper 16 bits of a
+    # float32 distinguish scores to within 0.8 % of their size.
     times = np.zeros((2, 1 << 16), dtype=np.int64)
     for i in defined:
         keep = usable[:, i]
@@ -186,15 +165,13 @@ def _macro(
 ) -> list[CurvePoint]:
     """Average the curves at equal x; the area under each is then the mean of the labels' areas."""
     grid = np.linspace(0.0, 1.0, min(max_points - 1, 101))
-    roc = np.zeros(len(grid))
-    pr = np.zeros(len(grid))
+    roc, pr = np.zeros((2, len(grid)))
     for i in defined:
         keep = usable[:, i]
         false_rate, true_rate = roc_points(labels[keep, i], values[keep, i])
         roc += np.interp(grid, false_rate, true_rate)
         recall, precision = pr_points(labels[keep, i], values[keep, i])
-        # Precision at the first threshold that reaches this recall: average precision is a step
-        # sum.
+        # At the first threshold that reaches this recall: average precision is a step sum.
         reached = np.searchsorted(recall, grid, side="left").clip(0, len(recall) - 1)
         pr += precision[reached]
     roc_x = np.concatenate([[0.0], grid])  # a curve may rise at false positive rate 0
@@ -216,9 +193,5 @@ def _points(label: str, source: str, curve: str, x: np.ndarray, y: np.ndarray) -
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    seen: dict[str, int] = {}
-    result = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return result
+    counts = [names[: i + 1].count(name) for i, name in enumerate(names)]
+    return [name if n == 1 else f"{name} ({n})" for name, n in zip(names, counts, strict=True)]

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.metrics.binary import confusion
+from dna_bigbird.metrics.binary import RankedLabel, confusion
 from dna_bigbird.metrics.bootstrap import Draws, percentile_interval
-from dna_bigbird.metrics.ranking import RankedLabel
 
 # A areas (AUROC, average precision), R draws, N rows, L labels
 
@@ -47,17 +46,7 @@ def label_areas(
     draws: Draws | None = None,
     progress: Progress = lambda numbers: numbers,
 ) -> LabelAreas:
-    """Compute both areas of every label, the variance of the AUROC, and the areas under each draw.
-
-    Memory in addition to the arguments: a few tens of MB, and 16 bytes per label and draw.
-
-    Args:
-        draws: None for no draw (R = 0).
-        progress: Wraps the numbers of the labels, as `tqdm` does.
-
-    Raises:
-        ValueError: If the shapes differ or a label is wrong, see RankedLabel.
-    """
+    """Compute the areas of every label, also under each draw: 16 bytes per label and draw."""
     if labels_NL.shape != scores_NL.shape or labels_NL.ndim != 2:
         raise ValueError(f"labels have shape {labels_NL.shape}, scores {scores_NL.shape}")
     count, width = labels_NL.shape
@@ -89,9 +78,7 @@ def choose_thresholds(labels_NL: NDArray, scores_NL: NDArray) -> NDArray[np.floa
 
 
 def delong_interval(area: float, variance: float) -> tuple[float, float]:
-    """Return the 95 % interval of an AUROC, symmetric on the logit scale so that it stays in 0 to 1.
-
-    NaN if the area is 0 or 1, where the estimated variance is 0 and says nothing.
+    """Return the 95 % interval of an AUROC, symmetric on the logit scale; NaN for 0 or 1.
 
     Example:
         >>> [round(end, 4) for end in delong_interval(0.9, 0.02**2)]
@@ -105,11 +92,7 @@ def delong_interval(area: float, variance: float) -> tuple[float, float]:
     return low, high
 
 
-# All metrics of a labelled set in one flat dictionary: one label, or many labels in groups.
-#
-# The keys are defined in docs/metrics.md; each `_low` and `_high` is a 95 % bootstrap interval.
-
-# A areas (AUROC, average precision), R draws, N rows, L labels
+# Metrics of a labelled set (docs/metrics.md): one label, or many labels in groups.
 
 AT_THRESHOLD = ("f1", "mcc", "precision", "recall")
 
@@ -117,13 +100,7 @@ AT_THRESHOLD = ("f1", "mcc", "precision", "recall")
 def summarise_one(
     areas: LabelAreas, labels: NDArray, scores: NDArray, threshold: float, draws: Draws
 ) -> dict[str, float | int]:
-    """Return the metrics of a set with one label (`auroc`, …).
-
-    Args:
-        areas: Of this one label, under the same draws.
-        labels, scores: (N,) each.
-        threshold: Chosen on validation (`choose_thresholds`).
-    """
+    """Return the metrics of a set with one label (`auroc`, …), (N,) labels and scores."""
     metrics: dict[str, float | int] = {}
     for index, name in enumerate(AREAS):
         metrics |= with_interval(name, areas.point[index, 0], areas.drawn[index, 0])
@@ -135,19 +112,11 @@ def summarise_one(
     # Published scores mostly take 0.5 for the threshold.
     at_half = confusion(labels, scores, 0.5).f1()[0], confusion(labels, scores, 0.5, draws).f1()
     metrics |= with_interval("f1_at_half", *at_half)
-    return metrics | {
-        "threshold": threshold,
-        "n": areas.n,
-        "n_positive": int(areas.positives[0]),
-    }
+    return metrics | {"threshold": threshold, "n": areas.n, "n_positive": int(areas.positives[0])}
 
 
 def summarise_many(areas: LabelAreas, groups: Sequence[str]) -> dict[str, float | int]:
-    """Return the metrics of a set with many labels (`macro_auroc`, `median_auroc_<group>`, …).
-
-    Args:
-        groups: Group of each label.
-    """
+    """Return the metrics of a set with many labels (`macro_auroc`, `median_auroc_<group>`, …)."""
     everywhere = np.arange(len(groups))
     metrics = _averages("macro", np.nanmean, areas, everywhere, "")
     members = {name: np.flatnonzero([x == name for x in groups]) for name in dict.fromkeys(groups)}
@@ -167,10 +136,7 @@ def summarise_many(areas: LabelAreas, groups: Sequence[str]) -> dict[str, float 
 
 
 def compare(areas: LabelAreas, other: LabelAreas) -> dict[str, float]:
-    """Return how much the (macro) AUROC and AUPRC of one source of scores exceed the other's.
-
-    Both must have been scored on the same rows and draws, so the interval is that of the difference.
-    """
+    """Return by how much the (macro) areas exceed another source's on the same draws."""
     gains: dict[str, float] = {}
     for index, name in enumerate(AREAS):
         point_L = areas.point[index] - other.point[index]

@@ -85,10 +85,7 @@ class OneClass:
 
 @dataclass(frozen=True)
 class Targets:
-    """Squared error of standardised targets; the score is the mean Pearson correlation.
-
-    A model gives (target - mean) / standard deviation.
-    """
+    """Squared error of (target - mean) / standard deviation; scored by the mean correlation."""
 
     means: Sequence[float]
     """Of the training rows, one per target."""

@@ -7,36 +7,10 @@ a masked model sees both sides. 2 bits is a uniform guess over A C G T.
 
 import functools
 import math
-from collections.abc import Mapping
-from typing import Protocol
 
 import numpy as np
 
 COLUMNS = ("example", "tokens", "bp", "nats", "right", "nats_all_masked", "right_all_masked")
-
-
-class Sums(Protocol):
-    """What `evaluation.evaluate_lm_run.ExampleScores` has, each of shape (N,)."""
-
-    nll_nats: np.ndarray
-    base_pairs: np.ndarray
-    predicted: np.ndarray
-    right: np.ndarray
-
-
-def example_rows(masked: Sums, all_masked: Sums) -> list[Mapping[str, float | int]]:
-    """Return one row per example: hidden tokens, their bases, and the scores of both ways to hide them."""
-    columns = zip(
-        range(len(masked.nll_nats)),
-        masked.predicted.astype(int).tolist(),
-        masked.base_pairs.astype(int).tolist(),
-        masked.nll_nats.round(6).tolist(),
-        masked.right.astype(int).tolist(),
-        all_masked.nll_nats.round(6).tolist(),
-        all_masked.right.astype(int).tolist(),
-        strict=True,
-    )
-    return [dict(zip(COLUMNS, row, strict=True)) for row in columns]
 
 
 # N examples, S strata (parts of the genome)
@@ -45,14 +19,7 @@ DRAWS = 1000
 
 
 def bits_per_base(nll_nats: float | np.ndarray, base_pairs: float | np.ndarray) -> float:
-    """Return the bits per base of all predictions together.
-
-    Args:
-        nll_nats: Negative log-likelihoods in nats: of every predicted token, or sums of them.
-        base_pairs: Base pairs the same tokens cover (`tokenizer.piece_bp[labels]`), or sums.
-
-    Raises:
-        ValueError: If the tokens cover no base.
+    """Return the bits per base of nats, or sums, and the base pairs that the tokens cover.
 
     Example:
         >>> bits_per_base(np.log([4.0, 16.0]), np.array([1, 2]))
@@ -67,24 +34,11 @@ def bits_per_base(nll_nats: float | np.ndarray, base_pairs: float | np.ndarray) 
 def interval(
     name: str, numerators: np.ndarray, denominators: np.ndarray, seed: int
 ) -> dict[str, float | None]:
-    """Return a ratio of sums and its 95 % bootstrap interval, drawing whole examples.
-
-    Tokens of one example are not independent, so they are drawn together. Draws without any
-    denominator are left out.
-
-    Args:
-        numerators, denominators: Sums of each example, shape (N,).
-
-    Returns:
-        `name`, `name_low` and `name_high`, rounded to six digits; None where it is not defined:
-        the ratio if the denominators are all 0, the interval if they are in half of the draws.
-
-    Raises:
-        ValueError: If the two differ in length, or there is no example.
-    """
+    """Return a ratio of sums (N,) and its 95 % bootstrap interval; None if not defined."""
     top, bottom = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
     if top.shape != bottom.shape or top.ndim != 1 or not len(top):
         raise ValueError(f"one sum per example is needed, got shapes {top.shape}, {bottom.shape}")
+    # Whole examples are drawn: tokens of one example are not independent.
     weights = _weights(len(top), seed)
     tops, bottoms = weights @ top, weights @ bottom
     drawn = tops[bottoms > 0] / bottoms[bottoms > 0]
@@ -102,16 +56,7 @@ def by_stratum(
     seed: int,
     score: str = "bits_per_base_masked",
 ) -> dict[str, dict[str, float | int | None]]:
-    """Return bits per base, its interval and the bases for each part of the genome.
-
-    Args:
-        nats_NS, base_pairs_NS: Sums of each example that fall on each part; a token that lies in
-            two is shared between them by its bases.
-        score: What the bits per base are called.
-
-    Returns:
-        For each name `score` with `_low` and `_high`, and `n_bp`, rounded.
-    """
+    """Return `score` with its interval and `n_bp` for each part of the genome, from sums (N, S)."""
     return {
         name: interval(score, nats_NS[:, s] / np.log(2), bp, seed)
         | {"n_bp": round(float(bp.sum()))}

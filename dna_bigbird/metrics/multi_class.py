@@ -4,33 +4,22 @@ The predicted class is the one with the highest probability. Scores follow from 
 predicted classes, so that a bootstrap only adds up such tables. What is not defined is NaN.
 """
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.sparse import csr_array
 
 from dna_bigbird.metrics.binary import confusion
 from dna_bigbird.metrics.bootstrap import Draws
+from dna_bigbird.metrics.regression import regression_scores
 
-# Scores of predicted classes. What is not defined is NaN. See docs/text-classification.md.
-#
-# Every score is a function of per-example statistics, so that a bootstrap can draw examples.
-
-# N examples
+# N rows, K classes, R bootstrap draws, U units
 
 
 def outcome_counts(gold: Sequence[str], predicted: Sequence[str]) -> NDArray[np.float64]:
-    """Return true positives, false positives and false negatives of each example, (N, 3).
-
-    With one class per example, a wrong one is a false positive of the class named and a false
-    negative of the class missed.
-
-    Raises:
-        ValueError: If the two are not equally long.
-    """
+    """Return true positives, false positives and false negatives of each example, (N, 3)."""
+    # A wrong class is a false positive of the class named and a false negative of the one missed.
     right = np.array([a == b for a, b in zip(gold, predicted, strict=True)], dtype=np.float64)
     return np.stack([right, 1 - right, 1 - right], axis=1).reshape(-1, 3)
 
@@ -62,33 +51,23 @@ def f1(gold: NDArray, predicted: NDArray) -> float:
 
 
 def matthews(gold: NDArray, predicted: NDArray) -> float:
-    """Return the Matthews correlation of classes 0 and 1.
-
-    NaN unless both occur in `gold`; 0 if all predictions are the same.
-    """
+    """Return the Matthews correlation of classes 0 and 1; NaN unless `gold` has both."""
     return float(confusion(gold, predicted, 0.5).mcc()[0])
 
 
 def spearman(gold: NDArray, predicted: NDArray) -> float:
     """Return Spearman's rank correlation, ties at their mean rank; NaN if one side is constant."""
-    return _correlation(stats.spearmanr, gold, predicted)
+    return _correlation("spearman", gold, predicted)
 
 
 def pearson(gold: NDArray, predicted: NDArray) -> float:
     """Return Pearson's correlation; NaN if one side is constant."""
-    return _correlation(stats.pearsonr, gold, predicted)
+    return _correlation("pearson", gold, predicted)
 
 
-def _correlation(function, gold: NDArray, predicted: NDArray) -> float:
-    if len(gold) < 2:
-        return float("nan")
-    with warnings.catch_warnings():  # of a constant side, which gives NaN
-        warnings.simplefilter("ignore", stats.ConstantInputWarning)
-        warnings.simplefilter("ignore", stats.NearConstantInputWarning)
-        return float(function(gold, predicted).statistic)
+def _correlation(name: str, gold: NDArray, predicted: NDArray) -> float:
+    return float(regression_scores(gold, predicted)[name][0]) if len(gold) else float("nan")
 
-
-# N rows, K classes, R bootstrap draws, U units
 
 SCORES = ("accuracy", "mcc", "macro_f1")
 
@@ -96,12 +75,7 @@ SCORES = ("accuracy", "mcc", "macro_f1")
 def confusion_tables(
     labels_NK: NDArray, scores_NK: NDArray, draws: Draws | None = None
 ) -> NDArray[np.float64]:
-    """Count rows by true and predicted class, (R, K, K), of the rows as they are by default.
-
-    Args:
-        labels_NK: 0 and 1, one 1 per row.
-        scores_NK: Of equal highest scores the first class counts.
-    """
+    """Count rows by true and predicted class, (R, K, K); the first of equal scores counts."""
     classes = labels_NK.shape[1]
     cell_N = labels_NK.argmax(axis=1) * classes + scores_NK.argmax(axis=1)
     if draws is None:
@@ -113,11 +87,7 @@ def confusion_tables(
 
 
 def table_scores(tables_RKK: NDArray) -> dict[str, NDArray[np.float64]]:
-    """Return accuracy, mcc and macro_f1 of each table, (R,).
-
-    F1 is the mean over the classes that occur among the true or predicted ones. The Matthews
-    correlation is that of Gorodkin (2004); it is 0 if all rows are predicted as one class, and NaN if
-    all are of one class.
+    """Return accuracy, mcc (Gorodkin 2004) and macro_f1 (of classes that occur), (R,) each.
 
     Example:
         >>> scores = table_scores(np.array([[[2.0, 0.0], [1.0, 1.0]]]))
@@ -136,8 +106,4 @@ def table_scores(tables_RKK: NDArray) -> dict[str, NDArray[np.float64]]:
         occurs_RK = true_RK + called_RK > 0
         f1_R = np.where(occurs_RK, f1_RK, 0).sum(axis=1) / occurs_RK.sum(axis=1)
         accuracy_R = right_R / total_R
-    return {
-        "accuracy": accuracy_R,
-        "mcc": np.where(true_R > 0, mcc_R, np.nan),
-        "macro_f1": f1_R,
-    }
+    return {"accuracy": accuracy_R, "mcc": np.where(true_R > 0, mcc_R, np.nan), "macro_f1": f1_R}

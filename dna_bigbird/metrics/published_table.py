@@ -44,10 +44,7 @@ def cells_by_system(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def joined(parts: list[PublishedTable]) -> list[PublishedTable]:
-    """Join parts of the same number to one table, and sort the tables by number.
-
-    The columns follow each other; a system that a part lacks gets empty cells there.
-    """
+    """Join parts of the same number, sorted; a system that a part lacks has empty cells."""
     tables: dict[int, PublishedTable] = {}
     for part in parts:
         table = tables.get(part.number)

@@ -1,7 +1,5 @@
 """Scores of predicted numbers: correlations, R², error. What is not defined is NaN."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,10 +13,7 @@ SCORES = ("pearson", "spearman", "r2", "rmse")
 def regression_scores(
     truth_N: NDArray, predicted_N: NDArray, draws: Draws | None = None
 ) -> dict[str, NDArray[np.float64]]:
-    """Return pearson, spearman, r2 and rmse under each draw, (R,); of the rows as they are by default.
-
-    r2 is 1 - squared error / squared distance of the truth from its mean; rmse has the unit of the
-    truth. Equal values have their mean rank, in each draw. A correlation with a constant is NaN.
+    """Return pearson, spearman, r2 and rmse under each draw, (R,); NaN with a constant.
 
     Example:
         >>> scores = regression_scores(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]))
@@ -26,14 +21,12 @@ def regression_scores(
         [0.982, 1.0, 0.5, 0.5774]
     """
     truth_N, predicted_N = (np.asarray(x, dtype=np.float64) for x in (truth_N, predicted_N))
-    parts = [np.ones((len(truth_N), 1))] if draws is None else _weights(draws, len(truth_N))
+    if draws is None:
+        parts = iter([np.ones((len(truth_N), 1))])
+    else:
+        parts = (part_UR[draws.units] for part_UR in draws.parts(len(truth_N)))
     scores = [_scores(truth_N, predicted_N, part_NR) for part_NR in parts]
     return {name: np.concatenate([part[name] for part in scores]) for name in SCORES}
-
-
-def _weights(draws: Draws, rows: int) -> Iterator[NDArray[np.float64]]:
-    """Yield how often each row is drawn, (N, some of R)."""
-    return (part_UR[draws.units] for part_UR in draws.parts(rows))
 
 
 def _scores(truth_N: NDArray, predicted_N: NDArray, weights_NR: NDArray) -> dict[str, NDArray]:

@@ -10,16 +10,9 @@ from dna_bigbird.metrics.names import direction
 
 NOT_DEFINED = "not defined"
 COUNTS = (
-    "n",
-    "n_positive",
-    "n_labels",
-    "n_labels_undefined",
-    "n_classes",
-    "n_targets",
-    "n_examples",
-    "n_masked_tokens",
-    "n_masked_bp",
-)
+    "n", "n_positive", "n_labels", "n_labels_undefined", "n_classes", "n_targets", "n_examples",
+    "n_masked_tokens", "n_masked_bp",
+)  # fmt: skip
 _GROUP_KEY = re.compile(r"(median|mean)_(auroc|auprc)_(.+)(?<!_low)(?<!_high)")
 
 
@@ -125,11 +118,7 @@ class PredictorScores:
         return str(self.values.get("description", ""))
 
     def parts(self, division: str) -> dict[str, "PredictorScores"]:
-        """Return the scores of each part that has bases.
-
-        Args:
-            division: `by_chromosome` or `by_repeat_class`.
-        """
+        """Return the scores of each part of `by_chromosome` or `by_repeat_class` that has bases."""
         entries = self.values.get(division, {})
         return {name: PredictorScores(x) for name, x in entries.items() if x["n_bp"]}
 
@@ -215,11 +204,7 @@ class Verdict:
 
     @property
     def is_clear(self) -> bool | None:
-        """Whether the difference is clear, None if there are no intervals.
-
-        The interval of the difference decides if there is one, because it is narrower. Otherwise
-        the difference is clear if the two intervals do not overlap.
-        """
+        """Whether the difference is clear, by its interval, else by both; None without any."""
         if self.gain.has_interval:
             return self.gain.low > 0 or self.gain.high < 0
         if not (self.model.has_interval and self.baseline.has_interval):
@@ -245,12 +230,8 @@ class LanguageVerdict:
     """The best causal baseline. It answers another question, so it is not ranked."""
 
 
-def best_masked(metrics: ModelMetrics) -> tuple[str, Score]:
-    """Return name and score of the masked baseline with the fewest bits per base, or "" and none."""
-    return _fewest_bits(metrics, is_causal=False)
-
-
-def _fewest_bits(metrics: ModelMetrics, *, is_causal: bool) -> tuple[str, Score]:
+def best_masked(metrics: ModelMetrics, *, is_causal: bool = False) -> tuple[str, Score]:
+    """Return name and score of the masked (or causal) baseline with the fewest bits, or "" and none."""
     bits = {
         name: scores.bits_per_base
         for name, scores in metrics.baselines.items()
@@ -273,7 +254,7 @@ def language_verdict(metrics: ModelMetrics) -> LanguageVerdict:
     masked = dict.fromkeys([UNIGRAM, best_masked(metrics)[0]])
     known = [n for n in masked if n in metrics.baselines]
     known = [n for n in known if is_number(metrics.baselines[n].bits_per_base.value)]
-    causal, _ = _fewest_bits(metrics, is_causal=True)
+    causal, _ = best_masked(metrics, is_causal=True)
     return LanguageVerdict(bits, [compare(n) for n in known], compare(causal) if causal else None)
 
 

@@ -104,16 +104,10 @@ def mean(sums: SeedSums) -> SeedEstimate:
 
 
 def difference(first: SeedSums, second: SeedSums, *, same_tokens: bool) -> SeedEstimate:
-    """Return the mean score of `first` minus that of `second`.
-
-    Seeds are not paired. The scatter that is particular to a seed and an example is in both parts, so
-    the interval is rather too wide than too narrow.
-
-    Args:
-        same_tokens: Both were scored on the same hidden tokens, so the difference is taken example by
-            example. Else the two are treated as independent.
-    """
+    """Return the mean score of `first` minus that of `second`, by example if these are the same."""
     value = float(first.scores.mean() - second.scores.mean())
+    # Not paired: the scatter particular to a seed and an example counts in both parts, so the
+    # interval is rather too wide than too narrow.
     over_seeds = [*_over_seeds(first), *_over_seeds(second)]
     if same_tokens:
         tops = first.tops.mean(axis=0) - second.tops.mean(axis=0)
@@ -153,17 +147,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected.tolist()
 
 
-# Scores of labels over trainings with several seeds: means, and differences on the same rows.
-#
-# As in `seed_means` the variance has two parts: over test rows, by the bootstrap of the mean of the given
-# trainings, and over seeds.
-
-
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and the standard deviation of a sample (n - 1).
-
-    Raises:
-        ValueError: If there are fewer than two values.
 
     Example:
         >>> mean_and_sd([0.95, 0.96, 0.94])
@@ -175,27 +160,19 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
 
 
 def runs_summary(files: Sequence[Path]) -> dict:
-    """Join the `metrics.json` of runs on the same examples: every `<metric>` as mean, `<metric>_sd`.
-
-    A metric is any fraction that all files have; intervals and gains over baselines are left out.
-    `n`, `split` and `seed` (of the bootstrap) must be equal, as the baselines then are; the seeds of
-    the training must differ.
-
-    Raises:
-        InputError: If there are fewer than two files, or they are no such runs.
-    """
+    """Join the `metrics.json` of runs on the same examples: means, and `_sd` of each."""
     if len(files) < 2:
         raise InputError(f"{len(files)} run(s) given; a standard deviation needs two or more")
-    read = [_scores(Path(file)) for file in files]
-    for key in ("n", "split", "seed", "baselines"):
-        odd = next(
-            (i for i, scores in enumerate(read) if scores.get(key) != read[0].get(key)), None
-        )
-        if odd is not None:
-            raise InputError(
-                f"{files[odd]}: {key!r} is not that of {files[0]}; expected runs scored on the same "
-                "examples"
-            )
+    read = [read_json(Path(file)) for file in files]
+    for file, scores in zip(files, read, strict=True):
+        if "n" not in scores:
+            raise InputError(f"{file}: no 'n' in it; expected a metrics.json")
+        for key in ("n", "split", "seed", "baselines"):
+            if scores.get(key) != read[0].get(key):
+                raise InputError(
+                    f"{file}: {key!r} is not that of {files[0]}; expected runs scored on the same "
+                    "examples"
+                )
     seeds = [scores.get("training_seed") for scores in read]
     if len(set(seeds)) < len(seeds):
         raise InputError(
@@ -204,19 +181,13 @@ def runs_summary(files: Sequence[Path]) -> dict:
     summary: dict = {}
     for key in read[0]:
         values = [scores.get(key) for scores in read]
+        # The baselines are those of equal `n`, `split` and `seed` of the bootstrap.
         if key.endswith(("_low", "_high")) or "_gain_over_" in key:
             continue
         if all(isinstance(value, float) for value in values):
             summary[key], summary[f"{key}_sd"] = mean_and_sd(values)
     kept = {key: read[0][key] for key in ("n", "seed", "split", "baselines") if key in read[0]}
     return {**summary, "runs": len(files), **kept}
-
-
-def _scores(file: Path) -> dict:
-    scores = read_json(file)
-    if "n" not in scores:
-        raise InputError(f"{file}: no 'n' in it; expected a metrics.json")
-    return scores
 
 
 # R draws, S seeds, L labels
@@ -276,12 +247,7 @@ def _scores_over_seeds(scores: SeedScores, score: str) -> list[tuple[float, int]
 def join(
     sources: Sequence[Source], drawn: Sequence[Mapping[str, NDArray]], units: int
 ) -> SeedScores:
-    """Return the trainings of one model or baseline as one.
-
-    Args:
-        sources: Results of each training on the same rows and draws.
-        drawn: Of each what `drawn_scores` returns.
-    """
+    """Return the trainings of one model or baseline as one; `drawn` by `drawn_scores` of each."""
     names = list(drawn[0])
     return SeedScores(
         {name: [float(source.metrics[name]) for source in sources] for name in names},
@@ -293,11 +259,7 @@ def join(
 def drawn_scores(
     source: Source, test: tuple[NDArray, NDArray], groups: Sequence[str], draws: Draws
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the scores of a source under every draw, (R,) each, by their keys in its metrics.
-
-    Args:
-        test: Labels and scores of the test rows, (N, L) each.
-    """
+    """Return the scores of a source under every draw, (R,) each; `test`: labels, scores, (N, L)."""
     areas_ALR = source.areas.drawn
     if len(groups) == 1:
         labels, scores = (table[:, 0] for table in test)

@@ -29,7 +29,7 @@ from dna_bigbird.metrics.multi_class import confusion_tables, table_scores
 from dna_bigbird.metrics.regression import SCORES as TARGET_SCORES
 from dna_bigbird.metrics.regression import regression_scores
 
-# N rows, L labels
+# N rows, K classes, L labels or targets, R bootstrap draws
 
 Estimates = dict[str, tuple[float, NDArray[np.float64]]]
 """Name of a score to its value and its values under the draws, (R,)."""
@@ -52,10 +52,7 @@ class Source:
     """Scores of each target."""
 
     def gains_over(self, other: "Source") -> dict[str, float]:
-        """Return how much the scores exceed those of another source, with intervals.
-
-        Both must have been scored on the same rows and draws, so the interval is that of the difference.
-        """
+        """Return by how much the scores exceed another source's on the same rows and draws."""
         if not self.estimates:
             return compare(self.areas, other.areas)
         gains: dict[str, float] = {}
@@ -72,14 +69,7 @@ def score_source(
     draws: Draws,
     progress: Progress = lambda numbers: numbers,
 ) -> Source:
-    """Choose thresholds on validation rows, and score the test rows.
-
-    Args:
-        validation, test: Labels and scores, (N, L) each.
-        groups: Group of each label.
-        draws: Of the test rows.
-        progress: Wraps the numbers of the labels, as `tqdm` does.
-    """
+    """Choose thresholds on validation rows, and score the test rows: labels and scores, (N, L)."""
     thresholds_L = choose_thresholds(*validation)
     areas = label_areas(*test, draws, progress)
     if len(groups) == 1:
@@ -101,11 +91,7 @@ def per_label(
     baselines: Mapping[str, Source],
     calibration: Calibration | None = None,
 ) -> list[dict[str, str | int | float]]:
-    """Return per label: label, group, n, n_positive, auroc, auprc, then the same of each baseline.
-
-    Then of the model the DeLong and the bootstrap intervals, what follows from its threshold, and
-    calibration. Scores are rounded to six digits; what is not defined is NaN.
-    """
+    """Return the rows of per_label.tsv: areas of model and baselines, then more of the model."""
     rows = []
     for i, (name, group) in enumerate(zip(names, groups, strict=True)):
         scores: dict[str, float] = {}
@@ -140,18 +126,10 @@ def _intervals(areas: LabelAreas, label: int) -> dict[str, float]:
     }
 
 
-# N rows, K classes, L targets, R bootstrap draws
-
-
 def score_classes(
     labels_NK: NDArray, scores_NK: NDArray, draws: Draws, progress: Progress = iter
 ) -> Source:
-    """Score the probabilities of classes; the predicted class is the likeliest.
-
-    Args:
-        labels_NK: 0 and 1, one 1 per row.
-        progress: Wraps the numbers of the classes, as `tqdm` does.
-    """
+    """Score the probabilities of classes; the predicted class is the likeliest."""
     points = table_scores(confusion_tables(labels_NK, scores_NK))
     drawn = table_scores(confusion_tables(labels_NK, scores_NK, draws))
     estimates = {name: (float(points[name][0]), drawn[name]) for name in CLASS_SCORES}

@@ -100,11 +100,7 @@ class TaskResult:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "TaskResult":
-        """Return the result that a file has.
-
-        Raises:
-            KeyError, TypeError: If something is missing or has another form.
-        """
+        """Return the result that a file has."""
         sources = [
             SourceResult(
                 **{

@@ -5,23 +5,21 @@ and `get_metric_by_block_weighted_average` of its repository): each chromosome w
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dna_bigbird.metrics.binary import RankedLabel
 from dna_bigbird.metrics.bootstrap import Draws, draw_units, percentile_interval
-from dna_bigbird.metrics.ranking import RankedLabel
-
-# Do variants with a known effect rank above neutral ones? See docs/metrics.md.
-#
-# Two questions, each an AUROC. A user who does not know which label to look at takes the largest
-# absolute change over all labels (`auroc_break`, `auroc_create`). Who knows the label takes its
-# change in the expected direction, down for a broken site and up for a created one
-# (`auroc_break_own_label`, `auroc_create_own_label`); a neutral variant that lies where labels are
-# then counts by the same change of those labels.
+from dna_bigbird.metrics.label_areas import with_interval
 
 # V variants, L labels
+#
+# Who does not know which label to look at takes the largest absolute change over all labels
+# (`auroc_break`); who knows it takes its change in the expected direction
+# (`auroc_break_own_label`), and a neutral variant counts by the same change of the labels where
+# it lies. See docs/metrics.md.
 
 NEUTRAL = "none"
 REFERENCE = "kmer"
@@ -63,27 +61,21 @@ def rank_variants(
     seed: int = 0,
     replicates: int = 1000,
 ) -> dict[str, dict[str, float | int]]:
-    """Return for each source of scores the AUROC of every question.
+    """Return the AUROC of every question by source, with intervals, counts and gains over others.
 
     Args:
-        sources: Changes of log odds (V, L) by name, the model's first. All are scored on the same
-            draws, and the model's gain over each of the others is given with its interval; also that
-            of each other source over `REFERENCE`, if that is one of them.
+        sources: Changes of log odds (V, L) by name, the model's first, scored on the same draws.
+            Gains are the model's over each other, and each other's over `REFERENCE`.
         without_labels: Names of sources that know no labels, (V, 1): they have no own label.
-
-    Returns:
-        By source the keys `auroc_<question>`, with `_low` and `_high` of a 95 % bootstrap interval
-        over blocks, `n_<question>` and `n_<question>_positive`; the model also has
-        `auroc_<question>_gain_over_<source>`, the others that over REFERENCE. NaN where a question has no positive or no neutral.
     """
     metrics: dict[str, dict[str, float | int]] = {}
     drawn: dict[str, dict[str, NDArray]] = {}
     for name, log_odds_VL in sources.items():
         metrics[name], drawn[name] = {}, {}
         knows_labels = name not in without_labels
-        for question, here, scores in questions(
-            known if knows_labels else _without_labels(known, log_odds_VL), log_odds_VL
-        ):
+        nothing = np.zeros(log_odds_VL.shape, dtype=bool)
+        of_source = known if knows_labels else replace(known, own_labels=nothing)
+        for question, here, scores in questions(of_source, log_odds_VL):
             if question.endswith("own_label") and not knows_labels:
                 continue
             ranked = RankedLabel((known.effects[here] != NEUTRAL).astype(int), scores[here])
@@ -92,11 +84,9 @@ def rank_variants(
             )
             key = f"auroc_{question}"
             drawn[name][key] = ranked.areas(draws)[0]
-            metrics[name] |= _with_interval(key, float(ranked.areas()[0][0]), drawn[name][key])
-            metrics[name] |= {
-                f"n_{question}": int(here.sum()),
-                f"n_{question}_positive": ranked.n_positive,
-            }
+            metrics[name] |= with_interval(key, ranked.areas()[0][0], drawn[name][key])
+            metrics[name] |= {f"n_{question}": int(here.sum())}
+            metrics[name] |= {f"n_{question}_positive": ranked.n_positive}
     model, *others = sources
     pairs = [(model, other) for other in others]
     if REFERENCE in others:
@@ -104,19 +94,10 @@ def rank_variants(
     for first, second in pairs:
         for key in [key for key in drawn[second] if key in drawn[first]]:
             gain = metrics[first][key] - metrics[second][key]
-            metrics[first] |= _with_interval(
+            metrics[first] |= with_interval(
                 f"{key}_gain_over_{second}", gain, drawn[first][key] - drawn[second][key]
             )
     return metrics
-
-
-def _without_labels(known: KnownVariants, log_odds_VL: NDArray) -> KnownVariants:
-    return KnownVariants(known.effects, np.zeros(log_odds_VL.shape, dtype=bool), known.blocks)
-
-
-def _with_interval(key: str, value: float, drawn: NDArray) -> dict[str, float]:
-    low, high = percentile_interval(drawn)
-    return {key: value, f"{key}_low": low, f"{key}_high": high}
 
 
 # N variants, R bootstrap draws
@@ -137,20 +118,7 @@ class Measured:
 def chromosome_weighted_auprc(
     labels: ArrayLike, scores: ArrayLike, chromosomes: ArrayLike, draws: Draws | None = None
 ) -> NDArray[np.float64]:
-    """Return the mean of the chromosomes' average precision, weighted by their variants.
-
-    A chromosome without a positive or without a negative, in a draw or at all, has no average precision and no weight.
-
-    Args:
-        labels: (N,), 0 and 1.
-        scores: (N,), higher means more likely positive.
-        chromosomes: (N,), names.
-
-    Returns:
-        (R,) for draws, (1,) without them. NaN where no chromosome has both classes.
-
-    Raises:
-        ValueError: As `RankedLabel`.
+    """Return the chromosomes' mean average precision, weighted by variants, (R,) or (1,).
 
     Example:
         >>> float(chromosome_weighted_auprc([1, 0, 0, 1], [3, 2, 1, 0], ["1", "1", "2", "2"])[0])
@@ -162,11 +130,7 @@ def chromosome_weighted_auprc(
     for here in rows_by_chromosome(chromosomes).values():
         part = None if draws is None else Draws(draws.units[here], draws.times)
         areas = RankedLabel(labels[here], scores[here]).areas(part)[1]
-        times = (
-            np.full(1, len(here))
-            if part is None
-            else part.times[part.units].sum(axis=0, dtype=float)
-        )
+        times = len(here) if part is None else part.times[part.units].sum(axis=0, dtype=float)
         counted = np.where(np.isfinite(areas), times, 0.0)
         total += counted * np.nan_to_num(areas)
         weight += counted
@@ -176,20 +140,15 @@ def chromosome_weighted_auprc(
 def centred_interval(
     value: float, drawn: ArrayLike, *, least: float = -np.inf, most: float = np.inf
 ) -> tuple[float, float]:
-    """Return the 95 % interval of the draws, moved so that their mean is the value of the variants as they are.
-
-    A positive that is drawn twice scores above itself, which raises the average precision of a draw: on 20
-    chromosomes with 17 positives each, at the level of chance, by more than its standard error. The interval
-    of the draws as they are then covers the expected score in 20 of 30 tables, the moved one in 29
-    (tests/evaluation/test_variant_scores.py).
-
-    Args:
-        least, most: Bounds of the score.
+    """Return the 95 % interval of the draws, moved so that their mean is the value itself.
 
     Example:
         >>> centred_interval(0.5, [0.6, 0.7, 0.8], least=0.0, most=1.0)
         (0.405, 0.595)
     """
+    # A positive that is drawn twice scores above itself, which raises the average precision of a
+    # draw: at the level of chance the interval as it is covers the expected score in 20 of 30
+    # tables, the moved one in 29 (tests/evaluation/test_variant_scores.py).
     drawn = np.asarray(drawn, dtype=np.float64)
     if not np.isfinite(drawn).any():
         return percentile_interval(drawn)
@@ -224,12 +183,6 @@ def measure_variants(
 def chance_auprc(labels: ArrayLike, chromosomes: ArrayLike | None = None) -> float:
     """Return the expected average precision of variants in a random order.
 
-    It is above the share of positives where there are few variants: with n of them, m positive, and H_n the sum of
-    1 / k for k from 1 to n, it is (H_n + (m - 1) / (n - 1) (n - H_n)) / n.
-
-    Args:
-        chromosomes: If given, the weighted mean over chromosomes, as `chromosome_weighted_auprc`.
-
     Example:
         >>> round(chance_auprc([1] + [0] * 9), 3)
         0.293
@@ -239,11 +192,11 @@ def chance_auprc(labels: ArrayLike, chromosomes: ArrayLike | None = None) -> flo
         count, positives = len(labels), int(labels.sum())
         if not 0 < positives < count:
             return float("nan")
+        # n variants, m positive: (H_n + (m - 1) / (n - 1) (n - H_n)) / n, H_n harmonic.
         harmonic = float((1 / np.arange(1, count + 1)).sum())
         return (harmonic + (positives - 1) / (count - 1) * (count - harmonic)) / count
     parts = [labels[here] for here in rows_by_chromosome(chromosomes).values()]
-    pairs = [(chance_auprc(part), len(part)) for part in parts]
-    defined = [(value, size) for value, size in pairs if value == value]
+    defined = [part for part in parts if 0 < part.sum() < len(part)]
     if not defined:
         return float("nan")
-    return sum(value * size for value, size in defined) / sum(size for _, size in defined)
+    return float(np.average([*map(chance_auprc, defined)], weights=[*map(len, defined)]))

@@ -20,9 +20,9 @@ import numpy as np
 import torch
 from no_tata_rows import FOLDS, OWN, POSITIVE, TEST_FOLD, TYPES, FoldRows, build_sets
 
+from dna_bigbird.metrics.binary import RankedLabel
 from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
 from dna_bigbird.metrics.label_objectives import IndependentLabels
-from dna_bigbird.metrics.ranking import RankedLabel
 from dna_bigbird.training.kmer_counts import weights_of_sum
 
 CHECKOUT = Path(__file__).resolve().parents[2]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from dna_bigbird.metrics.binary import auprc, auroc, best_f1_threshold, confusion
+from dna_bigbird.metrics.binary import RankedLabel, auprc, auroc, best_f1_threshold, confusion
 from dna_bigbird.metrics.bootstrap import Draws, draw_units, percentile_interval
-from dna_bigbird.metrics.ranking import RankedLabel
 
 
 def draw(seed, n=200, ties=False):

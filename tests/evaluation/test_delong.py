@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from dna_bigbird.metrics.binary import RankedLabel
 from dna_bigbird.metrics.bootstrap import draw_units
 from dna_bigbird.metrics.label_areas import delong_interval
-from dna_bigbird.metrics.ranking import RankedLabel
 
 
 def by_definition(labels, scores):

@@ -5,12 +5,14 @@ import gzip
 import pytest
 
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.tables import Table
 from dna_bigbird.evaluation.model_results import (
     count_parameters,
     read_curves,
     read_history,
     read_labels,
 )
+from dna_bigbird.metrics.curves import CurvePoint, write_curves
 from dna_bigbird.report.run_results import LiftCount, count_documents, read_results
 
 
@@ -71,6 +73,17 @@ def test_labels_without_a_baseline(tmp_path):
     (row,) = read_labels(path, "the rule evaluate")
     assert row.auroc != row.auroc
     assert row.kmer_auprc != row.kmer_auprc
+
+
+def test_quotes_are_part_of_the_name_of_a_label(tmp_path):
+    """As `core.dataframes.read_table` reads them."""
+    name = '"CTCF" in HeLa'
+    path = tmp_path / "per_label.tsv"
+    row = {"label": name, "group": "TF", "n_positive": 3, "auroc": 0.5, "auprc": 0.25}
+    path.write_text(Table([row]).to_tsv())
+    assert [x.label for x in read_labels(path, "a rule")] == [name]
+    path.write_text(write_curves([CurvePoint(name, "model", "roc", 0.0, 1.0)]))
+    assert [x.label for x in read_curves(path, "a rule")] == [name]
 
 
 def test_curves_keep_their_order(tmp_path):

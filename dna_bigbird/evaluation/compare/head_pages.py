@@ -20,10 +20,7 @@ CALIBRATION_MARKS = "mean probability {}, share of positives {}"
 
 
 def calibration_figure(bins: Sequence[CalibrationBin], title: str, tag: str = "") -> Figure:
-    """Draw the share of positives over the mean probability of bins of equal numbers of rows.
-
-    Both axes are logarithmic where the probabilities of most bins are small, as for rare labels.
-    """
+    """Draw the share of positives over the mean probability; logarithmic for mostly small ones."""
     with style():
         fig = new_figure(4.6, 4.3, tag)
         ax = fig.add_subplot()
@@ -92,10 +89,7 @@ LOOKS = {
 
 
 def block_figure(block: Block, names: Sequence[str], tag: str = "") -> Figure:
-    """Draw the scores of a block as points with their intervals, one row per predictor, one panel per score.
-
-    Published scores are hollow and have no interval; a line separates rows of different sets.
-    """
+    """Draw the scores of a block: one row per predictor, a panel per score, a line between sets."""
     names = [name for name in names if any(row[name] is not None for row in block.rows)]
     windows = len({row["window_bp"] for row in block.rows if row["source"] == "this run"}) > 1
     with style():
@@ -191,11 +185,7 @@ class BlockTable:
 def comparison_page(
     comparison: HeadComparison, gallery: Gallery, calibrated: Sequence[ModelResult] = ()
 ) -> str:
-    """Return the page; the pictures are added to the gallery.
-
-    Args:
-        calibrated: Models whose calibration is drawn, if their evaluation wrote it.
-    """
+    """Return the page; the pictures are added to the gallery."""
     calibrations = [
         calibration(model, gallery, model.name.removeprefix("heads/")) for model in calibrated
     ]

@@ -23,12 +23,7 @@ SMALL_TEST = 1000
 
 
 def set_notes(same: Sequence[HeadRun], ranked: Mapping[str, str], score: str) -> list[str]:
-    """Return the ranking, the gains over the baselines and the warnings.
-
-    Args:
-        ranked: Names of the scores to rank, with their keys.
-        score: Key of the score for which evaluate computed paired differences to the baselines.
-    """
+    """Return the ranking by the keys of `ranked`, the gains in `score`, and the warnings."""
     notes = [note for what, key in ranked.items() for note in _rank(same, what, key)]
     notes += [note for run in same for note in _gains(run, score)]
     return [*notes, *set_warnings(same)]
@@ -48,12 +43,9 @@ def _gains(run: HeadRun, score: str) -> list[str]:
     for x in baseline_scores([run]):
         gain = run.metrics.gain(x.key)
         if gain.has_interval:
-            text = sentence(
-                "sentences.verdict",
-                Verdict(run.metrics.score(score), x.scores.score(score), gain),
-                score.replace("_", " ").replace("auroc", "AUROC"),
-                f"the {x.name}",
-            )
+            verdict = Verdict(run.metrics.score(score), x.scores.score(score), gain)
+            name = score.replace("_", " ").replace("auroc", "AUROC")
+            text = sentence("sentences.verdict", verdict, name, f"the {x.name}")
             notes.append(f"{run.name}, on the same draws of rows. {text}")
     return notes
 
@@ -265,20 +257,15 @@ def set_heading(same: Sequence[HeadRun]) -> str:
 
 
 def set_rows(same: Sequence[HeadRun], keys: dict[str, str | None]) -> tuple[dict, ...]:
-    """Return the rows of one labelled set: models, then baselines on the same test rows.
-
-    Args:
-        keys: Score columns; the value is a group of labels, or None for a score of its own.
-    """
-    models = [_row(run.name, "this run", run, run.metrics, keys, run.described) for run in same]
-    baselines = [
-        _row(x.name, "baseline", x.run, x.scores, keys, _described(x.scores))
-        for x in baseline_scores(same)
-    ]
+    """Return the models, then the baselines on the same rows; `keys`: score to group or None."""
+    sources = [(run.name, "this run", run, run.metrics, run.described) for run in same]
+    for x in baseline_scores(same):
+        sources.append((x.name, "baseline", x.run, x.scores, _described(x.scores)))
     has_seeds = any(run.seeds for run in same)
-    scores = [run.metrics for run in same] + [x.scores for x in baseline_scores(same)]
-    rows = zip((*models, *baselines), scores, strict=True)
-    return tuple(row | (_seed_cells(x, keys) if has_seeds else {}) for row, x in rows)
+    return tuple(
+        _row(*source, keys) | (_seed_cells(source[3], keys) if has_seeds else {})
+        for source in sources
+    )
 
 
 def _seed_cells(
@@ -300,8 +287,8 @@ def _row(
     source: str,
     run: HeadRun,
     scores: PredictorScores,
-    keys: dict[str, str | None],
     protocol: str,
+    keys: dict[str, str | None],
 ) -> dict:
     row: dict = {"predictor": predictor, "source": source, "window_bp": run.facts.window_bp}
     for name, group in keys.items():

@@ -12,6 +12,7 @@ import numpy as np
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.rounding import rounded
 from dna_bigbird.evaluation.model_results import (
     HistoryRow,
     as_float,
@@ -53,11 +54,7 @@ class ExampleTable:
 
 
 def read_examples(path: Path) -> ExampleTable:
-    """Read the scores of a training.
-
-    Raises:
-        InputError: If the file is damaged.
-    """
+    """Read examples.tsv of a training."""
     rows = read_table(path, COLUMNS, "the rule evaluate_lm_variant")
     values = [
         [as_float(row[name], path, line) for name in COLUMNS] for line, row in enumerate(rows, 2)
@@ -68,15 +65,6 @@ def read_examples(path: Path) -> ExampleTable:
     if not values:
         raise InputError(f"{path}: no example; expected one line per example below the header")
     return ExampleTable(path, dict(zip(COLUMNS, np.array(values).T, strict=True)))
-
-
-def seed_sums(tables: Sequence[ExampleTable], score: str) -> SeedSums:
-    """Return the sums of a score over the trainings of a variant, in bits where it is one of nats."""
-    top, bottom = SCORES[score]
-    unit = math.log(2) if top.startswith("nats") else 1.0
-    return SeedSums(
-        np.array([table.columns[top] / unit for table in tables]), tables[0].columns[bottom]
-    )
 
 
 _SEED_FOLDER = re.compile(r"seed[0-9]+")
@@ -134,22 +122,13 @@ class Run:
 
 
 def variant_of(folder: Path) -> str:
-    """Return the name of the variant that a folder of results belongs to.
-
-    Example:
-        >>> variant_of(Path("runs/full_512")), variant_of(Path("runs/full_512/seed0"))
-        ('full_512', 'full_512')
-    """
+    """Return the variant of a folder: its name, or that of the folder of a seed0, seed1, ..."""
     folder = Path(folder).absolute()
     return (folder.parent if _SEED_FOLDER.fullmatch(folder.name) else folder).name
 
 
 def read_run(folder: Path) -> Run:
-    """Read the results of a training: `model/` (a scored bundle), `trained/history.tsv`, `examples.tsv`.
-
-    Raises:
-        InputError: If a file is missing or damaged, or the scores are not of the test split.
-    """
+    """Read the results of a training: `model/` (a scored bundle), `trained/`, `examples.tsv`."""
     folder = Path(folder)
     rule = "the rule evaluate_lm_variant"
     config = read_model_config(folder / "model", rule)
@@ -210,41 +189,32 @@ PARTS = ("by_chromosome", "by_repeat_class")
 
 
 def join_seeds(runs: Sequence[Run]) -> list[Run]:
-    """Return one run per variant; the trainings in folders seedN of a folder are one variant.
-
-    Raises:
-        InputError: If they differ in more than the seed, or lack the scores of each example.
-    """
+    """Return one run per variant: trainings that differ in the seed only are its folders seedN."""
     variants: dict[tuple[Path, str], list[Run]] = defaultdict(list)
     for run in runs:
         folder = run.folder.absolute()
         variants[folder if folder.name == run.name else folder.parent, run.name].append(run)
     for trainings in variants.values():
         _check(trainings)
-    return [
-        joined(trainings) if len(trainings) > 1 else trainings[0] for trainings in variants.values()
-    ]
+    return [joined(runs) if len(runs) > 1 else runs[0] for runs in variants.values()]
 
 
 def _check(trainings: Sequence[Run]) -> None:
     first, *others = trainings
-    if others:
-        for run in trainings:
-            if run.examples is None:
-                raise InputError(
-                    f"{run.folder / 'examples.tsv'}: no such file; expected the scores of each example "
-                    "where a variant has several seeds (dna-bigbird evaluate-lm --example_scores)"
-                )
+    for run in trainings:
+        if others and run.examples is None:
+            raise InputError(
+                f"{run.folder / 'examples.tsv'}: no such file; expected the scores of each example "
+                "where a variant has several seeds (dna-bigbird evaluate-lm --example_scores)"
+            )
     for run, other in itertools.combinations(trainings, 2):
         if run.config.seed == other.config.seed:
             raise InputError(
                 f"{other.folder}: seed {other.config.seed}, as {run.folder}; expected one training per seed"
             )
     for other in others:
-        if (other.config.encoder, other.config.training) != (
-            first.config.encoder,
-            first.config.training,
-        ):
+        settings = [(run.config.encoder, run.config.training) for run in (first, other)]
+        if settings[0] != settings[1]:
             raise InputError(
                 f"{other.folder}: other settings of the encoder or the training than {first.folder}; "
                 "expected trainings of one variant that differ in the seed only"
@@ -257,8 +227,11 @@ def _check(trainings: Sequence[Run]) -> None:
 
 
 def sums_of(run: Run, score: str) -> SeedSums:
-    """Return the sums of each example for all trainings of a run; each must have them."""
-    return seed_sums([training.examples for training in run.trainings], score)
+    """Return the sums of each example for all trainings of a run, in bits where it is of nats."""
+    top, bottom = SCORES[score]
+    unit = math.log(2) if top.startswith("nats") else 1.0
+    tables = [training.examples.columns for training in run.trainings]
+    return SeedSums(np.array([table[top] / unit for table in tables]), tables[0][bottom])
 
 
 def joined(trainings: Sequence[Run]) -> Run:
@@ -269,22 +242,17 @@ def joined(trainings: Sequence[Run]) -> Run:
     for score in SCORES:
         if score in first.metrics:
             estimate = mean(sums_of(run, score))
-            values |= _rounded(cells(score, Score(estimate.value, *estimate.ends)))
-    values["baselines"] = {k: _own(x) for k, x in values.get("baselines", {}).items()}
+            values |= rounded(cells(score, Score(estimate.value, *estimate.ends)))
+    baselines = values.get("baselines", {})  # without differences to one of the trainings
+    values["baselines"] = {
+        name: {key: value for key, value in x.items() if not key.startswith("model_minus_")}
+        if isinstance(x, dict)
+        else x
+        for name, x in baselines.items()
+    }
     for name in PARTS:
         values[name] = _mean_parts(trainings, name)
     return replace(run, metrics=ModelMetrics.from_json(values), history=_mean_history(trainings))
-
-
-def _own(baseline: object) -> object:
-    """Return the scores of a baseline without its differences to one of the trainings."""
-    if not isinstance(baseline, dict):
-        return baseline
-    return {key: x for key, x in baseline.items() if not key.startswith("model_minus_")}
-
-
-def _rounded(values: dict[str, float | None]) -> dict[str, float | None]:
-    return {key: round(value, 6) if is_number(value) else None for key, value in values.items()}
 
 
 def _mean_parts(trainings: Sequence[Run], division: str) -> dict[str, dict]:
@@ -327,9 +295,4 @@ def seed_cells(run: Run, runs: Sequence[Run]) -> dict[str, float | int | None]:
         f"{name}_sd": sums_of(run, score).sd if run.members else None
         for name, score in (("bits_per_base", "bits_per_base_masked"), ("mlm_accuracy",) * 2)
     }
-    return {"seeds": len(run.trainings), **_rounded(sds)}
-
-
-def no_seed_cells(runs: Sequence[Run]) -> dict[str, None]:
-    """Return the empty cells of a row that is not of a training."""
-    return dict.fromkeys(seed_cells(runs[0], runs))
+    return {"seeds": len(run.trainings), **rounded(sds)}

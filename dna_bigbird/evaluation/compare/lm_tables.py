@@ -1,23 +1,85 @@
-"""The paper's Table 5, Figure 8 and Table 1 for our runs: rows, notes, and files to keep."""
+"""The paper's Table 5, Figure 8 and Table 1 for our runs: rows, notes, pictures, files."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from matplotlib.figure import Figure
+
+from dna_bigbird.core.figures.style import (
+    GREEN,
+    GREY,
+    KMER,
+    MODEL,
+    PURPLE,
+    SKY,
+    line_look,
+    new_figure,
+    style,
+)
 from dna_bigbird.core.tables import Table
 from dna_bigbird.evaluation.compare.lm_runs import (
     Run,
     cells,
     differences,
-    no_seed_cells,
     ranking_notes,
     seed_cells,
     sums_of,
 )
+from dna_bigbird.evaluation.model_results import key_share
 from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.names import ngram_name, ngram_title
 from dna_bigbird.metrics.scores import PredictorScores, best_masked
 from dna_bigbird.metrics.seed_means import difference, holm
+
+LOOKS = [(MODEL, "-"), (KMER, "--"), (GREEN, "-."), (PURPLE, ":"), (SKY, (0, (5, 1)))]
+
+
+def steps_figure(runs: Sequence[Run], tag: str = "") -> Figure:
+    """Draw MLM accuracy and bits per base on validation over the steps, one line per run."""
+    panels = {
+        "mlm_accuracy": "masked tokens named exactly",
+        "bits_per_base_masked": "bits per base (lower is better)",
+    }
+    with style():
+        fig = new_figure(8.6, 3.6, tag)
+        for ax, (name, label) in zip(fig.subplots(1, 2), panels.items(), strict=True):
+            for i, run in enumerate(runs):
+                points = _validation(run, name)
+                if points:
+                    colour, line = line_look(i, LOOKS)
+                    ax.plot(*np.array(points).T, color=colour, ls=line, lw=1.8, label=run.name)
+            ax.set(xlabel="optimizer step", ylabel=label)
+            ax.ticklabel_format(axis="y", useOffset=False)
+        fig.axes[0].legend()
+    return fig
+
+
+def scores_figure(rows: Sequence[dict], names: Sequence[str], tag: str = "") -> Figure:
+    """Draw scores with their intervals: one row per row of a table, one panel per name."""
+    with style():
+        fig = new_figure(1.6 + 3.5 * len(names), 1.0 + 0.34 * len(rows), tag)
+        panels = fig.subplots(1, len(names), sharey=True, squeeze=False)[0]
+        for ax, name in zip(panels, names, strict=True):
+            for y, row in enumerate(rows):
+                value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+                causal = row.get("seen") == "causal"
+                colour = GREY if causal else MODEL
+                if value is not None:
+                    ax.plot(value, y, "s" if causal else "o", color=colour, ms=5)
+                if low is not None:
+                    ax.plot([low, high], [y, y], color=colour, lw=1.8)
+            ax.set(xlabel=name.replace("_", " "))
+            ax.locator_params(axis="x", nbins=5)
+        labels = [
+            next(iter(row.values())) + (" (causal)" if row.get("seen") == "causal" else "")
+            for row in rows
+        ]
+        panels[0].set_yticks(range(len(rows)), labels)
+        panels[0].invert_yaxis()
+    return fig
+
 
 NAMES = {
     "bits_per_base_masked": "bits per base",
@@ -46,6 +108,7 @@ def _row(score: str, first: Run, second: Run) -> dict:
     sums = sums_of(first, score), sums_of(second, score)
     estimate = difference(*sums, same_tokens=same_tokens)
     low, high = estimate.ends
+    covers_seeds = first.members and second.members
     return {
         "score": NAMES[score],
         "pair": f"{first.name} - {second.name}",
@@ -53,14 +116,10 @@ def _row(score: str, first: Run, second: Run) -> dict:
         "difference_low": round(low, 6),
         "difference_high": round(high, 6),
         "se_examples": _short(estimate.se_examples),
-        "se_seeds": _short(estimate.se_seeds) if _covers_seeds(first, second) else None,
+        "se_seeds": _short(estimate.se_seeds) if covers_seeds else None,
         "same_tokens": "yes" if same_tokens else "no",
         "p": estimate.p,
     }
-
-
-def _covers_seeds(first: Run, second: Run) -> bool:
-    return bool(first.members and second.members)
 
 
 def _short(value: float) -> float:
@@ -106,11 +165,12 @@ class Comparison:
     """Differences of all pairs of models, if every training has the scores of each example."""
 
 
-def table5(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison:
+def table5(runs: Sequence[Run]) -> Comparison:
     """Bits per base of n-grams, full attention and BigBird (paper, Table 5)."""
     first = runs[0]
     baselines = first.metrics.baselines
-    rows = [_baseline_row(key, x, first) | no_seed_cells(runs) for key, x in baselines.items()]
+    no_seeds = dict.fromkeys(seed_cells(first, runs))
+    rows = [_baseline_row(key, x, first) | no_seeds for key, x in baselines.items()]
     rows += [_table5_row(run) | seed_cells(run, runs) for run in runs]
     pairs = pair_rows(runs)
     bits = [(x.name, x.bits) for x in runs]
@@ -143,7 +203,7 @@ def _table5_row(run: Run) -> dict:
     )
 
 
-def figure8(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison:
+def figure8(runs: Sequence[Run]) -> Comparison:
     """MLM accuracy by length of the context (paper, Figure 8)."""
     rows = [
         {"variant": run.name, "max_tokens": run.encoder.max_tokens}
@@ -164,14 +224,14 @@ def figure8(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Compariso
     )
 
 
-def table1(runs: Sequence[Run], key_share: Callable[[Run], float]) -> Comparison:
+def table1(runs: Sequence[Run]) -> Comparison:
     """MLM accuracy by building block of the pattern (paper, Table 1)."""
     rows = []
     for run in runs:
         blocks = run.encoder.building_blocks
         rows.append(
             {"variant": run.name, "building_blocks": blocks}
-            | {"key_blocks_read": round(key_share(run), 4)}
+            | {"key_blocks_read": round(key_share(run.encoder), 4)}
             | _training(run)
             | _test_scores(run)
             | seed_cells(run, runs)
@@ -196,15 +256,11 @@ def part_rows(runs: Sequence[Run]) -> list[dict]:
         | cells("bits_per_base", scores.bits_per_base)
         | {"n_bp": scores.number("n_bp")}
         for run in runs
-        for name, predictor in _masked_predictors(run).items()
+        for name, predictor in {"model": run.metrics, **run.metrics.baselines}.items()
+        if "causal" not in name
         for division in ("by_chromosome", "by_repeat_class")
         for part, scores in predictor.parts(division).items()
     ]
-
-
-def _masked_predictors(run: Run) -> dict[str, PredictorScores]:
-    masked = {k: x for k, x in run.metrics.baselines.items() if "causal" not in k}
-    return {"model": run.metrics, **masked}
 
 
 def differs(run: Run) -> str:
@@ -269,8 +325,14 @@ def _test_scores(run: Run) -> dict:
 
 
 def _last(run: Run, name: str) -> float | None:
-    points = [(r.step, r.value) for r in run.history if (r.split, r.name) == ("validation", name)]
-    return round(max(points)[1], 6) if points else None
+    points = _validation(run, name)
+    return round(points[-1][1], 6) if points else None
+
+
+def _validation(run: Run, name: str) -> list[tuple[int, float]]:
+    """Return the rising steps and the values of a score on validation."""
+    rows = (row for row in run.history if (row.split, row.name) == ("validation", name))
+    return sorted((row.step, row.value) for row in rows)
 
 
 def to_markdown(comparison: Comparison) -> str:

@@ -28,12 +28,7 @@ Z = 1.959964
 
 @torch.no_grad()
 def score(model: SmallModel, test: Source, tokens: int, count: int) -> dict:
-    """Score a model on the first `count` test sequences, the same for every model.
-
-    Returns:
-        Of a task with choices: `score`, the accuracy, with `right` and `n` for each distance. Else `score` in bits
-        per base, with the mean of each sequence. n is the number of hidden tokens.
-    """
+    """Score a model on the first `count` test sequences: accuracy by distance, or bits per base."""
     model.eval()
     rng = np.random.default_rng(TEST_SEED)
     right: dict[int, int] = {}
@@ -76,11 +71,7 @@ Predictor = Callable[[PairExample], NDArray[np.int64]]
 
 
 def baselines_job(settings: Mapping[str, Any]) -> dict:
-    """Return rows of every predictor.
-
-    Args:
-        settings: tokens of the longest sequences by part, and test_sequences.
-    """
+    """Return rows of every predictor on the longest sequences of each part."""
     rows: list[dict] = []
     for part, tokens in settings["tokens"].items():
         source = source_of(part, is_test=True)
@@ -114,14 +105,8 @@ def count(predict: Predictor, examples: Sequence[PairExample]) -> list[dict]:
     """Return right answers and questions for each distance."""
     distances = np.concatenate([example.distances_Q for example in examples])
     right = np.concatenate([predict(example) == example.answers_Q for example in examples])
-    return [
-        {
-            "distance": int(d),
-            "right": int(right[distances == d].sum()),
-            "n": int((distances == d).sum()),
-        }
-        for d in np.unique(distances)
-    ]
+    by_distance = {int(d): right[distances == d] for d in np.unique(distances)}
+    return [{"distance": d, "right": int(x.sum()), "n": len(x)} for d, x in by_distance.items()]
 
 
 def nearest_value(task: PairTask, example: PairExample) -> NDArray[np.int64]:
@@ -161,10 +146,7 @@ def kmer_counts(sequence: str) -> NDArray[np.float64]:
 
 
 def _features(task: PairTask, example: PairExample) -> NDArray[np.float64]:
-    """Return (questions, keys × k-mers): the counts in the columns of the key that is asked.
-
-    The hidden values are left out of the sequence.
-    """
+    """Return (questions, keys × k-mers): counts without hidden values, for the key asked."""
     shown = [word_text(word) for word in example.asked(-1).tolist() if word >= 0]
     counts = kmer_counts("".join(shown))
     key_offset = task.site.index(KEY) - task.site.index(VALUE)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from dna_bigbird.attention.graphs.block_graph import BlockGraph, paths
 from dna_bigbird.attention.graphs.makers import etc_graph, longformer_graph, pattern_graph
@@ -32,11 +31,7 @@ READS_ALL = ("full", "performer")
 
 
 def core_graph(core: str, tokens: int, sizes: LayerSizes) -> BlockGraph:
-    """Return who reads whom in a layer with a sparse pattern, at the level of tokens.
-
-    Raises:
-        ValueError: If the core reads all pairs.
-    """
+    """Return who reads whom in a layer with a sparse pattern, at the level of tokens."""
     if core == "bigbird":
         num_blocks = -(-tokens // sizes.block_size)
         pattern = bigbird_itc(
@@ -52,26 +47,19 @@ def core_graph(core: str, tokens: int, sizes: LayerSizes) -> BlockGraph:
 
 
 def pattern_facts(core: str, tokens: int, sizes: LayerSizes) -> dict:
-    """Return keys per query, share of pairs, and mean and largest distance in the undirected graph.
-
-    Keys are the median over the queries of the sequence: global tokens read more. The share is of all queries, with
-    both streams of ETC. A global token of ETC reads its own tokens and the global ones, so fewer than in the graph,
-    which has these edges already because every long token reads it.
-    """
+    """Return keys per query, share of pairs, and distances in the undirected graph."""
     if core in READS_ALL:
-        return {
-            "keys_per_query": tokens,
-            "share_of_pairs": 1.0,
-            "mean_distance": 1.0,
-            "diameter": 1,
-        }
+        facts = {"keys_per_query": tokens, "share_of_pairs": 1.0}
+        return facts | {"mean_distance": 1.0, "diameter": 1}
     graph = core_graph(core, tokens, sizes)
     keys = torch.from_numpy(graph.reads.sum(axis=1) * graph.tokens_per_block)
     num_global = graph.num_vertices - tokens if core == "etc" else 0
     if core == "etc":
+        # A global token reads its own tokens; the graph has more edges, those of its readers.
         keys[:num_global] = tokens / num_global + num_global
     measured = paths(graph)
     return {
+        # The median, as global tokens read more.
         "keys_per_query": int(keys[num_global:].double().median()),
         "share_of_pairs": float(keys.double().mean()) / graph.num_vertices,
         "mean_distance": measured.mean,
@@ -81,36 +69,25 @@ def pattern_facts(core: str, tokens: int, sizes: LayerSizes) -> dict:
 
 @torch.no_grad()
 def exactness(core: str, tokens: int, sizes: LayerSizes) -> dict:
-    """Return the class of a core, and the relative error of its output with random weights.
-
-    The error is against its own dense reference, another program that computes the same; for the Performer against
-    exact softmax attention with the same weights, which it estimates. It is the norm of the difference, divided by
-    that of the reference.
-    """
+    """Return the class of a core, and the relative error against its own dense reference."""
     layer = build_layer(core, tokens, sizes)
     out = layer.attend(layer.states)
     if layer.reference is None:
+        # The Performer estimates exact softmax attention with the same weights.
         of_full = build_layer("full", tokens, sizes)
         reference = of_full.attend(of_full.states)
     else:
-        reference = _by_backend(layer, layer.reference)
+        layer.module.backend = layer.reference
+        reference = layer.attend(layer.states)
     error = float((out - reference).norm() / reference.norm())
     return {"class": CLASSES[core], "error_of_reference": error}
-
-
-def _by_backend(layer: Layer, name: str) -> Tensor:
-    layer.module.backend = name
-    return layer.attend(layer.states)
 
 
 Clock = Callable[[], float]
 
 
 def saved_bytes(layer: Layer) -> int:
-    """Return how many bytes the forward pass keeps for the backward pass, weights aside.
-
-    A storage counts once, as large as it is. What a backend needs in between and frees is not counted.
-    """
+    """Return how many bytes the forward pass keeps for the backward pass, weights aside."""
     weights = {weight.untyped_storage().data_ptr() for weight in layer.module.parameters()}
     kept: dict[int, torch.UntypedStorage] = {}
 
@@ -146,15 +123,10 @@ def interleaved_seconds(
     rounds: int,
     clock: Clock = time.process_time,
 ) -> list[list[float]]:
-    """Return the seconds of every round for each layer, after a round that warms up.
-
-    The layers take turns, so another program on the machine slows all of them; every second round runs backwards.
-
-    Args:
-        clock: By default processor time of all threads of this process.
-    """
+    """Return the seconds of every round for each layer, after a round that warms up."""
     seconds: list[list[float]] = [[] for _ in layers]
     for round_number in range(-1, rounds):
+        # In turns, forwards and backwards: another program on the machine slows all of them.
         order = range(len(layers)) if round_number % 2 else reversed(range(len(layers)))
         for number in order:
             started_at = clock()
@@ -190,29 +162,19 @@ EXACTNESS_TOKENS = 1024
 
 
 def cost_job(settings: Mapping[str, Any]) -> dict:
-    """Return the rows, and the machine that they were measured on.
-
-    Args:
-        settings: cores, lengths in tokens, and rounds.
-    """
-    rows = cost_rows(settings["cores"], settings["lengths"], settings["rounds"])
+    """Return the rows, and the machine that they were measured on."""
+    sizes, lengths = LayerSizes(), settings["lengths"]
+    rows = []
+    with progress_bar(total=len(lengths), desc="cost", unit="length") as bar:
+        for tokens in lengths:
+            for row in measure_cost(settings["cores"], tokens, sizes, settings["rounds"]):
+                core = str(row["core"])
+                exact = exactness(core, min(tokens, EXACTNESS_TOKENS), sizes)
+                rows.append(row | pattern_facts(core, tokens, sizes) | exact)
+            bar.update()
     machine = {
         "processors": usable_processors(),
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
     }
     return {"machine": machine, "rows": rows}
-
-
-def cost_rows(cores: Sequence[str], lengths: Sequence[int], rounds: int) -> list[dict]:
-    """Return one row per length and core."""
-    sizes = LayerSizes()
-    rows = []
-    with progress_bar(total=len(lengths), desc="cost", unit="length") as bar:
-        for tokens in lengths:
-            for row in measure_cost(cores, tokens, sizes, rounds):
-                core = str(row["core"])
-                exact = exactness(core, min(tokens, EXACTNESS_TOKENS), sizes)
-                rows.append(row | pattern_facts(core, tokens, sizes) | exact)
-            bar.update()
-    return rows

@@ -41,27 +41,22 @@ class PairExample:
 class PairTask:
     """Pairs of sites with one key and one value, exactly a distance apart, in a background.
 
-    Every sequence has the same planted tokens: each key twice, each decoy key once, and each value equally often.
-    Which value a key has is drawn again for every sequence, so no count of tokens says anything about an answer. A
-    decoy, a site with a key that is never asked, is between every question and its partner, so the value that is
-    nearest to a question says nothing either.
-
-    Args:
-        site: The tokens of a site in order, with `KEY`, `VALUE` and `FREE`.
-        keys, values: Their tokens; the number of values divides that of keys. One pair per key.
-        decoys: Keys of decoys, as many as keys.
-        margin: Tokens at both ends without a site.
-        asks_last: Questions are in the last tokens, so many, and partners before them; 0: they are anywhere, their
-            partner on either side.
+    Every sequence has each key twice, each decoy key once, and each value equally often. Values are
+    drawn again for every sequence, so no count of tokens says anything about an answer. A decoy, a
+    site with a key that is never asked, is between every question and its partner, so the nearest
+    value says nothing either.
     """
 
     background: NDArray[np.int64]
     site: tuple[int, ...]
+    """Its tokens in order, with `KEY`, `VALUE` and `FREE`."""
     keys: tuple[int, ...]
     values: tuple[int, ...]
     decoys: tuple[int, ...]
     margin: int
+    """Tokens at both ends without a site."""
     asks_last: int = 0
+    """Questions are in so many last tokens, partners before them; 0: both are anywhere."""
 
     def __post_init__(self) -> None:
         if len(self.keys) % len(self.values):
@@ -77,11 +72,7 @@ class PairTask:
     def draw(
         self, num_tokens: int, distances: Sequence[int], rng: np.random.Generator
     ) -> PairExample:
-        """Draw one sequence; its pairs have distances in turn, from a random order of them.
-
-        Raises:
-            ValueError: If no distance fits.
-        """
+        """Draw one sequence; its pairs have distances in turn, from a random order of them."""
         fitting = self.fitting(distances, num_tokens)
         if not fitting:
             raise ValueError(
@@ -204,16 +195,13 @@ def dna_words(is_test: bool) -> NDArray[np.int64]:
 
 
 def dna_pairs(margin: int, is_test: bool) -> PairTask:
-    """Return the planted partner task: KEY, a word of the background, VALUE.
-
-    A word of the background that is a key, a decoy or a value is replaced by the next one that is neither. Between key and
-    value is a word of the background, so no 7 neighbouring bases have bases of both.
-    """
+    """Return the planted partner task: KEY, a word of the background, VALUE."""
     keys, values, decoys = (
         tuple(map(word_number, words)) for words in (DNA_KEYS, DNA_VALUES, DNA_DECOYS)
     )
     background = dna_words(is_test)
     planted = np.array(keys + values + decoys)
+    # No planted word in the background, and no 7 neighbouring bases of both key and value.
     while (is_planted := np.isin(background, planted)).any():
         background = np.where(is_planted, (background + 1) % DNA_WORDS, background)
     return PairTask(background, (KEY, FREE, VALUE), keys, values, decoys, margin)

@@ -1,18 +1,21 @@
-"""Which jobs there are, and the settings that the result of each depends on."""
+"""The jobs: which there are, the settings that each depends on, and how they are run, each once."""
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.child_processes import EndingContext
+from dna_bigbird.core.errors import InputError, note
+from dna_bigbird.core.parts import read_json_part, write_json_part
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.evaluation.long_attention.baselines import baselines_job, score
 from dna_bigbird.evaluation.long_attention.batches import Source, source_of
 from dna_bigbird.evaluation.long_attention.cost import cost_job
-from dna_bigbird.evaluation.long_attention.jobs import Job
 from dna_bigbird.evaluation.long_attention.names import (
     BASELINES,
     COST,
@@ -22,6 +25,85 @@ from dna_bigbird.evaluation.long_attention.names import (
 from dna_bigbird.evaluation.long_attention.small_models import SmallModel
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.optimisation import build_optimizer
+
+RESULT = "result.json"
+Job = Callable[[Mapping[str, Any]], dict]
+"""From the settings of a job to its result, without the settings; picklable."""
+
+
+def result_path(folder: Path, name: str) -> Path:
+    """Return the file of a job."""
+    return folder / "jobs" / name / RESULT
+
+
+def read_result(folder: Path, name: str, settings: Mapping[str, Any]) -> dict | None:
+    """Return the result of a job; None if it must be computed: absent, damaged, of other settings."""
+    return read_json_part(result_path(folder, name), settings)
+
+
+def run_job(job: Job, folder: Path, name: str, settings: Mapping[str, Any]) -> None:
+    """Do a job in this process, on one thread, and write its result."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        result = job(settings)
+    finally:
+        torch.set_num_threads(threads)
+    write_json_part(result_path(folder, name), settings, result)
+
+
+def run_jobs(
+    work: Mapping[str, tuple[Job, Mapping[str, Any]]], folder: Path, processes: int
+) -> None:
+    """Do the jobs that are not complete, in processes that end with this one; 1: in this one."""
+    left = [name for name, (_, x) in work.items() if read_result(folder, name, x) is None]
+    if work and len(left) < len(work):
+        note(f"{folder}: {len(work) - len(left)} of {len(work)} jobs are complete and are kept")
+    if processes == 1 or len(left) < 2:
+        for number, name in enumerate(left, 1):
+            note(f"job {number} of {len(left)}: {name}")
+            run_job(work[name][0], folder, name, work[name][1])
+        return
+    _in_processes(left, work, folder, processes)
+
+
+def _in_processes(
+    names: Sequence[str],
+    work: Mapping[str, tuple[Job, Mapping[str, Any]]],
+    folder: Path,
+    processes: int,
+) -> None:
+    left, running = list(reversed(names)), {}
+    failed: list[tuple[str, int]] = []
+    try:
+        while running or (left and not failed):
+            while left and not failed and len(running) < processes:
+                name = left.pop()
+                job, settings = work[name]
+                note(f"job {name}")
+                process = EndingContext().Process(
+                    target=run_job, args=(job, folder, name, settings)
+                )
+                process.start()
+                running[process.sentinel] = (name, process)
+            for sentinel in wait(list(running)):
+                name, process = running.pop(sentinel)
+                process.join()
+                if process.exitcode:
+                    failed.append((name, process.exitcode))
+    finally:
+        for _, process in running.values():  # Ctrl-C or SIGTERM: what they have saved is kept
+            process.kill()
+            process.join()
+    if failed:
+        name, status = failed[0]
+        raise InputError(
+            f"job {name} ended with status {status}; its message is above. The same command goes on "
+            "with the jobs that are left"
+        )
+
 
 STAGES = (256, 512, 1024, 2048)
 """Lengths of the first stages in tokens; the last one has the whole length."""
@@ -34,10 +116,9 @@ PRETRAINED = "pretrained"
 class Training:
     """A model in training, with the processor time of its steps.
 
-    Sequences grow in stages, with equal numbers of tokens per step, so shorter sequences are more of them. The first
-    stage, in which the task is learned, has `FIRST_SHARE` of the steps, the others equal parts of the rest. From the
-    second stage on every second step has a shorter length of an earlier stage, and the learning rates are
-    `LATER_RATE` of those before: a step with few long sequences is noisy. After the last step this goes on.
+    Sequences grow in stages of equal tokens per step. The first, in which the task is learned, has
+    `FIRST_SHARE` of the steps. Later every second step is of a shorter length, and learning rates
+    are `LATER_RATE` of those before: a step with few long sequences is noisy.
     """
 
     def __init__(self, model: SmallModel, settings: Mapping[str, Any], clock: Callable[[], float]):
@@ -92,15 +173,7 @@ class Training:
 
 
 def train(settings: Mapping[str, Any], clock: Callable[[], float] = time.process_time) -> dict:
-    """Do the training of some settings; return its scores after equal steps and after equal processor time.
-
-    Args:
-        settings: part, core, seed, tokens (longest sequence), steps, seconds of processor time, and test_sequences.
-
-    Returns:
-        equal_steps: the score after `steps` steps. equal_seconds: that when the seconds were over, before or after
-        that step. curve: scores on a tenth of the test sequences. seconds and positions of `steps` steps.
-    """
+    """Train; return scores after equal steps, after equal processor time, and a curve."""
     part, core = settings["part"], settings["core"]
     torch.manual_seed(settings["seed"])
     source, test = source_of(part, is_test=False), source_of(part, is_test=True)
@@ -118,14 +191,11 @@ def train(settings: Mapping[str, Any], clock: Callable[[], float] = time.process
             if training.step % max(1, settings["steps"] // CURVE_POINTS) == 0:
                 few = max(1, settings["test_sequences"] // CURVE_POINTS)
                 curve.append(at | {"score": score(model, test, settings["tokens"], few)["score"]})
+            whole = (model, test, settings["tokens"], settings["test_sequences"])
             if training.step == settings["steps"]:
-                result["equal_steps"] = at | score(
-                    model, test, settings["tokens"], settings["test_sequences"]
-                )
+                result["equal_steps"] = at | score(*whole)
             if training.seconds >= settings["seconds"] and "equal_seconds" not in result:
-                result["equal_seconds"] = at | score(
-                    model, test, settings["tokens"], settings["test_sequences"]
-                )
+                result["equal_seconds"] = at | score(*whole)
     return result | {"curve": curve}
 
 
@@ -150,11 +220,8 @@ def work_of(compared: AttentionComparison) -> Work:
     if COST in compared.comparisons:
         settings: dict[str, Any] = {"cores": compared.cores, "lengths": compared.lengths}
         work[COST] = (cost_job, {**settings, "rounds": compared.rounds})
-    tokens = {
-        part: min(compared.longest_tokens, LONGEST[part])
-        for part in compared.comparisons
-        if part != COST
-    }
+    learned = [part for part in compared.comparisons if part != COST]
+    tokens = {part: min(compared.longest_tokens, LONGEST[part]) for part in learned}
     if tokens:
         settings = {"tokens": tokens, "test_sequences": compared.test_sequences}
         work[BASELINES] = (baselines_job, settings)

@@ -18,22 +18,13 @@ from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_encoder import GlobalTokens
 from dna_bigbird.models.pretraining_model import PretrainingModel
 
-# Initial weights that depend on the name of a weight, so that models of different cores share them.
-
 
 @torch.no_grad()
 def draw_by_name(model: nn.Module, seed: int, std: float) -> None:
-    """Draw all weights again: equal names and shapes have equal weights in every model.
-
-    Matrices and embeddings are normal, biases of linear layers zero. Gains and biases of norms keep their values,
-    which are constants, and so do buffers, such as random features. Label tables of ETC, which no other core has,
-    are drawn as that core draws them.
-
-    Args:
-        std: Standard deviation of the normal distribution, which is cut at two of them.
-    """
+    """Draw all weights again, normal within two `std`; equal names and shapes, equal weights."""
     for name, module in model.named_modules():
         generator = torch.Generator().manual_seed(zlib.crc32(f"{seed}/{name}".encode()))
+        # Constants stay: gains and biases of norms, and buffers such as random features.
         if isinstance(module, LabelTable):
             module.reset_parameters(generator)
         if isinstance(module, nn.Linear | nn.Embedding):
@@ -75,10 +66,8 @@ class LayerSizes:
         return GLOBAL_BLOCKS * self.block_size
 
     def tokens_per_global(self, tokens: int) -> int:
-        """Return how many tokens share a global token of ETC.
-
-        At least the paper's 16; of a long sequence so many that a token reads about as many keys as in BigBird.
-        """
+        """Return how many tokens share a global token of ETC: 16 as in the paper, or more."""
+        # So many that a token of a long sequence reads about as many keys as in BigBird.
         most = (WINDOW_BLOCKS + GLOBAL_BLOCKS + RANDOM_BLOCKS) * self.block_size - 2 * self.side - 1
         return max(16, -(-tokens // most))
 
@@ -96,11 +85,6 @@ class Layer:
     """Backend of the core's own dense reference; None: exact softmax attention over all pairs."""
 
 
-def first_tokens(tokens: int, count: int) -> Tensor:
-    """Return (1, T) bool, True for the first `count` tokens."""
-    return (torch.arange(tokens) < count)[None]
-
-
 def build_layer(core: str, tokens: int, sizes: LayerSizes, seed: int = 0) -> Layer:
     """Return the layer of a core; states and weights depend on the seed, not on the core."""
     module = _module(core, tokens, sizes).eval()
@@ -116,7 +100,7 @@ def build_layer(core: str, tokens: int, sizes: LayerSizes, seed: int = 0) -> Lay
         of_global = torch.randn(1, num_global, sizes.hidden_size, generator=generator)
         return Layer(module, states, lambda x: _joined(module(x, of_global, layout)), "dense")
     if isinstance(module, Longformer):
-        marks = first_tokens(tokens, sizes.num_global)
+        marks = (torch.arange(tokens) < sizes.num_global)[None]
         layout = LongformerLayout(torch.zeros_like(marks), marks)
         return Layer(module, states, lambda x: module(x, layout), "dense")
     return Layer(module, states, module, None if core == "performer" else "dense")
@@ -143,9 +127,6 @@ def _module(core: str, tokens: int, sizes: LayerSizes) -> nn.Module:
     return Performer(*shape, num_features=sizes.features)
 
 
-# B batch, T tokens
-
-
 BLOCK = 32
 WINDOW_SIDE = 3 * BLOCK // 2
 TOKENS_PER_GLOBAL = 20
@@ -160,14 +141,7 @@ OWN = {
 
 
 def encoder_config(core: str, vocabulary: int, tokens: int, **changes: Any) -> EncoderConfig:
-    """Return the settings of a core: two layers of width 64 that differ in nothing but the attention.
-
-    A convolution over five tokens shows the first layer what is next to a token. Positions are a learned table, which
-    begins at zero; BigBird-ETC has labels of distances instead.
-
-    Args:
-        changes: Other values of settings.
-    """
+    """Return the settings of a core: two layers of width 64 that differ in the attention only."""
     settings = EncoderConfig(
         vocab_size=vocabulary,
         hidden_size=64,
@@ -188,12 +162,7 @@ def encoder_config(core: str, vocabulary: int, tokens: int, **changes: Any) -> E
 
 
 class SmallModel(nn.Module):
-    """An encoder with the head for masked tokens.
-
-    Args:
-        seed: Of the weights: where names and shapes agree, models of all cores have the same.
-        changes: As `encoder_config`.
-    """
+    """An encoder with the head for masked tokens; equal seeds share weights over all cores."""
 
     def __init__(self, core: str, vocabulary: int, tokens: int, seed: int, **changes: Any) -> None:
         super().__init__()
@@ -212,17 +181,12 @@ class SmallModel(nn.Module):
         return self.lm.encoder
 
     def forward(self, token_ids_BT: Tensor, positions_P: Tensor) -> Tensor:
-        """Return logits (positions, vocabulary).
-
-        Global tokens of Longformer are those of the first and the last block, as in BigBird.
-
-        Args:
-            positions_P: Flat indices into batch × tokens.
-        """
+        """Return logits (positions, vocabulary) of flat indices into batch × tokens."""
         padding_BT = torch.zeros_like(token_ids_BT, dtype=torch.bool)
         own = {}
         if self.encoder.config.attention == "longformer":
             is_global_BT = torch.zeros_like(padding_BT)
+            # The first and the last block, as in BigBird.
             is_global_BT[:, :BLOCK] = is_global_BT[:, -BLOCK:] = True
             own["is_global_BT"] = is_global_BT
         states_BTE = self.encoder(token_ids_BT, padding_BT, **own)

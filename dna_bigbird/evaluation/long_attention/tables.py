@@ -70,19 +70,12 @@ def learning_table(rows: Rows) -> list[dict]:
     """Return one row per core and budget with a column for each distance."""
     table: dict[tuple[str, str], dict] = {}
     for row in rows:
-        first = {
-            "core": row["core"],
-            "budget": BUDGET_NAMES[row["budget"]],
-            "seeds": row["seeds"] or None,
-        }
+        first = {"core": row["core"], "budget": BUDGET_NAMES[row["budget"]]}
+        first["seeds"] = row["seeds"] or None
         first["processor s"] = None if row["seconds"] is None else round(row["seconds"])
         line = table.setdefault((row["core"], row["budget"]), first)
         name = distance_title(row["part"], row["distance"])
-        line |= {
-            name: row["score"],
-            f"{name}_low": row["score_low"],
-            f"{name}_high": row["score_high"],
-        }
+        line |= {f"{name}{end}": row[f"score{end}"] for end in ("", "_low", "_high")}
     return list(table.values())
 
 
@@ -159,7 +152,7 @@ PLANTED = {
     "text": ("evidence in text", "distance, tokens", 1.0),
 }
 """Title, axis and unit of each planted task."""
-Tables = Mapping[str, Sequence[Mapping]]
+Tables = Mapping[str, Rows]
 Panel = Callable[[Axes], None]
 
 
@@ -174,12 +167,8 @@ def comparison_figure(tables: Tables) -> Figure:
             draw(ax)
         for ax in axes[len(panels) :]:
             ax.set_axis_off()
-        lines = {
-            line.get_label(): line
-            for ax in fig.axes
-            for line in ax.get_lines()
-            if line.get_label() in LOOKS
-        }
+        drawn = {line.get_label(): line for ax in fig.axes for line in ax.get_lines()}
+        lines = {name: line for name, line in drawn.items() if name in LOOKS}
         fig.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(LOOKS))
     return fig
 
@@ -188,13 +177,9 @@ def panels_of(tables: Tables) -> list[Panel]:
     """Return a function that draws each panel."""
     panels: list[Panel] = []
     if "cost" in tables:
-        cost = tables["cost"]
-        panels.append(
-            partial(_cost, rows=cost, column="forward_backward_s", title="time", unit=("ms", 1e3))
-        )
-        panels.append(
-            partial(_cost, rows=cost, column="saved_bytes", title="memory", unit=("MB", 1e-6))
-        )
+        draw = partial(_cost, rows=tables["cost"])
+        panels.append(partial(draw, column="forward_backward_s", title="time", unit=("ms", 1e3)))
+        panels.append(partial(draw, column="saved_bytes", title="memory", unit=("MB", 1e-6)))
     learning = tables.get("learning", [])
     for part in PLANTED:
         rows = [row for row in learning if row["part"] == part and row["budget"] == "equal_steps"]
@@ -262,11 +247,7 @@ Results = Mapping[str, Mapping]
 
 
 def write_tables(folder: Path, results: Results) -> dict[str, list[dict]]:
-    """Write results.json, cost.tsv, learning.tsv, curves.tsv, page.md and comparison.png; return the tables.
-
-    Args:
-        results: Of each job by name, in the order of the rows.
-    """
+    """Write the tables, results.json, page.md and comparison.png; return the tables."""
     tables = tables_of(results)
     files: dict[str, bytes] = {"results.json": json_text(results).encode()}
     files |= {f"{name}.tsv": Table(rows).to_tsv().encode() for name, rows in tables.items()}

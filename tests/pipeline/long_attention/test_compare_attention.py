@@ -9,7 +9,7 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.evaluation.long_attention.jobs import read_result, result_path, run_jobs
+from dna_bigbird.evaluation.long_attention.plan import read_result, result_path, run_jobs
 
 LINE = "compare-attention --comparisons cost --lengths 256 --rounds 3 --cores full bigbird performer --output"
 
