@@ -167,15 +167,7 @@ class Genome:
 
 
 def find_region(genome: Genome, text: str, option: str = "--region") -> Interval:
-    """Return a region as an interval of the forward strand, with the genome's name of the chromosome.
-
-    Args:
-        text: As samtools writes it, `chr22:20,000,001-20,000,200`: from 1, both ends included.
-        option: Whose value it is.
-
-    Raises:
-        InputError: Naming the option, if it is not a region or not inside a chromosome of the genome.
-    """
+    """Return a region in samtools' notation (from 1, ends included) as an interval."""
     try:
         region = parse_region(text)
     except ValueError as error:

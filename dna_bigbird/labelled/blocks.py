@@ -15,20 +15,10 @@ FEWEST = 20
 def block_units(
     labelled: LabelledSet, rows: Sequence[int] | NDArray[np.int64], block_bp: int = 0
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the block of each row, and the length of a block.
-
-    Neighbouring windows share bases and the state of their chromatin, so rows of one block are
-    not independent evidence. A row lies where the middle of its window does; a negative that
-    belongs to a positive goes with it, wherever it was taken from.
-
-    Args:
-        block_bp: 0 takes the longest of `SIZES_BP` that gives at least `FEWEST` blocks; if none
-            does, the shortest. No block of these is shorter than a window.
-
-    Returns:
-        (n,), equal for rows of one block; base pairs, 0 for rows without coordinates: these are
-        drawn with the rows that belong to them.
-    """
+    """Return the block of each row, (n,), and the length of a block in bp (0: no coordinates)."""
+    # Neighbouring windows share bases and the state of their chromatin: rows of one block are not
+    # independent evidence. A row lies where the middle of its window does; a negative goes with its
+    # positive. With 0 the block is the longest of `SIZES_BP` that gives at least `FEWEST` blocks.
     if not labelled.has_coordinates:
         return labelled.pairs[np.asarray(rows, dtype=np.int64)], 0
     windows = labelled.intervals[_leaders(labelled, np.asarray(rows, dtype=np.int64))]
@@ -42,10 +32,8 @@ def block_units(
 
 
 def _leaders(labelled: LabelledSet, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each row the row that says where it lies: the positive of its pair, or itself.
-
-    Rows of one window count as a pair where a set names none; they lie at one place anyway.
-    """
+    """Return for each row the row that says where it lies: the positive of its pair, or itself."""
+    # Rows of one window count as a pair where a set names none; they lie at one place anyway.
     pairs = labelled.pairs[rows]
     has_positive = (labelled.labels_of(rows) != 0).any(axis=1)
     order = np.lexsort((~has_positive, pairs))

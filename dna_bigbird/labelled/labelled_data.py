@@ -100,10 +100,8 @@ class LabelledData:
         return len(self.split)
 
     def keep(self, rows: NDArray) -> "LabelledData":
-        """Return some of the rows (numbers or a mask), with the stored sequences they need.
-
-        `counts` is a copy; a caller that leaves rows out adds how many and why.
-        """
+        """Return some of the rows (numbers or a mask), with the stored sequences they need."""
+        # `counts` is a copy; a caller that leaves rows out adds how many and why.
         numbers = np.arange(len(self))[rows]
         stored, sequences = self.stored, self.sequences
         if stored is not None and sequences is not None:
@@ -135,17 +133,7 @@ def write_labelled_set(
     command: str,
     inputs: dict[str, str],
 ) -> None:
-    """Write a labelled set.
-
-    Args:
-        genome: Of the coordinates; None if all sequences are stored and the rows have none.
-        assembly: Name of the assembly of the coordinates.
-        command: The call that makes the set, without paths.
-        inputs: sha256 of every input, by its role.
-
-    Raises:
-        InputError: If the disk is full.
-    """
+    """Write a labelled set; without a genome all sequences are stored. `inputs`: sha256 by role."""
     rows = data.intervals
     chroms, rank = _chromosomes(data, genome)
     new = {"label_type": data.label_type, "has_coordinates": int(data.has_coordinates)}
@@ -220,11 +208,7 @@ def _chromosomes(
 
 
 def is_labelled_set(path: Path) -> bool:
-    """Return True if a file says that it is a labelled set, of whatever version.
-
-    Raises:
-        InputError: If it is an HDF5 file that cannot be read.
-    """
+    """Return True if a file says that it is a labelled set, of whatever version."""
     if not h5py.is_hdf5(path):
         return False
     with open_hdf5(path, "make it again") as file:

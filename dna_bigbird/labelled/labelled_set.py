@@ -190,11 +190,7 @@ class LabelledSet:
         return self._stored[np.asarray(rows)] >= 0
 
     def sequence(self, row: int) -> str:
-        """Return the bases of a row as its strand reads them.
-
-        Raises:
-            ValueError: If they are in the genome and none was given.
-        """
+        """Return the bases of a row as its strand reads them."""
         stored = -1 if self._stored is None else int(self._stored[row])
         if stored >= 0:
             begin, end = (
@@ -226,18 +222,8 @@ class LabelledSet:
 def open_labelled_set(
     data: Path, genome: Genome | Path | None, *, verify: bool = True
 ) -> LabelledSet:
-    """Open a labelled set with its genome, or without if it has its sequences itself.
-
-    Chromosome lengths and the bases of some windows are compared. If these agree but the file
-    is not the same file that the set was made from, a note says so.
-
-    Args:
-        verify: Read both files whole and compare their checksums. Where processes train together,
-            one per machine does it.
-
-    Raises:
-        InputError: As `LabelledSet`; if the set needs a genome and there is none.
-    """
+    """Open a labelled set with its genome, or without if it has its sequences itself."""
+    # Chromosome lengths and the bases of some windows are compared, with `verify` whole files.
     if genome is None:
         labelled = LabelledSet(data, verify=verify)
         if labelled.needs_genome:
@@ -266,13 +252,7 @@ HASH_BYTES = 8
 
 
 def sequence_hash(sequence: str) -> int:
-    """Return 64 bits that a sequence and its reverse complement share; case does not matter.
-
-    They are BLAKE2b of the smaller of the two strands as ASCII, read as a little-endian number. Two
-    different sequences have the same hash with a probability of 2^-64.
-
-    Raises:
-        ValueError: If a letter is not DNA.
+    """Return 64 bits of BLAKE2b that a sequence and its reverse complement share, in any case.
 
     Example:
         >>> sequence_hash("aacg") == sequence_hash("CGTT") != sequence_hash("AACC")
@@ -285,21 +265,14 @@ def sequence_hash(sequence: str) -> int:
 
 
 def row_hashes(labelled: LabelledSet, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the hash of the sequence of every row, (rows,).
-
-    Raises:
-        ValueError: If the bases of a row are in the genome and the set was opened without it.
-    """
+    """Return the hash of the sequence of every row, (rows,)."""
     hashes = (sequence_hash(labelled.sequence(row)) for row in rows.tolist())
     return np.fromiter(hashes, dtype=np.uint64, count=len(rows))
 
 
 def rows_without_coordinates(labelled: LabelledSet, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return those of some rows that have no coordinates.
-
-    They are all rows of a set without coordinates, else the rows on chromosomes that are no longer
-    than a window (promoter-sequences).
-    """
+    """Return those of some rows that have no coordinates."""
+    # Also those on chromosomes that are no longer than a window (promoter-sequences).
     if not labelled.has_coordinates:
         return rows
     alone, names = labelled.chromosomes_of_one_window(), labelled.intervals.chromosomes

@@ -24,9 +24,6 @@ class PackedLabels:
     def of(cls, labels: "ArrayLike | PackedLabels") -> "PackedLabels":
         """Pack a table (n, L).
 
-        Raises:
-            ValueError: If it holds something else than 0 and 1.
-
         Example:
             >>> PackedLabels.of([[1, 0, 1]])[0].tolist()
             [1, 0, 1]

@@ -9,13 +9,7 @@ from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of, read_fasta
 
 
 def read_promoter_sequences(path: Path | str, name: str) -> Iterator[tuple[str, str]]:
-    """Yield names and normalised sequences of FASTA records, or of lines of bases.
-
-    Lines are named `name` and their number among the sequences, from 1.
-
-    Raises:
-        InputError: Naming file and line, for letters that are not DNA; if there is no sequence.
-    """
+    """Yield names and normalised sequences of FASTA records, or of lines of bases."""
     lines = (line for _, line in numbered_lines(path, LONGEST_LINE) if line.strip())
     is_fasta = next(lines, "").startswith(">")
     for record in read_fasta(path) if is_fasta else _lines(path, name):
@@ -35,17 +29,7 @@ def _lines(path: Path | str, name: str) -> Iterator[FastaRecord]:
 def write_as_chromosomes(
     path: Path | str, tss_offset: int, fasta: Path, sites: Path, name: str
 ) -> int:
-    """Write each sequence as a chromosome, and BED6 with its start site on '+'.
-
-    Args:
-        tss_offset: 0-based place of the first transcribed base in every sequence.
-
-    Returns:
-        How many there are.
-
-    Raises:
-        InputError: As `read_promoter_sequences`, or if a sequence ends before its start site.
-    """
+    """Write sequences as chromosomes with BED6 sites at 0-based `tss_offset`; return how many."""
     count = 0
     with open(fasta, "w", encoding="ascii") as bases, open(sites, "w", encoding="utf-8") as bed:
         for chrom, sequence in read_promoter_sequences(path, name):

@@ -33,19 +33,9 @@ def draw_background(
     chrom: str,
     seed: int,
 ) -> tuple[NDArray[np.int64], int]:
-    """Draw bins of a chromosome for each split in proportion to its bins with a label.
-
-    A draw depends on the seed, the chromosome's name (`chr1` and `1` count as equal), the split and
-    the candidates.
-
-    Args:
-        candidate_splits: (c,), the splits of bins without a peak.
-        splits: (n,), splits of the bins that have a label.
-        per_positive: Bins wanted for each of those.
-
-    Returns:
-        Places in `candidate_splits`, rising, and how many bins are missing because there are too few.
-    """
+    """Draw bins without a peak for a split: rising indices, and how many are missing."""
+    # A draw depends on the seed, the chromosome's name (`chr1` and `1` count as equal), the split
+    # and the candidates.
     drawn, missing = [np.empty(0, dtype=np.int64)], 0
     for split in np.unique(splits).tolist():
         target = per_positive * int((splits == split).sum())
@@ -111,12 +101,7 @@ def bins_with_any(labels: list[PeakLabel], chrom: str, bin_bp: int, length_bp: i
 
 
 def label_bins(labels: list[PeakLabel], rank: int, chrom: str, numbers: NDArray[np.int64]) -> Bins:
-    """Return bins of a chromosome with their labels.
-
-    Args:
-        rank: Place of the chromosome in the genome.
-        numbers: Of the bins, rising.
-    """
+    """Return bins of a chromosome with their labels; `rank` is its index in the genome."""
     bits = np.zeros((len(numbers), -(-len(labels) // 8)), dtype=np.uint8)
     row_of = np.full(int(numbers.max(initial=-1)) + 1, -1, dtype=np.int32)
     row_of[numbers] = np.arange(len(numbers))
@@ -129,15 +114,7 @@ def label_bins(labels: list[PeakLabel], rank: int, chrom: str, numbers: NDArray[
 
 
 def read_blacklist(path: Path | None, genome: Genome, *, pieces: bool = False) -> dict[str, Spans]:
-    """Return the merged intervals of a BED file by chromosome, as the genome names it.
-
-    Rows on chromosomes that the genome does not have are skipped, and with `pieces` so are the
-    parts of rows past a chromosome's end. No path gives nothing.
-
-    Raises:
-        InputError: Naming file and line, for a bad row or one beyond its chromosome; or if the
-            genome has none of the chromosomes.
-    """
+    """Return a BED file's merged intervals by the genome's chromosome names; no path gives none."""
     spans: dict[str, list[tuple[int, int]]] = {}
     seen: list[str] = []
     for row in iter_bed(path) if path else ():

@@ -91,26 +91,8 @@ def build_chromatin(
     counts: dict[str, int] | None = None,
     warn: Callable[[str], None] = note,
 ) -> LabelledData:
-    """Build the rows of a chromatin set.
-
-    Labels with too few bins go first, then bins without a label of the required group and bins
-    that share a base with the blacklist. A window that runs past its chromosome, holds too many
-    N, or shares bases with two splits is left out and counted. One chromosome is held at a time,
-    in addition to the rows kept, which take L / 8 bytes each. Background comes from the chromosomes
-    and splits of the bins with a label, in proportion to them.
-
-    Args:
-        labels: With their bins of `config.bin` bases.
-        blacklist: Merged intervals by chromosome.
-        with_peak: Which bins share a base with a peak (`read_peaks`); needed for background.
-        seed: Seed of the background.
-        counts: Counts of what was read, to which those of this function are added.
-
-    Raises:
-        ValueError: If background is to be drawn without `with_peak`.
-        InputError: If there is no label of the required group, a label has no positive in the
-            training split (unless allowed), or nothing is left for training.
-    """
+    """Build the rows of a chromatin set; `counts` gets what was left out."""
+    # One chromosome is held at a time, in addition to the rows kept, which take L / 8 bytes each.
     config = config.for_labels(len(labels), {label.group for label in labels})
     if config.background and with_peak is None:
         raise ValueError("background needs with_peak, the bins with a peak of any file")

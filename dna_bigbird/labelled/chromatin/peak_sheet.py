@@ -53,14 +53,7 @@ class PeakLabel:
 
 
 def read_sheet(path: Path) -> list[SheetRow]:
-    """Read a tab-separated sheet with the columns label, group, cell, path, and perhaps prefix.
-
-    Other columns are ignored, as are blank lines and lines that start with `#`.
-
-    Raises:
-        InputError: Naming file and line, for missing columns or values, a peak file that is not
-            there, or the same label and file twice.
-    """
+    """Read a tab-separated sheet with the columns label, group, cell, path, and perhaps prefix."""
     rows: list[SheetRow] = []
     header: list[str] = []
     seen: dict[tuple[str, Path], int] = {}
@@ -117,22 +110,9 @@ def read_peaks(
     pieces: bool = False,
     with_peak: dict[str, NDArray[np.bool_]] | None = None,
 ) -> tuple[list[PeakLabel], dict[str, int]]:
-    """Read all peak files, merge the peaks of each label, and find the bins they mostly cover.
-
-    Labels come in the order of the sheet; those of a `*` row sorted by name. Two rows may give
-    labels of one name (replicates): they stay two labels.
-
-    Args:
-        with_peak: Filled with a flag per bin of every chromosome that has peaks: True where a peak
-            of any file shares a base with it.
-
-    Returns:
-        The labels, and counts of peaks read and left out (see `genome.bed.place_on_genome`).
-
-    Raises:
-        InputError: Naming file and line, for a bad row, a peak beyond its chromosome, or a file
-            without a peak on the genome.
-    """
+    """Merge the peaks of each label, find the bins they mostly cover, and count the peaks."""
+    # Labels come in the order of the sheet, those of a `*` row by name; replicates stay two labels.
+    # `with_peak` gets a flag per bin of each chromosome: a peak of any file shares a base with it.
     labels: list[PeakLabel] = []
     absent: Counter[str] = Counter()
     counts = {"peaks_read": 0, "left_out_chromosome_absent": 0, "left_out_beyond_the_piece": 0}
@@ -224,15 +204,7 @@ _ENDING = re.compile(
 
 
 def peak_rows(peaks: Sequence[Path] | Path) -> list[SheetRow]:
-    """Return the rows of a sample sheet, or a row for each of some peak files.
-
-    Args:
-        peaks: One sheet, or peak files; `CTCF=peaks.bed` names the label, else the file's name does.
-
-    Raises:
-        InputError: As `read_sheet`; for a missing file, two files of one label, or a sheet among
-            peak files.
-    """
+    """Return the rows of one sheet, or a row per peak file (`CTCF=peaks.bed` names its label)."""
     paths = [peaks] if isinstance(peaks, Path) else list(peaks)
     if not paths:
         raise InputError("--peaks: no file; name one peak file per label, or a sheet of them")

@@ -50,18 +50,7 @@ def check_rows(
     centres: Windows,
     genome: Genome,
 ) -> None:
-    """Raise InputError at the first row whose bases or labels are not as expected.
-
-    Args:
-        first_row: Number in the file of the slice's first row.
-        every: Which rows of the slice to check.
-        forward, reverse: Windows (m, 4, 1000) and labels (m, L) of the slice, and of the same
-            rows in the second half of the file.
-        centres: The m windows of 1000 bp.
-
-    Raises:
-        InputError: Naming file, row, coordinates and the likely reason.
-    """
+    """Raise InputError at the first checked row whose bases or labels differ, on either strand."""
     rows = np.arange(len(centres))[every]
     text = "".join(genome.fetch(centres[row]) for row in rows.tolist()).encode("ascii")
     letters = np.frombuffer(text, dtype=np.uint8).reshape(len(rows), WINDOW_BP)
@@ -135,19 +124,9 @@ def build_deepsea(
     *,
     warn: Callable[[str], None] = note,
 ) -> LabelledData:
-    """Build the rows of the bundle, forward strand only, in the bundle's order.
-
-    Left out and counted: windows with too many N, and training windows that share a base with a
-    validation or test window (the published training rows end where validation begins).
-
-    Args:
-        bundle: Folder with the .mat files.
-        bed: Their coordinates (see `deepsea_coordinates`).
-
-    Raises:
-        InputError: If the files do not fit each other, the labels or the genome; a row that is
-            not what the genome has at its coordinates is named.
-    """
+    """Build the rows of the bundle, forward strand only, in the bundle's order."""
+    # Training windows that share a base with a held-out window are left out and counted: the
+    # published training rows end where validation begins.
     columns = read_columns(bed)  # first: test.mat is read whole when it is opened
     files = {name: MatFile(bundle / f"{file}.mat", file) for name, file in FILES.items()}
     for file in files.values():
@@ -247,11 +226,7 @@ def _windows(
 def _read_checked(
     file: MatFile, centres: Windows, genome: Genome, config: DeepseaConfig
 ) -> PackedLabels:
-    """Return a split's labels; every `check_every`-th row is compared with the genome.
-
-    Args:
-        centres: The 1000-bp windows of the bundle.
-    """
+    """Return a split's labels; every `check_every`-th row is compared with the genome."""
     parts = []
     for start, end in file.slabs():
         sequences, labels = file.read(start, end)
