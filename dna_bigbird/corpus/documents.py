@@ -157,8 +157,8 @@ def _draw_pass(
 def expected_documents(stretch_bp: Iterable[int], config: DocumentConfig) -> float:
     """Predict the number of documents from the lengths of the contiguous stretches."""
     # A pass leaves out the mean random start; a document starts wherever at least `min_sentence_bp`
-    # remain. Over `x` bases, documents of mean length m and variance v, the renewal theorem gives x
-    # / m + (v + m²) / (2 m²) starts. Stretches shorter than a document are only approximate.
+    # remain. Over `x` bases, documents of mean length m and variance v, the renewal theorem gives
+    # x / m + (v + m²) / (2 m²) starts. Stretches shorter than a document are only approximate.
     n_mean = (config.min_sentences + config.max_sentences) / 2
     n_var = ((config.max_sentences - config.min_sentences + 1) ** 2 - 1) / 12
     bp_mean = (config.min_sentence_bp + config.max_sentence_bp) / 2

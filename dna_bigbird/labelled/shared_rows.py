@@ -14,10 +14,10 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.windows import Windows
+from dna_bigbird.labelled.labelled_data import StoredSequences, padded
 from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet
 from dna_bigbird.labelled.near_identical import MIN_SHARED, Fetch, near_identical
 from dna_bigbird.labelled.splits import SPLITS
-from dna_bigbird.labelled.stored_sequences import StoredSequences, padded
 
 SHARED_BASES, NEAR_IDENTICAL, SPLIT_PAIR = "shared_bases", "near_identical", "split_pair"
 COLUMNS = (

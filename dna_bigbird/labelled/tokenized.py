@@ -8,7 +8,7 @@ import numpy as np
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.labelled.stored_sequences import PackedLabels
+from dna_bigbird.labelled.labelled_data import PackedLabels
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.piece_dropout import PieceDropout

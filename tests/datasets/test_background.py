@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.labelled.chromatin.bins import draw_background
-from dna_bigbird.labelled.chromatin.chromatin_set_run import ChromatinConfig, build_chromatin
+from dna_bigbird.labelled.chromatin.chromatin_set_run import (
+    ChromatinConfig,
+    build_chromatin,
+    draw_background,
+)
 from dna_bigbird.labelled.chromatin.peak_sheet import read_peaks, read_sheet
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.splits import SplitConfig

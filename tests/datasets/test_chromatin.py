@@ -8,8 +8,12 @@ import pytest
 
 from dna_bigbird.cli.main import main
 from dna_bigbird.genome import Genome
-from dna_bigbird.labelled.chromatin.bins import Bins, bins_with_any, label_bins
-from dna_bigbird.labelled.chromatin.chromatin_set_run import ChromatinConfig
+from dna_bigbird.labelled.chromatin.chromatin_set_run import (
+    Bins,
+    ChromatinConfig,
+    bins_with_any,
+    label_bins,
+)
 from dna_bigbird.labelled.chromatin.peak_sheet import read_peaks, read_sheet
 from dna_bigbird.labelled.labelled_set import LabelledSet
 

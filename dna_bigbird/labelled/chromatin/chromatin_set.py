@@ -53,8 +53,12 @@ def chromatin_set(
     """
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import check_has_bedtools
-    from dna_bigbird.labelled.chromatin.bins import background_notes, read_blacklist
-    from dna_bigbird.labelled.chromatin.chromatin_set_run import build_chromatin, held_out_notes
+    from dna_bigbird.labelled.chromatin.chromatin_set_run import (
+        background_notes,
+        build_chromatin,
+        held_out_notes,
+        read_blacklist,
+    )
     from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows, read_peaks
     from dna_bigbird.labelled.shared_rows import without_leaks
 

@@ -22,9 +22,8 @@ from dna_bigbird.labelled.bedtools_check import second_reader
 from dna_bigbird.labelled.deepsea.config import BIN_BP, DeepseaConfig
 from dna_bigbird.labelled.deepsea.coordinates import Label
 from dna_bigbird.labelled.deepsea.mat_files import CHANNELS, WINDOW_BP, MatFile
-from dna_bigbird.labelled.labelled_data import LabelledData
+from dna_bigbird.labelled.labelled_data import LabelledData, PackedLabels
 from dna_bigbird.labelled.splits import SPLITS
-from dna_bigbird.labelled.stored_sequences import PackedLabels
 
 _SEARCHED_BP = 1000
 """How far from its coordinates a row's bases are looked for, to say what is wrong."""

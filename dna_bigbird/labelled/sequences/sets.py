@@ -10,7 +10,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.labelled_data import LabelledData
+from dna_bigbird.labelled.labelled_data import LabelledData, StoredSequences
 from dna_bigbird.labelled.sequences.files import SequenceColumns, SequenceFile, SequenceRow
 from dna_bigbird.labelled.sequences.labels import SequenceLabels, plain_labels
 from dna_bigbird.labelled.splits import (
@@ -23,7 +23,6 @@ from dna_bigbird.labelled.splits import (
     folds_of,
     group_windows,
 )
-from dna_bigbird.labelled.stored_sequences import StoredSequences
 from dna_bigbird.models.label_types import REGRESSION
 
 TASK = "sequence"
