@@ -235,6 +235,12 @@ class BedColumns:
     def __len__(self) -> int:
         return len(self.start)
 
+    def unnamed_line(self, path: Path) -> int | None:
+        """Return the first line of their file without a name in column 4."""
+        if "." not in self.names and "" not in self.names:
+            return None
+        return next(x.line_number for x in iter_bed(path) if x.name in (".", ""))
+
 
 def read_columns(path: Path) -> BedColumns:
     """Read a BED file whole; the same rows as `read_bed`, at some ten times the speed."""
@@ -284,3 +290,18 @@ def _texts(column: NDArray[np.bytes_]) -> tuple[list[str], NDArray[np.int64]]:
     is_new = np.append(True, column[1:] != column[:-1])
     distinct, which = np.unique(column[is_new], return_inverse=True)
     return [x.decode() for x in distinct.tolist()], which.reshape(-1)[np.cumsum(is_new) - 1]
+
+
+def place_columns(
+    rows: BedColumns, genome: Genome, path: Path, *, pieces: bool = False
+) -> tuple[NDArray[np.int64], list[str | None], Counter[str], int]:
+    """As `place_on_genome`: indices of rows, the genome's names of their chromosomes, left out."""
+    on_genome = [genome.find(chrom) for chrom in rows.chromosomes]
+    length = np.array([genome.lengths[x] if x else -1 for x in on_genome])[rows.chrom]
+    absent, beyond = length < 0, (length >= 0) & (rows.end > length)
+    kept = np.flatnonzero(~absent & ~beyond)
+    if not len(kept) or (beyond.any() and not pieces):
+        place_on_genome(iter_bed(path), genome, path, pieces=pieces)  # raises, and names the line
+    numbers = np.bincount(rows.chrom[absent], minlength=len(rows.chromosomes)).tolist()
+    names = Counter({x: n for x, n in zip(rows.chromosomes, numbers, strict=True) if n})
+    return kept, on_genome, names, int(beyond.sum())

@@ -252,7 +252,7 @@ def test_bins_against_counting_bases(tmp_path, toy, seed):
             painted[start:end] = True
         write(tmp_path, f"{label}.bed", "".join(rows))
         sheet += f"{label}\tTF\tX\t{label}.bed\n"
-    labels, _ = read_peaks(read_sheet(write(tmp_path, "s.tsv", sheet)), toy)
+    labels, _, _ = read_peaks(read_sheet(write(tmp_path, "s.tsv", sheet)), toy)
     bins = build_bins(toy, labels)
 
     expected = []
@@ -353,7 +353,7 @@ def test_real_bins_equal_the_independently_built_table(real_data, tmp_path):
         + f"{folder / 'encode_h3k4me3_hela_hg19_chr22_1-21000000.broadPeak.gz'}\n",
     )
     genome = Genome(tmp_path / "chr22.fa")
-    labels, _ = read_peaks(read_sheet(sheet), genome)
+    labels, _, _ = read_peaks(read_sheet(sheet), genome)
     bins = build_bins(genome, labels)
     names = np.array([x.name for x in labels])
     on_22 = bins.chrom == 0

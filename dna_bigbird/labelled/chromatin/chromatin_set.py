@@ -70,9 +70,7 @@ def chromatin_set(
     sheet = peak_rows(listed_paths(peaks))
     check_paths(chromatin_set, {"output": output}, also_read=[row.path for row in sheet])
     excluded = read_blacklist(optional_path(blacklist), reference, pieces=pieces)
-    # A row of the sheet gives at least one label.
-    with_peak: dict | None = {} if config.for_labels(len(sheet)).background else None
-    labels, counts = read_peaks(sheet, reference, config.bin, pieces=pieces, with_peak=with_peak)
+    labels, with_peak, counts = read_peaks(sheet, reference, config.bin, pieces=pieces)
     config = config.for_labels(len(labels), {label.group for label in labels})
     data = build_chromatin(
         reference,

@@ -1,7 +1,7 @@
 """The rows of a chromatin set: bins with a label or of the background, and the windows around them."""
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -201,18 +201,14 @@ def build_chromatin(
     config: ChromatinConfig,
     split: SplitConfig,
     *,
-    blacklist: Mapping[str, Spans] | None = None,
-    with_peak: Mapping[str, NDArray[np.bool_]] | None = None,
-    seed: int = 0,
-    counts: dict[str, int] | None = None,
-    warn: Callable[[str], None] = note,
+    blacklist: Mapping[str, Spans],
+    with_peak: Mapping[str, NDArray[np.bool_]],
+    seed: int,
+    counts: dict[str, int],
 ) -> LabelledData:
-    """Build the rows of a chromatin set; `counts` gets what was left out."""
+    """Build the rows of a chromatin set; its counts begin with those of what was read."""
     # One chromosome is held at a time, in addition to the rows kept, which take L / 8 bytes each.
-    config = config.for_labels(len(labels), {label.group for label in labels})
-    if config.background and with_peak is None:
-        raise ValueError("background needs with_peak, the bins with a peak of any file")
-    counts = dict(counts or {}) | {"labels_read": len(labels)} | dict.fromkeys(_COUNTED, 0)
+    counts = counts | {"labels_read": len(labels)} | dict.fromkeys(_COUNTED, 0)
     labels = _frequent_labels(labels, config, counts)
     required = _required(labels, config.require_group)
 
@@ -227,10 +223,10 @@ def build_chromatin(
             numbers = np.arange(length // config.bin)
         if not len(numbers):
             continue
-        peaks = (with_peak or {}).get(chrom) if config.background else None
+        peaks = with_peak.get(chrom) if config.background else None
         free = nothing if peaks is None else np.flatnonzero(~peaks[: length // config.bin])
-        banned = (blacklist or {}).get(chrom)
-        placed = _place(genome, chrom, np.union1d(numbers, free), banned, config, split)
+        every = np.union1d(numbers, free)
+        placed = _place(genome, chrom, every, blacklist.get(chrom), config, split)
         kept = np.isin(placed.number, numbers)
         for reason, name in enumerate(_LEFT_OUT):
             counts[name] += int((kept & (placed.left_out == reason)).sum())
@@ -245,7 +241,7 @@ def build_chromatin(
     chroms = bins.chrom.astype(np.uint32)
     windows = Windows(tuple(genome.lengths), chroms, np.concatenate(starts), config.window)
     row_splits = split.split_of_rows(windows) if split.folds else np.concatenate(splits)
-    _check_rows(labels, bins, row_splits, config, counts, warn)
+    _check_rows(labels, bins, row_splits, config, counts)
     return _as_rows(labels, bins, windows, row_splits, config, counts)
 
 
@@ -309,7 +305,6 @@ def _check_rows(
     splits: NDArray[np.int8],
     config: ChromatinConfig,
     counts: dict[str, int],
-    warn: Callable[[str], None],
 ) -> None:
     """Count the rows of each split, and refuse a set that cannot be learnt."""
     for number, name in enumerate(SPLITS):
@@ -324,7 +319,7 @@ def _check_rows(
         _refuse_empty(labels, positives, "no row of the training split has it")
     elif (positives == 0).any():
         empty = [x.name for x, n in zip(labels, positives, strict=True) if not n]
-        warn(f"no positive in the training split: {', '.join(empty)}")
+        note(f"no positive in the training split: {', '.join(empty)}")
 
 
 def _as_rows(

@@ -13,7 +13,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.bed import BedColumns, iter_bed, note_absent, place_on_genome, read_columns
+from dna_bigbird.genome.bed import BedColumns, note_absent, place_columns, read_columns
 from dna_bigbird.genome.coverage import bins_mostly_covered, bins_touched, merge_spans
 
 COLUMNS = ("label", "group", "cell", "path")
@@ -108,23 +108,30 @@ def read_peaks(
     bin_bp: int = 200,
     *,
     pieces: bool = False,
-    with_peak: dict[str, NDArray[np.bool_]] | None = None,
-) -> tuple[list[PeakLabel], dict[str, int]]:
-    """Merge the peaks of each label, find the bins they mostly cover, and count the peaks."""
+) -> tuple[list[PeakLabel], dict[str, NDArray[np.bool_]], dict[str, int]]:
+    """Merge the peaks of each label: labels, bins that share a base with any peak, and counts."""
     # Labels come in the order of the sheet, those of a `*` row by name; replicates stay two labels.
-    # `with_peak` gets a flag per bin of each chromosome: a peak of any file shares a base with it.
     labels: list[PeakLabel] = []
+    with_peak: dict[str, NDArray[np.bool_]] = {}
     absent: Counter[str] = Counter()
     counts = {"peaks_read": 0, "left_out_chromosome_absent": 0, "left_out_beyond_the_piece": 0}
     for row in sheet:
         peaks = read_columns(row.path)
         if not len(peaks):
             raise InputError(f"{row.path}: no peak in it, so label {row.label!r} has no positive")
-        kept, on_genome = _place(peaks, genome, row.path, pieces, counts, absent)
+        if row.label == EVERY_NAME and (line := peaks.unnamed_line(row.path)):
+            raise InputError(
+                f"{row.path}:{line}: no name in column 4, from which the label '*' (row "
+                f"{row.line_number} of the peak files) takes its labels"
+            )
+        kept, on_genome, gone, beyond = place_columns(peaks, genome, row.path, pieces=pieces)
+        absent.update(gone)
+        counts["peaks_read"] += len(peaks)
+        counts["left_out_chromosome_absent"] += gone.total()
+        counts["left_out_beyond_the_piece"] += beyond
         if row.label != EVERY_NAME:
             columns = [(row.prefix + row.label, np.arange(len(kept)))]
         else:
-            _check_names(peaks, row)
             name = peaks.name[kept]
             columns = [
                 (row.prefix + peaks.names[i], np.flatnonzero(name == i))
@@ -134,41 +141,7 @@ def read_peaks(
             bins = _bins(peaks, kept[some], on_genome, genome, bin_bp, with_peak)
             labels.append(PeakLabel(label, row.group, row.cell, row.path, bins, row.line_number))
     note_absent("the peak files", genome, absent, "peaks")
-    return labels, counts
-
-
-def _place(
-    peaks: BedColumns,
-    genome: Genome,
-    path: Path,
-    pieces: bool,
-    counts: dict[str, int],
-    absent_names: Counter[str],
-) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Return which peaks are on the genome, and the genome's name of each of their chromosomes."""
-    on_genome = [genome.find(chrom) for chrom in peaks.chromosomes]
-    length = np.array([genome.lengths[x] if x else -1 for x in on_genome])[peaks.chrom]
-    absent, beyond = length < 0, (length >= 0) & (peaks.end > length)
-    kept = np.flatnonzero(~absent & ~beyond)
-    if not len(kept) or (beyond.any() and not pieces):
-        place_on_genome(iter_bed(path), genome, path, pieces=pieces)  # raises, and names the line
-    counts["peaks_read"] += len(peaks)
-    counts["left_out_chromosome_absent"] += int(absent.sum())
-    numbers = np.bincount(peaks.chrom[absent], minlength=len(peaks.chromosomes)).tolist()
-    absent_names.update(
-        {name: number for name, number in zip(peaks.chromosomes, numbers, strict=True) if number}
-    )
-    counts["left_out_beyond_the_piece"] += int(beyond.sum())
-    return kept, on_genome
-
-
-def _check_names(peaks: BedColumns, row: SheetRow) -> None:
-    if "." in peaks.names or "" in peaks.names:
-        line = next(x.line_number for x in iter_bed(row.path) if x.name in (".", ""))
-        raise InputError(
-            f"{row.path}:{line}: no name in column 4, from which the label '*' (row {row.line_number} "
-            "of the peak files) takes its labels"
-        )
+    return labels, with_peak, counts
 
 
 def _bins(
@@ -177,7 +150,7 @@ def _bins(
     on_genome: list[str | None],
     genome: Genome,
     bin_bp: int,
-    with_peak: dict[str, NDArray[np.bool_]] | None,
+    with_peak: dict[str, NDArray[np.bool_]],
 ) -> dict[str, NDArray[np.int32]]:
     """Return, by chromosome, the bins that some peaks cover by more than half; mark those touched."""
     rows_by_chrom: dict[str, list[NDArray[np.int64]]] = {}
@@ -189,9 +162,8 @@ def _bins(
         merged = merge_spans(peaks.start[here], peaks.end[here])
         length = genome.lengths[chrom]
         bins[chrom] = bins_mostly_covered(merged, bin_bp, length).astype(np.int32)
-        if with_peak is not None:
-            flags = with_peak.setdefault(chrom, np.zeros(-(-length // bin_bp), dtype=bool))
-            flags[bins_touched(merged, bin_bp)] = True
+        flags = with_peak.setdefault(chrom, np.zeros(-(-length // bin_bp), dtype=bool))
+        flags[bins_touched(merged, bin_bp)] = True
     return bins
 
 
