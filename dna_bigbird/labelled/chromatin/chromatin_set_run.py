@@ -18,8 +18,6 @@ from dna_bigbird.labelled.chromatin.peak_sheet import PeakLabel
 from dna_bigbird.labelled.labelled_data import LabelledData, PackedLabels
 from dna_bigbird.labelled.splits import SPLITS, STRADDLING, SplitConfig
 
-# Bins of a genome with one label per peak file: a table of bits, one chromosome at a time.
-
 # Background of a chromatin set: bins without a peak, drawn next to the bins with one.
 #
 # Peaks of a few files cover few bins, and most of these have every label: a set of them alone has
@@ -74,28 +72,6 @@ def background_notes(data: LabelledData, per_positive: int) -> list[str]:
 _NOTHING = np.empty(0, dtype=np.int32)
 
 
-@dataclass(frozen=True)
-class Bins:
-    """Some bins and their labels, in the genome's order."""
-
-    chrom: NDArray[np.int64]
-    """(n,), place of the chromosome in the genome."""
-    number: NDArray[np.int64]
-    """(n,), the bin starts at `number * bin_bp`."""
-    labels: PackedLabels
-    """(n, L)."""
-
-    @classmethod
-    def joined(cls, parts: "list[Bins]", label_count: int) -> "Bins":
-        """Put the bins of several chromosomes below each other; empties the list."""
-        none = [np.empty(0, dtype=np.int64)]
-        chrom = np.concatenate(none + [x.chrom for x in parts])
-        number = np.concatenate(none + [x.number for x in parts])
-        labels = [x.labels for x in parts]
-        parts.clear()
-        return cls(chrom, number, PackedLabels.joined(labels, label_count))
-
-
 def bins_with_any(labels: list[PeakLabel], chrom: str, bin_bp: int, length_bp: int) -> NDArray:
     """Return the numbers of a chromosome's bins that have at least one of the labels, rising."""
     has_label = np.zeros(length_bp // bin_bp, dtype=bool)
@@ -104,8 +80,8 @@ def bins_with_any(labels: list[PeakLabel], chrom: str, bin_bp: int, length_bp: i
     return np.flatnonzero(has_label)
 
 
-def label_bins(labels: list[PeakLabel], rank: int, chrom: str, numbers: NDArray[np.int64]) -> Bins:
-    """Return bins of a chromosome with their labels; `rank` is its index in the genome."""
+def label_bins(labels: list[PeakLabel], chrom: str, numbers: NDArray[np.int64]) -> PackedLabels:
+    """Return the labels of some bins of a chromosome."""
     bits = np.zeros((len(numbers), -(-len(labels) // 8)), dtype=np.uint8)
     row_of = np.full(int(numbers.max(initial=-1)) + 1, -1, dtype=np.int32)
     row_of[numbers] = np.arange(len(numbers))
@@ -113,8 +89,7 @@ def label_bins(labels: list[PeakLabel], rank: int, chrom: str, numbers: NDArray[
         on = label.bins.get(chrom, _NOTHING)
         rows = row_of[on[on < len(row_of)]]
         bits[rows[rows >= 0], column // 8] |= np.uint8(0x80 >> column % 8)
-    chroms = np.full(len(numbers), rank, dtype=np.int64)
-    return Bins(chroms, numbers.astype(np.int64), PackedLabels(bits, len(labels)))
+    return PackedLabels(bits, len(labels))
 
 
 def read_blacklist(path: Path | None, genome: Genome, *, pieces: bool = False) -> dict[str, Spans]:
@@ -213,7 +188,8 @@ def build_chromatin(
     required = _required(labels, config.require_group)
 
     nothing = np.empty(0, dtype=np.int64)
-    parts, starts, splits = [], [nothing], [np.empty(0, dtype=np.int8)]
+    chroms, starts, splits = [nothing], [nothing], [np.empty(0, dtype=np.int8)]
+    bins, packed = [nothing], []
     for rank, (chrom, length) in enumerate(genome.lengths.items()):
         there = bins_with_any(labels, chrom, config.bin, length)
         numbers = bins_with_any(required, chrom, config.bin, length)
@@ -236,13 +212,15 @@ def build_chromatin(
             _add_background(kept, np.flatnonzero(free), placed.split, config, chrom, seed, counts)
         starts.append(placed.start[kept])
         splits.append(placed.split[kept])
-        parts.append(label_bins(labels, rank, chrom, placed.number[kept]))
-    bins = Bins.joined(parts, len(labels))
-    chroms = bins.chrom.astype(np.uint32)
-    windows = Windows(tuple(genome.lengths), chroms, np.concatenate(starts), config.window)
+        bins.append(placed.number[kept])
+        chroms.append(np.full(len(bins[-1]), rank))
+        packed.append(label_bins(labels, chrom, bins[-1]))
+    bits = PackedLabels.joined(packed, len(labels))
+    on = np.concatenate(chroms).astype(np.uint32)
+    windows = Windows(tuple(genome.lengths), on, np.concatenate(starts), config.window)
     row_splits = split.split_of_rows(windows) if split.folds else np.concatenate(splits)
-    _check_rows(labels, bins, row_splits, config, counts)
-    return _as_rows(labels, bins, windows, row_splits, config, counts)
+    _check_rows(labels, bits, row_splits, config, counts)
+    return _as_rows(labels, bits, np.concatenate(bins), windows, row_splits, config, counts)
 
 
 def _frequent_labels(
@@ -301,7 +279,7 @@ def _required(labels: list[PeakLabel], group: str) -> list[PeakLabel]:
 
 def _check_rows(
     labels: list[PeakLabel],
-    bins: Bins,
+    bits: PackedLabels,
     splits: NDArray[np.int8],
     config: ChromatinConfig,
     counts: dict[str, int],
@@ -314,7 +292,7 @@ def _check_rows(
             "no bin is left for training: "
             + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in counts.items() if v)
         )
-    positives = bins.labels.positives(np.flatnonzero(splits == 0))
+    positives = bits.positives(np.flatnonzero(splits == 0))
     if not config.allow_empty_labels:
         _refuse_empty(labels, positives, "no row of the training split has it")
     elif (positives == 0).any():
@@ -324,7 +302,8 @@ def _check_rows(
 
 def _as_rows(
     labels: list[PeakLabel],
-    bins: Bins,
+    bits: PackedLabels,
+    bins: NDArray[np.int64],
     windows: Windows,
     splits: NDArray[np.int8],
     config: ChromatinConfig,
@@ -338,9 +317,9 @@ def _as_rows(
         label_cells=[x.cell for x in labels],
         intervals=windows,
         names=[],
-        labels=bins.labels,
+        labels=bits,
         split=splits.astype(np.uint8),
-        bin_starts=bins.number * config.bin,
+        bin_starts=bins * config.bin,
         bin_bp=config.bin,
         counts=counts,
     )
