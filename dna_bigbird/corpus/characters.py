@@ -142,10 +142,7 @@ def read_bases(path: Path, split: CharacterSplit) -> Characters:
     for region in held_out["validation"]:
         if any(region.overlap(other) for other in held_out["test"]):
             raise InputError(f"--split: {region.chrom} has bases in both validation and test")
-    intervals = {
-        "train": select(genome, [], [*split.validation, *split.test]),
-        **held_out,
-    }
+    intervals = {"train": select(genome, [], [*split.validation, *split.test]), **held_out}
     parts = {}
     for name, some in intervals.items():
         parts[name] = _joined(genome, some)

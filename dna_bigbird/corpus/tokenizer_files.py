@@ -60,13 +60,7 @@ def read_text_tokenizer(path: Path) -> TextTokenizer:
 # The vocabulary of a BERT or RoBERTa folder of the Hugging Face library.
 
 WORD_PIECES, BYTE_PIECES, MERGES = "vocab.txt", "vocab.json", "merges.txt"
-ROBERTA_NAMES = {
-    "pad": "<pad>",
-    "unk": "<unk>",
-    "cls": "<s>",
-    "sep": "</s>",
-    "mask": "<mask>",
-}
+ROBERTA_NAMES = {"pad": "<pad>", "unk": "<unk>", "cls": "<s>", "sep": "</s>", "mask": "<mask>"}
 
 
 def read_library_tokenizer(folder: Path, *, is_roberta: bool) -> TextTokenizer:

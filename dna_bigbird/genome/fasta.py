@@ -5,12 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import check_random_access, is_bgzip, is_gzip, looks_like, open_binary
-from dna_bigbird.genome.alphabet import (
-    IS_UNKNOWN,
-    NOT_DNA,
-    normalise_bytes,
-    reverse_complement,
-)
+from dna_bigbird.genome.alphabet import IS_UNKNOWN, NOT_DNA, normalise_bytes, reverse_complement
 from dna_bigbird.genome.chromosome_names import ChromosomeNames
 from dna_bigbird.genome.fasta_index import index_of, read_bytes
 from dna_bigbird.genome.interval import Interval, parse_region

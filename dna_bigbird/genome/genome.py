@@ -96,10 +96,7 @@ class Reference(Rows):
 
 @checked()
 def genome(
-    inputs: list[InputPath],
-    output: FastaOutput,
-    assembly: str = "none",
-    pieces: bool = False,
+    inputs: list[InputPath], output: FastaOutput, assembly: str = "none", pieces: bool = False
 ) -> Reference:
     """Check FASTA files and join them into one plain, indexed reference.
 

@@ -16,11 +16,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.dataframes import DataFrame, with_values
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.hdf5 import (
-    StoredArrays,
-    open_hdf5,
-    texts_of,
-)
+from dna_bigbird.core.hdf5 import StoredArrays, open_hdf5, texts_of
 from dna_bigbird.core.results import brief, representation
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import normalise, reverse_complement

@@ -8,11 +8,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.dataframes import DataFrame, with_values
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.hdf5 import (
-    StoreFormat,
-    text_array,
-    texts_of,
-)
+from dna_bigbird.core.hdf5 import StoreFormat, text_array, texts_of
 from dna_bigbird.core.results import Result
 
 STORE = StoreFormat(

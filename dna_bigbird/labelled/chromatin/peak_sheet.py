@@ -103,11 +103,7 @@ def _parse(header: list[str], fields: list[str], number: int, sheet: Path) -> Sh
 
 
 def read_peaks(
-    sheet: list[SheetRow],
-    genome: Genome,
-    bin_bp: int = 200,
-    *,
-    pieces: bool = False,
+    sheet: list[SheetRow], genome: Genome, bin_bp: int = 200, *, pieces: bool = False
 ) -> tuple[list[PeakLabel], dict[str, NDArray[np.bool_]], dict[str, int]]:
     """Merge the peaks of each label: labels, bins that share a base with any peak, and counts."""
     # Labels come in the order of the sheet, those of a `*` row by name; replicates stay two labels.

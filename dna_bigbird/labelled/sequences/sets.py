@@ -243,10 +243,7 @@ def _as_data(
 
 
 def read_rows(
-    files: Sequence[SequenceFile],
-    columns: SequenceColumns,
-    genome: Genome | None,
-    missing: str,
+    files: Sequence[SequenceFile], columns: SequenceColumns, genome: Genome | None, missing: str
 ) -> tuple[list[SequenceRow], NDArray[np.int8], int]:
     """Return the rows with a label, their splits where files name them, and how many lack one."""
     rows: list[SequenceRow] = []
