@@ -52,24 +52,11 @@ def group_windows(intervals: Sequence[Interval], keys: Sequence[str] = ()) -> ND
     return _in_order_of_occurrence(component[stretch])
 
 
-def arrays_of(
-    intervals: Sequence[Interval],
-) -> tuple[Sequence[str], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the chromosomes' names and, (n,) each: index of the name, start, end."""
-    if isinstance(intervals, Windows):
-        start = intervals.start.astype(np.int64)
-        chrom = intervals.chrom.astype(np.int64)
-        return intervals.chromosomes, chrom, start, intervals.end.astype(np.int64)
-    ranks: dict[str, int] = {}
-    chrom = np.array([ranks.setdefault(x.chrom, len(ranks)) for x in intervals], dtype=np.int64)
-    start = np.array([x.start for x in intervals], dtype=np.int64)
-    end = np.array([x.end for x in intervals], dtype=np.int64)
-    return list(ranks), chrom, start, end
-
-
 def _stretches(intervals: Sequence[Interval]) -> NDArray[np.int64]:
     """Number the stretches of windows that overlap one after the other; touching does not count."""
-    _, chrom, start, end = arrays_of(intervals)
+    windows = Windows.of(intervals)
+    chrom, start = windows.chrom.astype(np.int64), windows.start.astype(np.int64)
+    end = windows.end.astype(np.int64)
     # Chromosomes follow each other on one axis, so that one running maximum serves them all.
     offset = chrom * (end.max() - min(0, start.min()) + 1)
     start, end = start + offset, end + offset
@@ -217,11 +204,11 @@ class SplitConfig:
         # -1: what is measured does not depend on what there is to train on.
         if self.folds:
             return self.split_of_groups(group_windows(intervals, keys))
-        names, chrom, start, end = arrays_of(intervals)
+        windows = Windows.of(intervals)
         result = np.empty(len(intervals), dtype=np.int8)
-        for number, name in enumerate(names):
-            rows = np.flatnonzero(chrom == number)
-            result[rows] = self.splits_of(name, start[rows], end[rows])
+        for number, name in enumerate(windows.chromosomes):
+            rows = np.flatnonzero(windows.chrom == number)
+            result[rows] = self.splits_of(name, windows.start[rows], windows.end[rows])
         most_held_out: dict[str, int] = {}
         for key, split in zip(keys, result.tolist(), strict=bool(keys)):
             most_held_out[key] = max(split, most_held_out.get(key, STRADDLING))

@@ -5,7 +5,6 @@ the validation rows the next, the test rows its lines on chr8 and chr9, in order
 readme). How many, the .mat files say; in the published bundle 2,200,000, 4,000 and 227,512.
 """
 
-from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 
@@ -115,13 +114,7 @@ FILES = {"train": "train", "validation": "valid", "test": "test"}
 
 
 def build_deepsea(
-    genome: Genome,
-    bundle: Path,
-    bed: Path,
-    labels: list[Label],
-    config: DeepseaConfig,
-    *,
-    warn: Callable[[str], None] = note,
+    genome: Genome, bundle: Path, bed: Path, labels: list[Label], config: DeepseaConfig
 ) -> LabelledData:
     """Build the rows of the bundle, forward strand only, in the bundle's order."""
     # Training windows that share a base with a held-out window are left out and counted: the
@@ -157,7 +150,7 @@ def build_deepsea(
         bin_starts=columns.start[order],
         bin_bp=BIN_BP,
     )
-    return _without(data, genome, config, warn)
+    return _without(data, genome, config)
 
 
 def _lines_of_splits(
@@ -239,9 +232,7 @@ def _read_checked(
     return PackedLabels.joined(parts, file.labels)
 
 
-def _without(
-    data: LabelledData, genome: Genome, config: DeepseaConfig, warn: Callable[[str], None]
-) -> LabelledData:
+def _without(data: LabelledData, genome: Genome, config: DeepseaConfig) -> LabelledData:
     """Leave out rows by rule, count everything, warn of labels without positives."""
     windows, split = data.intervals, data.split
     starts, ends = windows.start, windows.start + config.window
@@ -277,7 +268,7 @@ def _without(
         if len(empty):
             some = ", ".join(f"{i} {data.label_names[i]}" for i in empty[:5].tolist())
             more = ", …" if len(empty) > 5 else ""
-            warn(f"no positive in {name}: {len(empty)} labels (column {some}{more})")
+            note(f"no positive in {name}: {len(empty)} labels (column {some}{more})")
     if not counts["rows_train"]:
         raise InputError("no training row is left; raise --max_n_fraction")
     kept.counts = counts
