@@ -50,6 +50,7 @@ class Characters:
     alphabet: bytes
     parts: dict[str, NDArray[np.uint8]]
     unscored: int | None
+    """Number that is read but never predicted: N of DNA; None: there is none."""
     sha256: str
 
 

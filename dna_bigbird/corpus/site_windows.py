@@ -88,7 +88,7 @@ class SiteWindows:
         middles = np.array([(site.start + site.end) // 2 for site in sites], dtype=np.int64)
         is_read = self._documents.are_read(chroms, middles)
         self._chroms, self._middles = chroms[is_read], middles[is_read]
-        self.used = int(is_read.sum())
+        self.used = int(is_read.sum())  # the others are in no document of the store
         self.outside = len(sites) - self.used
 
     def draw(

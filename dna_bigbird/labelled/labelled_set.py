@@ -246,6 +246,7 @@ def open_labelled_set(
 # Hashes by which sequences without coordinates are recognised on either strand.
 
 HASH_BYTES = 8
+"""Two different sequences have the same hash with a probability of 2^-64."""
 
 
 def sequence_hash(sequence: str) -> int:

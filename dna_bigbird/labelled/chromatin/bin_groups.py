@@ -21,6 +21,9 @@ CENTRAL_SHARE = 0.5
 class BinGroups:
     """Windows, and the rows of a labelled set that each of them predicts."""
 
+    # `bins` has the number of each row's bin in its window: 0 is the centre, negative before it.
+    # `offsets`, (W + 1,), is where the rows of each window begin.
+
     centres: NDArray[np.int64]
     rows: NDArray[np.int64]
     bins: NDArray[np.int64]
