@@ -27,9 +27,9 @@ from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.lift_over import read_chain
 from dna_bigbird.genome.motif_files import read_motifs
 from dna_bigbird.genome.sites.reading import read_sites
-from dna_bigbird.genome.sites.sequences import read_promoter_sequences
 from dna_bigbird.genome.variants import read_vcf
 from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows, read_sheet
+from dna_bigbird.labelled.promoter.promoter_sequences import read_promoter_sequences
 from dna_bigbird.labelled.sequences.files import SequenceColumns, SequenceFile
 from dna_bigbird.labelled.sequences.labels import encode_labels
 from dna_bigbird.report.tracks import covered, read_scores

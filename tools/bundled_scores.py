@@ -14,8 +14,7 @@ from threadpoolctl import threadpool_limits
 from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.sites.reading import read_sites
-from dna_bigbird.labelled.blocks import block_units
-from dna_bigbird.labelled.labelled_set import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet, block_units
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.labelled.shared_rows import find_leaks, rows_of_set
 from dna_bigbird.labelled.splits import SPLITS

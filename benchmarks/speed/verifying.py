@@ -22,9 +22,8 @@ from dna_bigbird.corpus.token_store import DATASETS, STORE, TokenStore
 from dna_bigbird.corpus.token_store_writer import Appender, Part
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.labelled_data import LabelledData, write_labelled_set
+from dna_bigbird.labelled.labelled_data import LabelledData, PackedLabels, write_labelled_set
 from dna_bigbird.labelled.labelled_set import LabelledSet
-from dna_bigbird.labelled.stored_sequences import PackedLabels
 from dna_bigbird.training.checkpoint_files import read_checkpoint, save_checkpoint
 
 WHOLE_GENOME_GB = 7.4

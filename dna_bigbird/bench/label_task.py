@@ -26,8 +26,7 @@ from dna_bigbird.bench.trainings import (
 )
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.core.errors import note
-from dna_bigbird.labelled.blocks import block_units
-from dna_bigbird.labelled.labelled_set import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet, block_units
 from dna_bigbird.metrics.bootstrap import Draws
 from dna_bigbird.metrics.seed_means import SeedScores
 from dna_bigbird.metrics.sources import trivial_scores

@@ -22,11 +22,9 @@ class PackedBatch(NamedTuple):
 
 
 def pack(batch: tuple) -> PackedBatch:
-    """Put all tensors of a batch into one buffer; `unpack` gives the same batch.
-
-    Each tensor that a worker sends costs a file descriptor and a new piece of shared memory, more
-    than making the example did.
-    """
+    """Put all tensors of a batch into one buffer; `unpack` gives the same batch."""
+    # Each tensor that a worker sends costs a file descriptor and a new piece of shared memory, more
+    # than making the example did.
     fields, parts = [], []
     for field in batch:
         is_small = field.dtype == torch.int64 and (field.abs() < 2**31).all()
@@ -148,11 +146,7 @@ def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatc
 
 
 def collate_labelled(rows: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> LabelledBatch:
-    """Join tokenized windows.
-
-    Args:
-        rows: Row of the set, ids, labels (L,); or labels (P, L) and the numbers of their bins (P,).
-    """
+    """Join tokenized windows: row, ids, labels (L,); or labels (P, L) and their bins (P,)."""
     ids = [row[1] for row in rows]
     fields = {
         "token_ids_BT": pad_right(ids, PAD_ID),

@@ -45,38 +45,22 @@ class CharacterSplit:
 
 @dataclass(frozen=True, eq=False)
 class Characters:
-    """Numbers of the characters of each part.
-
-    Attributes:
-        alphabet: The character of each number.
-        parts: Part to its numbers, (N,) uint8.
-        unscored: Number that is read but never predicted: N of DNA; None: there is none.
-        sha256: Of the file.
-    """
+    """Numbers of the characters of each part, (N,) uint8; the sha256 is the file's."""
 
     alphabet: bytes
     parts: dict[str, NDArray[np.uint8]]
     unscored: int | None
+    """Number that is read but never predicted: N of DNA; None: there is none."""
     sha256: str
 
 
 class CharacterExamples:
-    """Windows of neighbouring characters; example `index` of an endless, reproducible stream.
+    """Windows of neighbouring characters; example `index` of an endless, reproducible stream."""
 
-    In an epoch the characters are cut into windows that do not overlap, from an offset drawn for it, in an
-    order drawn for it. A window has one character more than is read: the last one is predicted only.
-
-    Args:
-        characters: (N,) uint8.
-        max_tokens: Characters that are read.
-        complement: Number of each character's complement: a window is its reverse complement every second
-            time, by chance. None: always as it is.
-        in_order: Windows from the first character on, in order: for validation. If there are fewer
-            characters, the only window is shorter.
-
-    Raises:
-        ValueError: If there are too few characters.
-    """
+    # In an epoch the characters are cut into windows that do not overlap, from an offset and in an
+    # order drawn for it (`in_order`: from the first one). A window has one character more than is
+    # read: the last one is predicted only. With `complement`, the number of each character's
+    # complement, every second window by chance is its reverse complement.
 
     def __init__(
         self,
@@ -144,14 +128,8 @@ MAX_N_RUN_BP = 10
 
 
 def read_bases(path: Path, split: CharacterSplit) -> Characters:
-    """Read the bases of a FASTA file; regions are for validation and test, the others for training.
-
-    A part is its stretches between gaps, in the genome's order, with an N between two; N is read but never
-    predicted.
-
-    Raises:
-        InputError: If the file is not FASTA, a region is missing or wrong, or two overlap.
-    """
+    """Read a FASTA file; the regions are for validation and test, all else for training."""
+    # A part is its stretches between gaps, with an N between two; N is read but never predicted.
     genome = Genome(path)
     for name in ("validation", "test"):
         if not getattr(split, name):
@@ -165,10 +143,7 @@ def read_bases(path: Path, split: CharacterSplit) -> Characters:
     for region in held_out["validation"]:
         if any(region.overlap(other) for other in held_out["test"]):
             raise InputError(f"--split: {region.chrom} has bases in both validation and test")
-    intervals = {
-        "train": select(genome, [], [*split.validation, *split.test]),
-        **held_out,
-    }
+    intervals = {"train": select(genome, [], [*split.validation, *split.test]), **held_out}
     parts = {}
     for name, some in intervals.items():
         parts[name] = _joined(genome, some)
@@ -202,16 +177,7 @@ _PACKED = {b"PK": "a zip archive", b"\x1f\x8b": "a gzip file", b"BZ": "a bzip2 f
 
 
 def read_characters(path: Path, split: CharacterSplit, source: str) -> Characters:
-    """Read a file; every byte is a character, and those that occur are the alphabet.
-
-    The end of the file is for the test, what is before it for validation.
-
-    Args:
-        source: 'text8' or 'enwik8', which have known sizes, or 'bytes'.
-
-    Raises:
-        InputError: If the file is missing, packed or not what it should be, or a part is too short.
-    """
+    """Read 'text8', 'enwik8' or 'bytes'; the end is for the test, before it is validation."""
     check_readable(path)
     content = Path(path).read_bytes()
     if archive := _PACKED.get(content[:2]):

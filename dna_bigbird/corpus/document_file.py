@@ -45,18 +45,9 @@ def genome_lines(genome: Genome, chroms: Iterable[str]) -> Iterator[str]:
 
 
 def check_documents(path: Path, genome: Genome) -> dict[str, str | None]:
-    """Compare the genome that documents were drawn from with another one.
-
-    A file without the comment lines (of an earlier version) is accepted with a note. Files that
-    were joined may have several such lines for a chromosome; all are compared.
-
-    Returns:
-        The chromosomes that have documents, in the order of the file, each with its
-        `sequence_sha256` in `genome`; None where the file says nothing to compare it with.
-
-    Raises:
-        InputError: If a chromosome is missing, or has another length or other bases.
-    """
+    """Compare the genome that documents were drawn from; return the checksum of each chromosome."""
+    # None where the file (of an earlier version, noted) says nothing to compare it with. Files that
+    # were joined may have several such lines for a chromosome; all are compared.
     recorded, chroms = _read(path)
     checksums: dict[str, str | None] = dict.fromkeys(chroms)
     for chrom, entry in recorded:
@@ -113,14 +104,8 @@ _NUMBERS = re.compile(r"[0-9]{1,18}(,[0-9]{1,18})*,?")
 
 
 def write_documents(path: Path, documents: Iterable[Document], comments: Iterable[str] = ()) -> int:
-    """Write BED12 (gzip, no time stamp), one line per document, its blocks the sentences.
-
-    Blocks are in genomic order on either strand, as BED requires. Returns the number of documents.
-
-    Args:
-        comments: Lines above the documents, each with '#' in front and its line end
-            (`corpus.document_file.genome_lines`).
-    """
+    """Write BED12 (gzip, no time stamp), a line per document; return how many."""
+    # Its blocks are the sentences, in genomic order on either strand, as BED requires.
     number = 0
     with (
         atomic_path(path) as temporary,
@@ -148,11 +133,7 @@ def _bed12(document: Document, number: int) -> str:
 
 
 def iter_document_file(path: Path) -> Iterator[Document]:
-    """Read what `write_documents` wrote, line by line.
-
-    Raises:
-        InputError: Naming file and line, if a line is not BED12 or its blocks do not tile it.
-    """
+    """Read what `write_documents` wrote, line by line."""
     for number, line in numbered_lines(path, LONGEST_LINE):
         if line.strip() and not line.startswith(("#", "track", "browser")):
             yield _parse_bed12(line, f"{path}:{number}")

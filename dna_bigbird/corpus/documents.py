@@ -55,11 +55,10 @@ class DocumentConfig:
 
 @dataclass(frozen=True)
 class Document:
-    """An interval cut into sentences that tile it.
+    """An interval cut into sentences that tile it."""
 
-    `sentence_ends` are offsets from `interval.start` in the order of the forward strand; the last
-    one is the length of the interval. On '-' the reading begins at the interval's end.
-    """
+    # `sentence_ends` are offsets from `interval.start` in the order of the forward strand. On '-'
+    # the reading begins at the interval's end.
 
     interval: Interval
     sentence_ends: tuple[int, ...]
@@ -86,11 +85,7 @@ def find_stretches(
     exclude: Sequence[str | int],
     config: DocumentConfig,
 ) -> list[Interval]:
-    """Return the contiguous stretches that documents are drawn from, in the genome's order.
-
-    Raises:
-        InputError: If a region is not in the genome or lies after a chromosome's end.
-    """
+    """Return the contiguous stretches that documents are drawn from, in the genome's order."""
     return [
         stretch
         for interval in select(genome, regions, exclude)
@@ -101,12 +96,10 @@ def find_stretches(
 def draw_documents(
     stretches: Iterable[Interval], config: DocumentConfig, seed: int
 ) -> Iterator[Document]:
-    """Draw the documents of all passes, stretch by stretch, sorted by start within a stretch.
-
-    The draw of a pass depends only on the seed, the chromosome's name (`chr1` and `1` count as
-    equal), the stretch and the number of the pass, so other regions may come or go without moving
-    it.
-    """
+    """Draw the documents of all passes, stretch by stretch, sorted by start within a stretch."""
+    # The draw of a pass depends only on the seed, the chromosome's name (`chr1` and `1` count as
+    # equal), the stretch and the number of the pass: other regions may come or go without moving
+    # it.
     for stretch in stretches:
         chrom = zlib.crc32(stretch.chrom.removeprefix("chr").encode())
         rngs = (
@@ -129,12 +122,9 @@ def no_documents_message(regions: Sequence[str | int], config: DocumentConfig) -
 def _draw_pass(
     stretch: Interval, config: DocumentConfig, rng: np.random.Generator
 ) -> Iterator[Document]:
-    """Cut one stretch once.
-
-    Sentences follow each other to the end of the stretch. The sentence that would run over the end
-    is cut there if `min_sentence_bp` remain, else those bases are left out. The last document
-    takes the sentences that are left, even if it is a single one.
-    """
+    """Cut one stretch once."""
+    # The sentence that would run over the end is cut there if `min_sentence_bp` remain, else those
+    # bases are left out. The last document takes the sentences that are left.
     spare_bp = stretch.length - config.min_sentence_bp
     if spare_bp < 0:
         return
@@ -165,12 +155,10 @@ def _draw_pass(
 
 
 def expected_documents(stretch_bp: Iterable[int], config: DocumentConfig) -> float:
-    """Predict the number of documents from the lengths of the contiguous stretches.
-
-    A pass leaves out the mean random start; a document starts wherever at least `min_sentence_bp`
-    remain. Over `x` bases, documents of mean length m and variance v, the renewal theorem gives
-    x / m + (v + m²) / (2 m²) starts. Stretches shorter than a document are only approximate.
-    """
+    """Predict the number of documents from the lengths of the contiguous stretches."""
+    # A pass leaves out the mean random start; a document starts wherever at least `min_sentence_bp`
+    # remain. Over `x` bases, documents of mean length m and variance v, the renewal theorem gives
+    # x / m + (v + m²) / (2 m²) starts. Stretches shorter than a document are only approximate.
     n_mean = (config.min_sentences + config.max_sentences) / 2
     n_var = ((config.max_sentences - config.min_sentences + 1) ** 2 - 1) / 12
     bp_mean = (config.min_sentence_bp + config.max_sentence_bp) / 2

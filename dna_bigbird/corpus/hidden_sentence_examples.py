@@ -34,15 +34,7 @@ def ends_of_sentences(pieces: Sequence[str]) -> np.ndarray:
 
 
 def sentences_of_text(ids: np.ndarray, is_text: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the number of the sentence of each token, from 0, -1 outside of text.
-
-    A sentence begins after the last piece of the one before, and where text begins. Abbreviations end
-    one, too.
-
-    Args:
-        ids: Token ids, shape (T,).
-        is_text: False at special tokens, shape (T,), bool.
-        ends: Which ids end a sentence, shape (V,), bool.
+    """Return the sentence of each token (T,), from 0, -1 outside of text; `ends` is bool (V,).
 
     Example:
         >>> ends = np.array([False, False, True])  # the third piece is "."
@@ -61,16 +53,9 @@ def choose_sentences(
     config: SentenceHiding,
     size: int = 0,
 ) -> np.ndarray:
-    """Choose sentences to hide; every one of them is equally likely, and one is left at least.
-
-    Args:
-        sentences: Number of each token's sentence from 0, -1 for none, shape (T,).
-        maskable: Which tokens may be masked, shape (T,), bool; a sentence with another one stays.
-        size: Hide only sentences of so many tokens, so that their length says nothing; 0: of any.
-
-    Returns:
-        Numbers of the chosen sentences, ascending, int64.
-    """
+    """Choose sentences to hide, all equally likely; at least one is left. Ascending, int64."""
+    # A sentence with a token that may not be masked stays. With `size` only sentences of so many
+    # tokens are hidden, so that their length says nothing.
     count = int(sentences.max(initial=-1)) + 1
     if count < config.fewest_sentences:
         return np.empty(0, dtype=np.int64)
@@ -112,18 +97,13 @@ class HiddenSentenceBatch(NamedTuple):
 
 
 class HiddenSentenceExamples:
-    """The examples of `PretrainExamples`, cut into sentences of equal length, a few of them hidden.
+    """`PretrainExamples` cut into sentences of equal length, a few of them hidden."""
 
-    DNA has no sentences: every `tokens_per_sentence` neighbouring tokens are one, the last one of an
-    example may be shorter. All tokens of a hidden sentence are masked and none of them is predicted; of the
-    other tokens the usual share is. Only full sentences without a special token are hidden, so the number
-    of tokens says nothing about which one it was.
-
-    Args:
-        keeps_masks: The masked tokens are those of `PretrainExamples`, also in hidden sentences, and
-            `hidden_ids` is another copy of the tokens, in which sentences are hidden: for validation,
-            whose figures of masked tokens are then those of any other model.
-    """
+    # DNA has no sentences: every `tokens_per_sentence` neighbouring tokens are one. All tokens of a
+    # hidden sentence are masked and none of them is predicted. Only full sentences without a
+    # special token are hidden, so the number of tokens says nothing about which one it was. With
+    # `keeps_masks`, for validation, the masked tokens are those of `PretrainExamples`, and
+    # `hidden_ids` is another copy in which sentences are hidden.
 
     def __init__(
         self,
@@ -155,12 +135,7 @@ class HiddenSentenceExamples:
         return self.examples.predicted_spans(index, piece_bp, positions)
 
     def __getitem__(self, index: int) -> dict[str, np.ndarray | int]:
-        """Return one example: as `PretrainExamples`, with sentences.
-
-        Returns:
-            Also `sentences` (T,), `hidden` (S,), the numbers of the hidden ones, `originals`, a list of
-            their tokens, and with `keeps_masks` `hidden_ids` (T,).
-        """
+        """Return an example with `sentences` (T,), `hidden` (S,) and `originals`."""
         examples = self.examples
         drawn = examples.unmasked(index)
         size = self.tokens_per_sentence
@@ -190,11 +165,7 @@ def with_copy(example: dict, is_hidden: np.ndarray, mask_id: int) -> dict:
 
 
 def with_sentences(token_ids: np.ndarray, sentences: np.ndarray, chosen: np.ndarray) -> dict:
-    """Return what an example has of its sentences.
-
-    Args:
-        token_ids: As they were before masking, shape (T,).
-    """
+    """Return what an example has of its sentences; `token_ids` (T,) are those before masking."""
     originals = [token_ids[sentences == number] for number in chosen]
     return {"sentences": sentences, "hidden": chosen, "originals": originals}
 

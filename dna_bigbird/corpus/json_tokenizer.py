@@ -28,11 +28,7 @@ def is_dna_vocabulary(pieces: Iterable[str]) -> bool:
 
 
 def parse(json_bytes: bytes, source: str) -> tokenizers.Tokenizer:
-    """Return the tokenizer of a `tokenizer.json`, without padding and truncation.
-
-    Raises:
-        InputError: If it is none.
-    """
+    """Return the tokenizer of a `tokenizer.json`, without padding and truncation."""
     try:
         parsed = tokenizers.Tokenizer.from_str(json_bytes.decode("utf-8"))
     except Exception as error:  # the library raises plain Exception
@@ -43,23 +39,10 @@ def parse(json_bytes: bytes, source: str) -> tokenizers.Tokenizer:
 
 
 class JsonDnaTokenizer:
-    """A `tokenizers` vocabulary over DNA; the calls are those of `DnaTokenizer`.
+    """A `tokenizers` vocabulary over DNA; the calls are those of `DnaTokenizer`."""
 
-    Args:
-        json_bytes: Contents of `tokenizer.json`.
-        names: Names of special entries by role; see `corpus.special_tokens`.
-        name: What to call it in messages.
-
-    Attributes:
-        pieces: Text of every id.
-        piece_bp: Base pairs of every id, shape (vocab_size,), int64. An unknown token is one N, if
-            the vocabulary lacks that letter. 0 for special ids and for entries that stand for no
-            fixed text.
-
-    Raises:
-        InputError: If the bytes are not a tokenizer, its vocabulary is not DNA, lacks a special
-            entry, or merges unknown letters.
-    """
+    # `piece_bp` of an unknown token is 1 if the vocabulary lacks N; 0 for special ids and for
+    # entries that stand for no fixed text.
 
     reads = "dna"
 
@@ -127,11 +110,7 @@ class JsonDnaTokenizer:
         return dict(self._names)
 
     def encode(self, sequence: str) -> np.ndarray:
-        """Return the token ids, shape (T,), int64, of normalised DNA; no special ids are added.
-
-        Raises:
-            ValueError: If a letter is not A, C, G, T or N (see `genome.normalise`).
-        """
+        """Return the token ids, shape (T,), int64, of normalised DNA; no special ids are added."""
         return self.encode_with_spans(sequence)[0]
 
     def encode_with_spans(self, sequence: str) -> tuple[np.ndarray, np.ndarray]:
@@ -160,11 +139,7 @@ class JsonDnaTokenizer:
         return [self.encode(sequence) for sequence in sequences]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the bases the tokens stand for; special ids stand for none.
-
-        Raises:
-            ValueError: If a token stands for a run of unknown length, such as a gap.
-        """
+        """Return the bases; ValueError if a token is a run of unknown length, such as a gap."""
         ids = self._fixed(ids)
         pieces = [*self.pieces]
         for role in self._names:
@@ -174,11 +149,7 @@ class JsonDnaTokenizer:
         return "".join([pieces[i] for i in ids.tolist()])
 
     def spans(self, ids: np.ndarray) -> np.ndarray:
-        """Return 0-based, half-open base offsets of each token, shape (T, 2), int64.
-
-        Raises:
-            ValueError: As `decode`; `encode_with_spans` knows those too.
-        """
+        """Return 0-based, half-open base offsets, (T, 2); ValueError as `decode`."""
         lengths = self.piece_bp[self._fixed(ids)]
         ends = np.cumsum(lengths)
         return np.stack([ends - lengths, ends], axis=1)

@@ -80,11 +80,7 @@ def prose(sentences: list[str]) -> str:
 
 def sizes(examples: int) -> dict[str, int]:
     """Return how many examples each split has: validation and test a quarter of training each."""
-    return {
-        "train": examples,
-        "validation": max(1, examples // 4),
-        "test": max(1, examples // 4),
-    }
+    return {"train": examples, "validation": max(1, examples // 4), "test": max(1, examples // 4)}
 
 
 def json_bytes(value: object) -> bytes:

@@ -84,24 +84,10 @@ def mask_tokens(
     config: MaskingConfig,
     vocabulary: PieceLengths,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Choose tokens to predict and hide them.
-
-    Exactly round(fraction × maskable tokens), but at least one, are chosen without replacement, one
-    by one or, with `config.span_bp`, in spans (see `span_positions`); each of them is replaced, or
-    not, by one independent draw. A random replacement comes from all ordinary tokens, so it may by
-    chance be the true one.
-
-    Args:
-        ids: Token ids, shape (T,).
-        maskable: Which positions may be chosen, shape (T,), bool; False at special tokens.
-
-    Returns:
-        What the model sees, shape (T,), int64; the chosen positions in ascending order, shape
-        (M,), int64; their true ids, shape (M,), int64.
-
-    Raises:
-        ValueError: If nothing is maskable.
-    """
+    """Hide tokens: what the model sees (T,), chosen positions and their true ids (M,), int64."""
+    # Exactly round(fraction × maskable tokens), but at least one, are chosen without replacement,
+    # one by one or in spans. A random replacement comes from all ordinary tokens, so it may be the
+    # true one by chance.
     candidates = np.flatnonzero(maskable)
     if not len(candidates):
         raise ValueError("there is no token that could be masked")
@@ -117,20 +103,10 @@ def mask_tokens(
 def span_positions(
     candidates: np.ndarray, lengths: np.ndarray, count: int, rng: np.random.Generator, span_bp: int
 ) -> np.ndarray:
-    """Choose exactly `count` positions in spans of neighbours.
-
-    The sequence is divided from its first to its last candidate: each span draws a length of 1 to
-    `span_bp` bases and takes the tokens that fit into it, but at least one, and ends before a position
-    that is not a candidate. Then spans are drawn without replacement; of the last one, only as many tokens
-    are taken as are missing, its first ones. So every token is chosen with nearly the same probability.
-
-    Args:
-        candidates: Positions that may be chosen, ascending, shape (C,).
-        lengths: Base pairs of the tokens there, shape (C,).
-
-    Returns:
-        Ascending, shape (count,), int64.
-    """
+    """Choose exactly `count` of the candidates (C,) in spans of neighbours; ascending, int64."""
+    # The sequence is divided into spans, each of 1 to `span_bp` bases but at least one token, that
+    # end before a position that is no candidate. Spans are drawn without replacement, of the last
+    # one only what is missing: every token is chosen with nearly the same probability.
     starts = span_starts(candidates, lengths, rng, span_bp)
     order = rng.permutation(len(starts) - 1)
     sizes = np.diff(starts)[order]
@@ -168,14 +144,7 @@ def hide(
     config: HidingConfig,
     vocabulary: TokenIds,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Replace chosen tokens, or not, by one independent draw each.
-
-    Args:
-        positions: Ascending, shape (M,), int64.
-
-    Returns:
-        What the model sees, shape (T,); `positions`; the true ids there, shape (M,), int64.
-    """
+    """Replace chosen tokens, or not, by one independent draw each; returns as `mask_tokens`."""
     seen = np.array(ids, dtype=np.int64)
     labels = seen[positions]
     draw = rng.random(len(positions))

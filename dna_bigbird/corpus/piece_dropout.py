@@ -19,15 +19,7 @@ Occurrences = tuple[bytes, int]
 
 
 class PieceDropout:
-    """Draws tokens of a vocabulary.
-
-    Args:
-        share: Chance that an occurrence of a piece is left out: 0 gives the usual tokens, 1 single
-            bases.
-
-    Raises:
-        InputError: If the vocabulary is not one of this package, or has only single bases.
-    """
+    """Draws tokens; an occurrence of a piece is left out with chance `share` (1: single bases)."""
 
     def __init__(self, tokenizer: object, share: float) -> None:
         if not isinstance(tokenizer, DnaTokenizer):
@@ -62,10 +54,8 @@ class PieceDropout:
 
 
 def join_pairs(text: str, scores: Mapping[str, float], left_out: Occurrences) -> list[int]:
-    """Return the ends of the tokens if the neighbours with the highest score are joined first.
-
-    Of equal ones the leftmost pair is first. A pair is not joined if that occurrence is left out.
-    """
+    """Return the ends of the tokens if the neighbours with the highest score are joined first."""
+    # Of equal ones the leftmost pair is first. A pair is not joined if that occurrence is left out.
     hidden, lengths = left_out
     count = len(text)
     ends = list(range(1, count + 1))  # of the token at a start; 0 where no token starts any more
@@ -94,10 +84,8 @@ def join_pairs(text: str, scores: Mapping[str, float], left_out: Occurrences) ->
 
 
 def best_segmentation(text: str, scores: Mapping[str, float], left_out: Occurrences) -> list[int]:
-    """Return the ends of the tokens with the highest sum of scores, without what is left out.
-
-    Of equal sums, the one whose last token is longest is taken.
-    """
+    """Return the ends of the tokens with the highest sum of scores, without what is left out."""
+    # Of equal sums, the one whose last token is longest is taken.
     hidden, lengths = left_out
     count = len(text)
     best = [0.0] + [-math.inf] * count

@@ -20,14 +20,7 @@ _TRIES = 8
 
 @dataclass(frozen=True, eq=False)
 class Unmasked:
-    """An example before tokens are masked.
-
-    Attributes:
-        token_ids: (T,) int64.
-        segment_ids: (T,) int64, 0 for [CLS] A [SEP], 1 for B [SEP].
-        maskable: (T,) bool, False at special tokens.
-        rng: What masking draws from.
-    """
+    """An example before masking: ids and segments (T,) int64, `maskable` (T,) bool."""
 
     token_ids: np.ndarray
     segment_ids: np.ndarray

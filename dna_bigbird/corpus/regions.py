@@ -16,14 +16,7 @@ SCAN_BP = 1 << 16
 
 
 def read_region(text: str | int, genome: Genome) -> Interval:
-    """Read `chr1`, `1` or `chr1:1,001-2,000` (1-based, both ends included) against a genome.
-
-    Raises:
-        InputError: If the chromosome is missing, the text is not a region, or it ends after the
-            chromosome.
-
-    The name is the genome's own, so `22:1-1000` gives `chr22` where the genome says so.
-    """
+    """Read `chr1`, `1` or `chr1:1,001-2,000` (1-based, both ends included) against a genome."""
     text = str(text).strip()
     try:
         if ":" not in text:
@@ -55,15 +48,7 @@ def _comma_hint(text: str) -> str:
 def select(
     genome: Genome, regions: Sequence[str | int], exclude: Sequence[str | int] = ()
 ) -> list[Interval]:
-    """Return the regions less the excluded ones, in the genome's order, merged and disjoint.
-
-    Args:
-        regions: Texts for `read_region`; empty means every sequence of the genome.
-        exclude: Regions whose bases are all left out of the result.
-
-    Raises:
-        InputError: As `read_region` does, or if nothing is left.
-    """
+    """Return the regions (none: the whole genome) less the excluded ones, ordered and disjoint."""
     selected = [read_region(text, genome) for text in (regions or genome.lengths)]
     excluded = [read_region(text, genome) for text in exclude]
     left = subtract(merge(selected, list(genome.lengths)), merge(excluded, list(genome.lengths)))
@@ -114,12 +99,10 @@ def subtract(intervals: Iterable[Interval], excluded: Sequence[Interval]) -> lis
 
 
 def contiguous_stretches(genome: Genome, interval: Interval, max_n_run_bp: int) -> list[Interval]:
-    """Cut an interval at assembly gaps: runs of N longer than `max_n_run_bp`.
-
-    A gap of N is unknown sequence, not a repeat: no token may span it. Shorter runs (a base the
-    assembly could not call) stay inside the stretch. A gap is measured on the chromosome, so a
-    long gap is still a gap if only its first bases reach into the interval.
-    """
+    """Cut an interval at assembly gaps: runs of N longer than `max_n_run_bp`."""
+    # A gap of N is unknown sequence, not a repeat: no token may span it. Shorter runs (a base the
+    # assembly could not call) stay. A gap is measured on the chromosome, so a long gap is still a
+    # gap if only its first bases reach into the interval.
     chrom_bp = genome.lengths[genome.resolve(interval.chrom)]
     reach = max_n_run_bp + 1
     first, last = max(0, interval.start - reach), min(chrom_bp, interval.end + reach)

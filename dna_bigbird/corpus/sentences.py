@@ -15,15 +15,13 @@ _END = re.compile(
 def sentences(text: str) -> list[str]:
     """Cut text into sentences: at line ends, and after '.', '!' or '?' before white space.
 
-    A mark that touches its word ends no sentence before a lower-case letter, after one of
-    `ABBREVIATIONS`, after 'No' before a digit or after a single capital letter (an initial). A mark between spaces, as the
-    tokenised papers of arXiv and PubMed have it, always ends one. White space at the ends is dropped, and so
-    are empty sentences.
-
     Example:
         >>> sentences("Dr. A. Smith met e.g. the U.S. team. It won .  then it left\\nAll went home!")
         ['Dr. A. Smith met e.g. the U.S. team.', 'It won .', 'then it left', 'All went home!']
     """
+    # A mark that touches its word ends no sentence before a lower-case letter, after an
+    # abbreviation or an initial, and after 'No' before a digit. A mark between spaces, as the
+    # tokenised papers of arXiv and PubMed have it, always ends one.
     parts = []
     for line in text.splitlines():
         start = 0

@@ -14,11 +14,9 @@ from dna_bigbird.genome.chromosome_names import usual_name
 
 @dataclass(frozen=True)
 class Part:
-    """Whole sentences `first` up to but not including `last` of a document, read one after another.
+    """Whole sentences [first, last) of a document, and token offsets [start, end) in the store."""
 
-    `start` and `end` are token offsets into the store; they cover fewer tokens than the sentences
-    have only where a sentence alone is too long.
-    """
+    # They cover fewer tokens than the sentences have only where a sentence alone is too long.
 
     document: int
     first: int
@@ -42,24 +40,15 @@ class Pair:
 
 
 def two_parts(document: int, offsets: np.ndarray, first: int, budget: int) -> tuple[Part, Part]:
-    """Return A, which starts with sentence `first`, and the B that follows it.
-
-    A takes whole sentences up to half the room, but not the last one of the document.
-
-    Args:
-        offsets: Token offsets of the document's sentences, see `TokenStore.token_offsets`.
-        budget: Most tokens of both.
-    """
+    """Return A, sentences from `first` up to half the room but not the last one, and B after it."""
     room = min(budget, int(offsets[-1] - offsets[first]))
     a = fill(document, offsets[:-1], first, room // 2, cut_start=True)
     return a, fill(document, offsets, a.last, room - a.length)
 
 
 def count_starts(offsets: np.ndarray, end: int, room: int) -> int:
-    """Count the first sentences with at least `room` tokens up to `end`; the first always counts.
-
-    The last entry of `offsets` is not a start.
-    """
+    """Count first sentences with at least `room` tokens up to `end`, and the first one always."""
+    # The last entry of `offsets` is not a start.
     return max(1, int(np.searchsorted(offsets[:-1], end - room, side="right")))
 
 
@@ -80,19 +69,10 @@ _OUTSIDE = 4
 
 
 class SiteWindows:
-    """Draws a document, and the sentence to start with, such that an example contains a site.
+    """Draws a document, and the sentence to start with, such that an example contains a site."""
 
-    The middle of each site counts. All sites that some document of at least two sentences contains are
-    equally likely, and of one site all of these documents.
-
-    Attributes:
-        used: Number of sites that can be drawn.
-        outside: Number of sites that no document of the store contains.
-
-    Args:
-        share: Share of the examples that are drawn around sites.
-        piece_bp: Base pairs of every token id, as the tokenizer's.
-    """
+    # The middle of each site counts. All sites that some document of at least two sentences
+    # contains are equally likely, and of one site all of these documents.
 
     def __init__(
         self, store: TokenStore, sites: Sequence[Interval], share: float, piece_bp: np.ndarray
@@ -108,21 +88,15 @@ class SiteWindows:
         middles = np.array([(site.start + site.end) // 2 for site in sites], dtype=np.int64)
         is_read = self._documents.are_read(chroms, middles)
         self._chroms, self._middles = chroms[is_read], middles[is_read]
-        self.used = int(is_read.sum())
+        self.used = int(is_read.sum())  # the others are in no document of the store
         self.outside = len(sites) - self.used
 
     def draw(
         self, rng: np.random.Generator, budget: int, *, in_first: bool
     ) -> tuple[int, int] | None:
-        """Return a document and the first sentence of an example; None: not around a site.
-
-        The site comes to lie between the first and the last quarter of the example, as nearly as whole
-        sentences allow.
-
-        Args:
-            budget: Most tokens of an example, without special ones.
-            in_first: The second part will be another one: the site must be in the first.
-        """
+        """Return a document and the first sentence of an example; None: not around a site."""
+        # The site lies between the first and the last quarter of the example, as nearly as whole
+        # sentences allow; in the first part if the second one will be another (`in_first`).
         if rng.random() >= self.share:
             return None
         site = int(rng.integers(self.used))

@@ -20,11 +20,7 @@ NAME_FILES = ("special_tokens_map.json", "tokenizer_config.json")
 
 
 def read_names(folder: Path) -> dict[str, str]:
-    """Return the names a folder gives to roles, {"cls": "[CLS]", …}; an unnamed role is absent.
-
-    Raises:
-        InputError: If one of the files is not JSON.
-    """
+    """Return the names a folder gives to roles, {"cls": "[CLS]", …}; an unnamed role is absent."""
     names: dict[str, str] = {}
     for file in NAME_FILES:
         path = folder / file
@@ -48,15 +44,7 @@ def names_file(names: Mapping[str, str]) -> bytes:
 def find_special(
     ids_by_piece: Mapping[str, int], names: Mapping[str, str], source: str
 ) -> dict[str, str]:
-    """Return the name of every role, each an entry of the vocabulary.
-
-    Args:
-        names: Those that a file gives; other roles have one of `USUAL_NAMES`.
-        source: What to call the vocabulary in messages.
-
-    Raises:
-        InputError: If a role has no entry.
-    """
+    """Return the entry of every role: one of `names`, or of `USUAL_NAMES`."""
     tokens = {}
     for role in ROLES:
         candidates = (names[role],) if role in names else USUAL_NAMES[role]

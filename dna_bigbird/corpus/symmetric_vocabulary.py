@@ -24,13 +24,7 @@ FIRST_PIECE_ID = len(SPECIAL_PIECES)
 
 
 def vocabulary_file(scores: Mapping[str, float], *, is_unigram: bool = False) -> bytes:
-    """Return a SentencePiece model of the special entries and these pieces.
-
-    Args:
-        scores: The score of every piece, in the order of their ids.
-        is_unigram: Take the segmentation with the highest sum of scores, instead of joining the pair
-            with the highest score first (BPE).
-    """
+    """Return a SentencePiece model of the special entries and these pieces, by id."""
     from sentencepiece import sentencepiece_model_pb2 as protocol
 
     model = protocol.ModelProto()
@@ -71,9 +65,6 @@ def alternate_strands(sequences: Iterable[str]) -> Iterator[str]:
 def closed_pieces(proposed: Sequence[str], count: int, max_piece_bp: int) -> list[str]:
     """Return at most `count` pieces of two bases or more that are closed under reverse complement.
 
-    They are taken in the order proposed, each with its reverse complement. If one place is left, a
-    piece that is its own reverse complement fills it; if none is proposed, one made of a piece.
-
     Example:
         >>> closed_pieces(["AA", "TG", "CA", "TA"], 5, 2)
         ['AA', 'TT', 'TG', 'CA', 'TA']
@@ -94,11 +85,9 @@ def closed_pieces(proposed: Sequence[str], count: int, max_piece_bp: int) -> lis
 
 
 def symmetric_vocabulary(sequences: Sequence[str], pieces: Sequence[str]) -> bytes:
-    """Return the SentencePiece model of the bases and these pieces, with scores from the sequences.
-
-    The first segmentation has the fewest tokens; then each round counts how often a piece or its
-    reverse complement is used, and takes the logarithm of their share as the score of both.
-    """
+    """Return the SentencePiece model of the bases and these pieces, with scores from sequences."""
+    # The first segmentation has the fewest tokens; then each round counts how often a piece or its
+    # reverse complement is used, and takes the logarithm of their share as the score of both.
     every = [*pieces, *BASES]
     numbers = {piece: number for number, piece in enumerate(every)}
     partner = np.array([numbers[reverse_complement(piece)] for piece in every])

@@ -107,11 +107,9 @@ class TextTokenizer:
 
     @functools.cached_property
     def is_word_start(self) -> np.ndarray:
-        """Which entries begin a word: bool (vocab_size,).
-
-        '▁x' of SentencePiece and 'Ġx' of byte-level BPE do, in a vocabulary with '##x' (WordPiece)
-        whatever has no such mark.
-        """
+        """Return which entries begin a word: bool (vocab_size,)."""
+        # '▁x' of SentencePiece and 'Ġx' of byte-level BPE do, in a vocabulary with '##x'
+        # (WordPiece) whatever has no such mark.
         if self.is_word_piece:
             starts = [not piece.startswith("##") for piece in self.pieces]
         else:
@@ -124,11 +122,7 @@ class TextTokenizer:
         return self.vocab_size + len(MARKERS)
 
     def marker_id(self, name: str) -> int:
-        """Return the id of one of `markers.MARKERS`, after the vocabulary.
-
-        Raises:
-            ValueError: If there is none of that name.
-        """
+        """Return the id of one of `markers.MARKERS`, after the vocabulary."""
         if name not in MARKERS:
             raise ValueError(f"no marker {name!r}; there are {' '.join(MARKERS)}")
         return self.vocab_size + MARKERS.index(name)

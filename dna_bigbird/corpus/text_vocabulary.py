@@ -41,18 +41,9 @@ class VocabularyConfig:
 
 
 def learn_vocabulary(documents: Iterable[str], config: VocabularyConfig) -> bytes:
-    """Learn byte-pair pieces and return the SentencePiece model; equal text gives equal bytes.
-
-    Text is normalised as SentencePiece does by default (NFKC, white space joined). A letter that is
-    too rare for a piece of its own becomes unknown, unless it is printable ASCII.
-
-    Args:
-        documents: Read once, up to `max_characters`.
-
-    Raises:
-        InputError: If there is no text, or too little for the size; the message has the largest
-            size it allows.
-    """
+    """Learn byte-pair pieces and return the SentencePiece model; equal text gives equal bytes."""
+    # A letter that is too rare for a piece of its own becomes unknown, unless it is printable
+    # ASCII.
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(

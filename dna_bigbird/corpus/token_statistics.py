@@ -27,15 +27,8 @@ def describe_tokens(
     documents: Sequence[int],
     progress: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> dict[str, float | int]:
-    """Measure base pairs per token on some documents, given by number.
-
-    A token that lies in two repeat classes is shared between them by its bases.
-
-    Returns:
-        `bp_per_token` and `n` (tokens) of all, then with a suffix those of each chromosome
-        (`.chr22`), class (`.soft_masked`) and both (`.chr22.soft_masked`); `n_documents`, `n_bp`
-        and `unknown_tokens`. Without entry is what has no base.
-    """
+    """Measure base pairs per token of documents: all, by chromosome (`.chr22`), class, and both."""
+    # A token that lies in two repeat classes is shared between them by its bases.
     # For each chromosome a table of classes by (tokens, base pairs).
     sums = {chrom: np.zeros((len(repeats.names), 2)) for chrom in store.chromosomes}
     unknown = 0

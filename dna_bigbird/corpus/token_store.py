@@ -49,14 +49,9 @@ MOST_COUNTED_BP = 50_000_000
 
 
 def covering_documents(store: Store, max_documents: int | None = None) -> list[int]:
-    """Choose documents that do not overlap, from each chromosome's start to its end.
-
-    The next document is the first one that starts where the last one ended or later; within one
-    pass documents follow each other without holes, so nearly every base is covered once.
-
-    Args:
-        max_documents: If there are more, that many of them, evenly spaced.
-    """
+    """Choose documents that do not overlap, from each chromosome's start to its end."""
+    # The next document is the first one that starts where the last one ended or later; within one
+    # pass documents follow each other without holes, so nearly every base is covered once.
     intervals = [store.document_interval(d) for d in range(store.num_documents)]
     order = sorted(range(len(intervals)), key=lambda d: (intervals[d].chrom, intervals[d].start, d))
     chosen: list[int] = []
@@ -113,18 +108,10 @@ def checksum_of(digests: dict[str, str]) -> str:
 
 
 class TokenStore:
-    """Reads a token store. Can be pickled and used after a fork: each process opens the file.
+    """Reads a token store; may be pickled and used after a fork. `verify` checks the tokens too."""
 
-    Opening it checks attributes and tables of documents; `verify` checks the tokens too.
-
-    Attributes:
-        document_sentence_offsets: Shape (D+1,), int64; the sentences of document d are numbers
-            `offsets[d]` up to but not including `offsets[d + 1]`.
-        vocab_size, assembly, chromosomes, tokenizer_sha256: What the file says of itself.
-
-    Raises:
-        InputError: If the file is missing, damaged or no token store of this version.
-    """
+    # The sentences of document d are `document_sentence_offsets[d]` up to but not including
+    # `document_sentence_offsets[d + 1]`.
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -205,15 +192,7 @@ class TokenStore:
     def token_bounds(
         self, document: int, piece_bp: np.ndarray, first: int = 0, last: int | None = None
     ) -> np.ndarray:
-        """Return where tokens lie on the chromosome, those of sentences `first` to before `last`.
-
-        Args:
-            piece_bp: Base pairs of every token id, as the tokenizer's.
-
-        Returns:
-            Start and end of each token in reading order, shape (T, 2), int64, 0-based half-open
-            and counted forward on either strand.
-        """
+        """Return start and end of tokens in reading order, (T, 2), 0-based, on '+'."""
         last = self.num_sentences(document) if last is None else last
         interval = self.sentence_interval(document, first, last)
         offsets = self.token_offsets(document)
@@ -239,14 +218,7 @@ class TokenStore:
             )
 
     def verify(self, progress: Callable[[list], Iterable] = iter) -> None:
-        """Read everything and compare it with the checksums in the file, with little memory.
-
-        Args:
-            progress: Called with the list of blocks to read; for a progress bar.
-
-        Raises:
-            InputError: If the data are not what was written.
-        """
+        """Read everything and compare it with the checksums in the file, with little memory."""
         rest = [name for name in DATASETS if name not in _TABLES]
         with STORE.open(self.path, verify=rest, progress=progress) as (file, attributes):
             if HEADER in attributes:
@@ -269,11 +241,9 @@ def check_tokenizer(store: TokenStore, tokenizer: DnaTokenizer, tokenizer_path: 
 
 
 def check_store_genome(store: TokenStore, genome: Genome) -> None:
-    """Raise InputError if a token store was made from another genome.
-
-    The same file is recognised by its checksum, another file by that of its sequences. Stores of
-    earlier versions have the checksum of the file only, so another file is refused.
-    """
+    """Raise InputError if a token store was made from another genome."""
+    # The same file is recognised by its checksum, another file by that of its sequences. Stores of
+    # earlier versions have the checksum of the file only, so another file is refused.
     if sha256_of(genome.path) == store.attributes.get("genome_sha256"):
         return
     recorded = store.attributes.get("sequences_sha256")
@@ -292,10 +262,6 @@ def check_store_genome(store: TokenStore, genome: Genome) -> None:
 
 
 def verify_stores(stores: Iterable[TokenStore]) -> None:
-    """Compare token stores with their checksums, each file once; progress on a terminal.
-
-    Raises:
-        InputError: Naming the damaged store.
-    """
+    """Compare token stores with their checksums, each file once; progress on a terminal."""
     for store in {store.path: store for store in stores}.values():
         store.verify(partial(progress_bar, desc="verify", unit="block"))

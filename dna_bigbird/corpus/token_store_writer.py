@@ -66,11 +66,7 @@ class Part(NamedTuple):
 
 
 def tokenize_documents(documents: list[Document], genome: Genome, tokenizer: DnaTokenizer) -> Part:
-    """Tokenize documents sentence by sentence, so that no token crosses a sentence's end.
-
-    Raises:
-        InputError: If a document does not fit the genome.
-    """
+    """Tokenize documents sentence by sentence, so that no token crosses a sentence's end."""
     texts: list[str] = []
     bounds: list[tuple[int, int]] = []
     for document in documents:
@@ -102,17 +98,9 @@ def tokenize_documents(documents: list[Document], genome: Genome, tokenizer: Dna
 
 @contextlib.contextmanager
 def parts_folder(output: Path, key: str) -> Iterator[Path]:
-    """Hold the folder for the parts of a store, with no parts but those of the same key in it.
-
-    It is removed when the block succeeds, and also when it fails for bad input or a full disk. It
-    stays if the process is interrupted or a worker was killed, for the next run to go on.
-
-    Args:
-        key: Says what parts are made from; if empty, earlier parts are not used.
-
-    Raises:
-        InputError: If another living process writes the same store, or the folder cannot be made.
-    """
+    """Hold the folder for the parts of a store, with no parts but those of the same key in it."""
+    # It is removed when the block succeeds, and also when it fails for bad input or a full disk. It
+    # stays if the process is interrupted or a worker was killed, for the next run to go on.
     folder = output.with_name(f".{output.name}.parts")
     busy = f"{output}: another process writes this file now; wait for it or stop it"
     try:
@@ -161,16 +149,7 @@ def iter_parts(
     tokenizer: DnaTokenizer,
     workers: int,
 ) -> Iterator[Part]:
-    """Yield all parts in order, making those that are not in the folder.
-
-    Only a few documents a worker are held in memory, and one part.
-
-    Args:
-        workers: Processes that tokenize; 0 and 1 mean this one.
-
-    Raises:
-        InputError: As `tokenize_documents`, or if a worker was killed.
-    """
+    """Yield all parts in order, making those that are not in the folder, in `workers` processes."""
     key = (folder / "key").read_text()
     remaining = iter(documents)
     batches = enumerate(iter(lambda: list(itertools.islice(remaining, DOCUMENTS_PER_PART)), []))
@@ -275,25 +254,10 @@ def write_token_store(
     attributes: dict[str, str] | None = None,
     restart_key: str = "",
 ) -> None:
-    """Tokenize documents into a new store.
-
-    They are tokenized in parts, each kept in the hidden folder `.NAME.parts` next to the store
-    until all of them are joined in it; after a kill the same call goes on with the parts that are
-    there. The bytes written depend neither on that nor on the number of workers.
-
-    Args:
-        documents: Read once, in order, without holding all of them.
-        workers: Processes; 0 and 1 mean this one.
-        assembly: Name of the genome, kept in the file.
-        attributes: More attributes, such as checksums of the inputs and the command; neither
-            paths nor times, or equal runs would differ.
-        restart_key: Stands for genome and documents, such as their checksums. Only parts made with
-            the same key and tokenizer are used again; without a key none are.
-
-    Raises:
-        InputError: If there is no document, one lies outside the genome, the vocabulary is too
-            large, another process writes the same store, or the disk is full.
-    """
+    """Tokenize documents, read once, into a new store; attributes have neither paths nor times."""
+    # They are tokenized in parts in the hidden folder `.NAME.parts`; after a kill the same call
+    # goes on with the parts of the same `restart_key`. The bytes written depend neither on that nor
+    # on the number of workers.
     if tokenizer.vocab_size > 65536:
         raise InputError(f"the tokenizer has {tokenizer.vocab_size} entries; a store holds 65536")
     tokenizer_sha256 = hashlib.sha256(tokenizer.model_bytes).hexdigest()

@@ -83,17 +83,8 @@ class TokenizerConfig:
 def train_tokenizer(
     sequences: Iterable[str], config: TokenizerConfig, *, num_threads: int = 1
 ) -> bytes:
-    """Learn a vocabulary and return the SentencePiece model.
-
-    Args:
-        sequences: Normalised DNA. No piece crosses from one to the next. With the algorithm `bases`
-            none is read.
-        num_threads: Changes no piece, but SentencePiece notes it in the model's bytes.
-
-    Raises:
-        InputError: If the sequences are too few for the vocabulary, or its size cannot be closed
-            under reverse complement; the message has a size that can be had.
-    """
+    """Learn a vocabulary from normalised DNA and return the SentencePiece model."""
+    # `num_threads` changes no piece, but SentencePiece notes it in the model's bytes.
     if config.algorithm == "bases":
         return vocabulary_file({base: -float(i) for i, base in enumerate(BASES)})
     if config.algorithm == "bpe":
@@ -161,14 +152,7 @@ def _lines(sequences: Iterable[str]) -> Iterator[str]:
 def load_sentencepiece(
     model_bytes: bytes, name: str
 ) -> tuple[sentencepiece.SentencePieceProcessor, list[str]]:
-    """Return a SentencePiece model and its pieces in the order of their ids.
-
-    Args:
-        name: What to call it in messages.
-
-    Raises:
-        InputError: If the bytes are none.
-    """
+    """Return a SentencePiece model and its pieces in the order of their ids."""
     processor = sentencepiece.SentencePieceProcessor()
     try:
         processor.load_from_serialized_proto(model_bytes)
@@ -221,11 +205,7 @@ class DnaTokenizer:
 
     @classmethod
     def from_file(cls, path: Path | str) -> "DnaTokenizer":
-        """Load a `.model` file.
-
-        Raises:
-            InputError: If it is missing or is not a tokenizer of this package.
-        """
+        """Load a `.model` file."""
         if not Path(path).is_file():
             raise InputError(f"{path}: no such tokenizer file")
         return cls(Path(path).read_bytes(), str(path))
@@ -246,11 +226,9 @@ class DnaTokenizer:
 
     @property
     def joins_pairs(self) -> bool:
-        """True if the neighbours that make the earliest piece are joined first, as in byte-pair encoding.
-
-        Otherwise the segmentation with the highest sum of scores is taken, which are logarithms;
-        SentencePiece numbers the pieces of byte-pair encoding 0, -1, -2, ….
-        """
+        """True if the neighbours that make the earliest piece are joined first, as in BPE."""
+        # Otherwise the segmentation with the highest sum of scores is taken, which are logarithms;
+        # SentencePiece numbers the pieces of byte-pair encoding 0, -1, -2, ….
         return bool((self.scores == -np.arange(len(self.scores))).all())
 
     @property
@@ -284,14 +262,7 @@ class DnaTokenizer:
     def encode_flat(
         self, sequences: Sequence[str], num_threads: int = 1
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Encode each sequence alone and return all token ids, and how many each sequence has.
-
-        Returns:
-            Shapes (T,) and (len(sequences),), int64.
-
-        Raises:
-            ValueError: As `encode`, for the first sequence with another letter.
-        """
+        """Encode each sequence alone: all token ids (T,), and how many each sequence has, int64."""
         encoded = self._processor.encode(list(sequences), num_threads=num_threads)
         counts = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
         flat = itertools.chain.from_iterable(encoded)

@@ -20,24 +20,13 @@ Tokenizer = DnaTokenizer | JsonDnaTokenizer | TextTokenizer
 
 
 def is_dna_json(folder: Path) -> bool:
-    """Return True if a folder has a `tokenizer.json` of DNA.
-
-    Raises:
-        InputError: If it is damaged.
-    """
+    """Return True if a folder has a `tokenizer.json` of DNA."""
     path = folder / JSON
     return path.is_file() and is_dna_vocabulary(parse(path.read_bytes(), str(path)).get_vocab())
 
 
 def load_tokenizer(folder: Path, files: Sequence[str] = TOKENIZER_FILES) -> Tokenizer:
-    """Load the tokenizer of a bundle.
-
-    Args:
-        files: Names to look for, in this order.
-
-    Raises:
-        InputError: If there is none, or it is damaged.
-    """
+    """Load the tokenizer of a bundle; `files` are looked for in this order."""
     folder = Path(folder)
     path = next((folder / name for name in files if (folder / name).is_file()), None)
     if path is None:
@@ -51,14 +40,8 @@ def load_tokenizer(folder: Path, files: Sequence[str] = TOKENIZER_FILES) -> Toke
 
 
 def read_text_tokenizer(path: Path) -> TextTokenizer:
-    """Read a SentencePiece model, a `tokenizer.json`, or a folder that has one of them.
-
-    `special_tokens_map.json` next to the file names its special entries, if their names are
-    unusual.
-
-    Raises:
-        InputError: If there is none, it is damaged, or it is a vocabulary of DNA.
-    """
+    """Read a SentencePiece model, a `tokenizer.json`, or a folder that has one of them."""
+    # `special_tokens_map.json` next to the file names its special entries, if unusual.
     path = Path(path)
     if path.is_dir():
         paths = [path / name for name in (JSON, SENTENCEPIECE) if (path / name).is_file()]
@@ -77,21 +60,11 @@ def read_text_tokenizer(path: Path) -> TextTokenizer:
 # The vocabulary of a BERT or RoBERTa folder of the Hugging Face library.
 
 WORD_PIECES, BYTE_PIECES, MERGES = "vocab.txt", "vocab.json", "merges.txt"
-ROBERTA_NAMES = {
-    "pad": "<pad>",
-    "unk": "<unk>",
-    "cls": "<s>",
-    "sep": "</s>",
-    "mask": "<mask>",
-}
+ROBERTA_NAMES = {"pad": "<pad>", "unk": "<unk>", "cls": "<s>", "sep": "</s>", "mask": "<mask>"}
 
 
 def read_library_tokenizer(folder: Path, *, is_roberta: bool) -> TextTokenizer:
-    """Read `tokenizer.json`, or make it of `vocab.txt` or of `vocab.json` and `merges.txt`.
-
-    Raises:
-        InputError: If there is none of them, or one is damaged.
-    """
+    """Read `tokenizer.json`, or make it of `vocab.txt` or of `vocab.json` and `merges.txt`."""
     names = (ROBERTA_NAMES if is_roberta else {}) | read_names(folder)
     content, source = _json_of(folder)
     return TextTokenizer(content, JSON, names, str(source))

@@ -20,14 +20,8 @@ from dna_bigbird.genome import Genome
 
 
 def sample_documents(path: Path, sample_bp: int, seed: int) -> list[Document]:
-    """Choose documents of a file at random until they hold `sample_bp` base pairs.
-
-    The last one may reach beyond (see `limited_texts`); they come in the file's order. The file is
-    read twice, so that only the chosen documents are held.
-
-    Raises:
-        InputError: If the file has no document.
-    """
+    """Choose documents of a file at random until they hold `sample_bp`; in the file's order."""
+    # The file is read twice, so that only the chosen documents are held.
     lengths = np.array([d.interval.length for d in iter_document_file(path)], dtype=np.int64)
     if not len(lengths):
         raise InputError(f"{path}: no document in it; make one with: dna-bigbird documents --help")
@@ -55,11 +49,9 @@ def limited_texts(
 
 
 def describe(tokenizer: DnaTokenizer, documents: Iterable[list[str]]) -> dict[str, float | int]:
-    """Encode the sentences of some documents and return the figures of `metrics.json`.
-
-    `n` counts tokens. A piece is an entry of the vocabulary; `pieces_with_n_share` is the share of
-    ordinary ones with an N in them, `tokens_with_n_share` how often those are used.
-    """
+    """Encode the sentences of some documents and return the figures of `metrics.json`."""
+    # `pieces_with_n_share` is the share of ordinary entries with an N in them,
+    # `tokens_with_n_share` how often those are used.
     counts = np.zeros(tokenizer.vocab_size, dtype=np.int64)
     n_documents, n_sentences, sample_bp = 0, 0, 0
     for sentences in documents:

@@ -16,8 +16,7 @@ from dna_bigbird.evaluation.compare.head_tables import Block, HeadComparison, se
 from dna_bigbird.evaluation.compare.lm_runs import cells
 from dna_bigbird.evaluation.model_results import count_leaks, read_json_object, read_model
 from dna_bigbird.evaluation.rendering import sentence
-from dna_bigbird.labelled.blocks import block_units
-from dna_bigbird.labelled.labelled_set import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet, block_units
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
 from dna_bigbird.metrics.label_areas import LabelAreas, label_areas

@@ -12,8 +12,7 @@ from dna_bigbird.core.errors import InputError, note, shortened
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path
-from dna_bigbird.labelled.blocks import block_units
-from dna_bigbird.labelled.labelled_set import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet, block_units
 from dna_bigbird.labelled.scores import STRANDS, LabelScores, read_scores
 from dna_bigbird.metrics.bootstrap import draw_units
 from dna_bigbird.metrics.calibration import Calibration, calibrate

@@ -31,12 +31,6 @@ class AlleleForm:
 def allele_form(genome: Genome, interval: Interval, ref: str, alt: str, longest: int) -> AlleleForm:
     """Return the form of an allele that does not depend on how it is written.
 
-    Args:
-        interval: The bases of `ref`, 0-based and half-open; they agree with the genome.
-        ref, alt: Bases over A C G T N, upper or lower case.
-        longest: Bases that a form should have at most: from a longer one, which a long repeat gives, as many bases
-            are left out at its start as at its end. What changes is never cut.
-
     Example:
         >>> import os, tempfile, pathlib
         >>> path = pathlib.Path(os.fsdecode(tempfile.mkdtemp())) / "toy.fa"

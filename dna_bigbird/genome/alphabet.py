@@ -48,13 +48,7 @@ def first_bases(letters: bytes) -> str:
 
 
 def normalise_bytes(letters: bytes, offset: int = 0) -> str:
-    """Return what `normalise` gives for the same letters as text, several times as fast.
-
-    Args:
-        offset: Letters before these in their sequence, for the position in the message.
-
-    Raises:
-        ValueError: As `normalise` does.
+    """Return what `normalise` gives, several times as fast; `offset`: letters before, for messages.
 
     Example:
         >>> normalise_bytes(b"acgtRyNu")

@@ -44,17 +44,8 @@ def read_bed(path: Path | str) -> list[BedRow]:
 
 
 def iter_bed(path: Path | str) -> Iterator[BedRow]:
-    """Yield the rows of a BED file with three columns or more, plain, gzip or bgzip.
-
-    Columns are separated by tabs, or by any blanks on a line without a tab. Blank lines,
-    comments (`#`) and lines that start with `track` or `browser` are skipped; line ends may
-    be LF or CRLF. narrowPeak and broadPeak are BED files too.
-
-    Raises:
-        InputError: With file and line, if a row has fewer than three columns, a start or an
-            end that is not a whole number, a negative start, an end that is not beyond the start,
-            or a strand other than '+', '-', '.'.
-    """
+    """Yield the rows of a BED file with three columns or more, plain, gzip or bgzip."""
+    # Columns are separated by tabs, or by any blanks on a line without a tab.
     shown = shown_name(path)
     is_first = True
     for number, raw in numbered_lines(path):
@@ -120,15 +111,7 @@ class Placed(Generic[Row]):
 def place_on_genome(
     rows: Iterable[Row], genome: Genome, path: Path | str, *, pieces: bool = False
 ) -> Placed[Row]:
-    """Put BED rows or start sites on a genome.
-
-    Rows on chromosomes that the genome does not have are left out and counted in a note. With `pieces`
-    (the FASTA holds only the first part of a chromosome) the same goes for rows past its end.
-
-    Raises:
-        InputError: Naming file and line, if a row ends beyond its chromosome (unless `pieces`),
-            or if none of the rows is on the genome.
-    """
+    """Put BED rows or start sites on a genome; those not on it are left out with a note."""
     names: dict[str, str | None] = {}
     kept: list[Row] = []
     absent: Counter[str] = Counter()
@@ -164,11 +147,7 @@ def note_absent(path: Path | str, genome: Genome, absent: Mapping[str, int], row
 
 
 def check_inside(rows: Iterable[BedRow], genome: Genome, path: Path | str) -> None:
-    """Raise InputError at the first row that is not wholly on the genome.
-
-    Raises:
-        InputError: Naming file and line, for an unknown chromosome or an end beyond its end.
-    """
+    """Raise InputError at the first row that is not wholly on the genome."""
     for row in rows:
         try:
             name = genome.resolve(row.interval.chrom)
@@ -204,14 +183,9 @@ def _nothing_placed(
 
 
 def start_site(row: BedRow, path: Path | str) -> Interval:
-    """Return the 1-bp interval of the start site that a row describes, with its strand.
-
-    A row of 1 bp is the site itself. A row of 60 bp with columns 7 and 8 is in EPD's own
-    geometry (UCSC's track has the same): the site is column 7 on '+', column 8 minus 1 on '-'.
-
-    Raises:
-        InputError: Naming file and line, for another width or a row without a strand.
-    """
+    """Return the 1-bp interval of the start site that a row describes, with its strand."""
+    # A row of 60 bp with columns 7 and 8 is in EPD's own geometry (UCSC's track has the same): the
+    # site is column 7 on '+', column 8 minus 1 on '-'.
     here, where = row.interval, f"{path}:{row.line_number}"
     if here.strand == ".":
         raise InputError(f"{where}: no strand (column 6); a start site needs '+' or '-'")
@@ -261,15 +235,17 @@ class BedColumns:
     def __len__(self) -> int:
         return len(self.start)
 
+    def unnamed_line(self, path: Path) -> int | None:
+        """Return the first line of their file without a name in column 4."""
+        if "." not in self.names and "" not in self.names:
+            return None
+        return next(x.line_number for x in iter_bed(path) if x.name in (".", ""))
+
 
 def read_columns(path: Path) -> BedColumns:
-    """Read a BED file whole; the same rows as `read_bed`, at some ten times the speed.
-
-    A whole-genome chromatin set has some 46 million peaks; a Python object for each would take gigabytes.
-
-    Raises:
-        InputError: As `read_bed`, with file and line.
-    """
+    """Read a BED file whole; the same rows as `read_bed`, at some ten times the speed."""
+    # A whole-genome chromatin set has some 46 million peaks: a Python object for each takes
+    # gigabytes.
     columns = None
     if path.is_file():
         with open_binary(path) as stream:
@@ -314,3 +290,18 @@ def _texts(column: NDArray[np.bytes_]) -> tuple[list[str], NDArray[np.int64]]:
     is_new = np.append(True, column[1:] != column[:-1])
     distinct, which = np.unique(column[is_new], return_inverse=True)
     return [x.decode() for x in distinct.tolist()], which.reshape(-1)[np.cumsum(is_new) - 1]
+
+
+def place_columns(
+    rows: BedColumns, genome: Genome, path: Path, *, pieces: bool = False
+) -> tuple[NDArray[np.int64], list[str | None], Counter[str], int]:
+    """As `place_on_genome`: indices of rows, the genome's names of their chromosomes, left out."""
+    on_genome = [genome.find(chrom) for chrom in rows.chromosomes]
+    length = np.array([genome.lengths[x] if x else -1 for x in on_genome])[rows.chrom]
+    absent, beyond = length < 0, (length >= 0) & (rows.end > length)
+    kept = np.flatnonzero(~absent & ~beyond)
+    if not len(kept) or (beyond.any() and not pieces):
+        place_on_genome(iter_bed(path), genome, path, pieces=pieces)  # raises, and names the line
+    numbers = np.bincount(rows.chrom[absent], minlength=len(rows.chromosomes)).tolist()
+    names = Counter({x: n for x, n in zip(rows.chromosomes, numbers, strict=True) if n})
+    return kept, on_genome, names, int(beyond.sum())

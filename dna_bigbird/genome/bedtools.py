@@ -40,16 +40,7 @@ def most_shared_bp(
     other_start: NDArray[np.int64],
     length_bp: int,
 ) -> NDArray[np.int64]:
-    """Return for each of n windows the most bases that it shares with one of the other windows.
-
-    Args:
-        chrom, start: (n,); chromosomes are numbers, starts may be negative.
-        other_chrom, other_start: (m,).
-        length_bp: Of all windows.
-
-    Raises:
-        InputError: If bedtools fails.
-    """
+    """Return for n windows of one length the most bases shared with one of m others, (n,)."""
     shared = np.zeros(len(start), dtype=np.int64)
     if not len(start) or not len(other_start):
         return shared
@@ -77,18 +68,7 @@ def mostly_covered_bins(
     bin_start: NDArray[np.int64],
     bin_bp: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return bins and labels where the label's merged peaks cover more than half of the bin.
-
-    Args:
-        peaks: Label, chromosome, start and end of each, as numbers.
-        bin_chrom, bin_start: (n,).
-
-    Returns:
-        Places of bins and their labels, as pairs.
-
-    Raises:
-        InputError: If bedtools fails.
-    """
+    """Return pairs (bin, label): the label's merged peaks cover more than half of the bin."""
     nothing = np.empty(0, dtype=np.int64)
     with _folder() as folder:
         raw, merged = folder / "peaks.bed", folder / "merged.bed"
@@ -140,11 +120,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _run(operation: Callable):
-    """Call an operation with pybedtools' class of BED files.
-
-    Raises:
-        InputError: If bedtools fails, with the reason that it gives.
-    """
+    """Call an operation of pybedtools; InputError with the reason if bedtools fails."""
     import pybedtools  # which looks for the program while it is loaded
 
     try:

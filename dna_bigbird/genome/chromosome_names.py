@@ -36,9 +36,6 @@ def usual_name(name: str) -> str:
 class ChromosomeNames:
     """The names that a file has for its chromosomes, found by any other usual name.
 
-    Args:
-        lengths: Length in base pairs by name.
-
     Example:
         >>> names = ChromosomeNames({"chr1": 249250621, "chrM": 16571})
         >>> names.find("1"), names.find("chrM"), names.find("MT")

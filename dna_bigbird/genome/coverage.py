@@ -51,10 +51,7 @@ def covered_bp(merged: Spans, starts: ArrayLike, ends: ArrayLike) -> NDArray[np.
 
 
 def bins_mostly_covered(merged: Spans, bin_bp: int, length_bp: int) -> NDArray[np.int64]:
-    """Return the numbers of the bins that the merged intervals cover by more than half.
-
-    Bin `i` is `[i * bin_bp, (i + 1) * bin_bp)`; an incomplete last bin of the chromosome is
-    never returned.
+    """Return the numbers of the whole bins that the merged intervals cover by more than half.
 
     Example:
         >>> bins_mostly_covered(merge_spans([99, 300], [400, 301]), 200, 1000).tolist()
@@ -68,9 +65,7 @@ def bins_mostly_covered(merged: Spans, bin_bp: int, length_bp: int) -> NDArray[n
 
 
 def bins_touched(merged: Spans, bin_bp: int) -> NDArray[np.int64]:
-    """Return the numbers of the bins that share a base with the merged intervals.
-
-    They come in no order, and a number may come more than once.
+    """Return, unordered and with repeats, the bins that share a base with the merged intervals.
 
     Example:
         >>> sorted(set(bins_touched(merge_spans([99, 300], [200, 401]), 200).tolist()))
@@ -98,11 +93,7 @@ def unknown_spans(
     *,
     at_once_bp: int = 1 << 24,
 ) -> Spans:
-    """Return the runs of N of a chromosome, from `first` to before `last`, read in pieces of `at_once_bp`.
-
-    Raises:
-        InputError: If the FASTA has letters that are not DNA.
-    """
+    """Return the runs of N of a chromosome in [first, last), read in pieces of `at_once_bp`."""
     nothing = np.empty(0, dtype=np.int64)
     parts: list[Spans] = [(nothing, nothing)]
     last = genome.lengths[genome.resolve(chrom)] if last is None else last

@@ -16,12 +16,7 @@ import numpy as np
 
 
 def shuffle_dinucleotides(sequence: str, rng: np.random.Generator) -> str:
-    """Return a random sequence with exactly the same dinucleotide counts.
-
-    First and last letter stay. Some sequences have no other order, such as AAAA or ACGT.
-
-    Args:
-        sequence: Any letters; N is a letter as the others.
+    """Return a random sequence with the same dinucleotide counts and the same first and last letter.
 
     Example:
         >>> shuffle_dinucleotides("AAAA", np.random.default_rng(0))
@@ -51,11 +46,9 @@ def shuffle_dinucleotides(sequence: str, rng: np.random.Generator) -> str:
 def _last_edges(
     followers: Mapping[str, list[str]], end: str, rng: np.random.Generator
 ) -> dict[str, str]:
-    """Return the edge by which each base but `end` is left for the last time.
-
-    They form a spanning tree towards `end`, drawn with the probability that the numbers of edges give
-    (random walks without their loops: Wilson 1996).
-    """
+    """Return the edge by which each base but `end` is left for the last time."""
+    # They form a spanning tree towards `end`, drawn with the probability that the numbers of edges
+    # give (random walks without their loops: Wilson 1996).
     last: dict[str, str] = {}
     in_tree = {end}
     for start in followers:

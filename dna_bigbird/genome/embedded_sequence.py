@@ -16,11 +16,7 @@ SEQUENCE_SHA256 = "75a16db26fa56d3eb6e4a569cbc8bfc3fa370fe3937f3729054b881d95d6b
 
 
 def load_background() -> str:
-    """Return hg19 chr22:20,000,001-21,000,000 in upper case, as the package ships it.
-
-    Raises:
-        InputError: If the packaged file is not the one this version was built with.
-    """
+    """Return hg19 chr22:20,000,001-21,000,000 in upper case, as the package ships it."""
     resource = resources.files("dna_bigbird.genome") / "data" / FILE_NAME
     text = gzip.decompress(resource.read_bytes()).decode("ascii")
     sequence = "".join(text.splitlines()[1:])

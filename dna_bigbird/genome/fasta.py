@@ -5,12 +5,7 @@ from pathlib import Path
 
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import check_random_access, is_bgzip, is_gzip, looks_like, open_binary
-from dna_bigbird.genome.alphabet import (
-    IS_UNKNOWN,
-    NOT_DNA,
-    normalise_bytes,
-    reverse_complement,
-)
+from dna_bigbird.genome.alphabet import IS_UNKNOWN, NOT_DNA, normalise_bytes, reverse_complement
 from dna_bigbird.genome.chromosome_names import ChromosomeNames
 from dna_bigbird.genome.fasta_index import index_of, read_bytes
 from dna_bigbird.genome.interval import Interval, parse_region
@@ -167,15 +162,7 @@ class Genome:
 
 
 def find_region(genome: Genome, text: str, option: str = "--region") -> Interval:
-    """Return a region as an interval of the forward strand, with the genome's name of the chromosome.
-
-    Args:
-        text: As samtools writes it, `chr22:20,000,001-20,000,200`: from 1, both ends included.
-        option: Whose value it is.
-
-    Raises:
-        InputError: Naming the option, if it is not a region or not inside a chromosome of the genome.
-    """
+    """Return a region in samtools' notation (from 1, ends included) as an interval."""
     try:
         region = parse_region(text)
     except ValueError as error:

@@ -66,14 +66,7 @@ Blocks = tuple[list[int], list[int]]
 
 
 def read_bytes(file: int, blocks: Blocks | None, start: int, end: int) -> bytes:
-    """Return the (unpacked) bytes from one position to another, fewer at the end of the file.
-
-    Args:
-        file: An open file; its own position is not used.
-
-    Raises:
-        OSError, EOFError, zlib.error: If blocks are damaged.
-    """
+    """Return the (unpacked) bytes of [start, end); the position of the open file is not used."""
     if blocks is None:
         return os.pread(file, end - start, start)
     packed, unpacked = blocks
@@ -86,10 +79,8 @@ def read_bytes(file: int, blocks: Blocks | None, start: int, end: int) -> bytes:
 
 
 def _fits(entries: Mapping[str, IndexEntry], blocks: Blocks | None, path: Path) -> bool:
-    """Return True if an index is that of a file; see `_MAX_CHECKED_PACKED`.
-
-    500,000 records of a plain file take about three seconds.
-    """
+    """Return True if an index is that of a file; see `_MAX_CHECKED_PACKED`."""
+    # 500,000 records of a plain file take about three seconds.
     with open(path, "rb") as stream, contextlib.suppress(OSError, EOFError, zlib.error):
         size = None if blocks else os.fstat(stream.fileno()).st_size
         read = functools.partial(read_bytes, stream.fileno(), blocks)
@@ -144,15 +135,9 @@ def _has_its_lines(entry: IndexEntry, read: Callable[[int, int], bytes]) -> bool
 
 
 def index_of(path: Path) -> tuple[dict[str, IndexEntry], Blocks | None]:
-    """Return the index of a plain or bgzip FASTA file; written next to it if missing or wrong.
-
-    An index that fits the file stays, also one made by another program. One that is older than its
-    file is compared with a new one and stays if both say the same. In a folder that cannot be
-    written to a new index is for this process alone.
-
-    Raises:
-        InputError: As `read_pieces`; if the file has bytes other than letters, or lines of unequal length.
-    """
+    """Return the index of a plain or bgzip FASTA file; written next to it if missing or wrong."""
+    # An index that is older than its file is compared with a new one and stays if both say the
+    # same. In a folder that cannot be written to a new index is for this process alone.
     beside = [Path(f"{path}{suffix}") for suffix in (".fai", ".gzi")[: 1 + is_gzip(path)]]
     with contextlib.suppress(OSError, ValueError, struct.error):
         index = _parse(path, *beside)
@@ -175,10 +160,8 @@ def parsed_or_empty(fai: Path) -> dict[str, IndexEntry]:
 
 
 def _replace_if_other(new: Path, beside: Path) -> None:
-    """Write a new index next to its file, whole or not at all; if the old one says the same, only its time is renewed.
-
-    Where writing is not allowed nothing is changed.
-    """
+    """Write a new index next to its file; if the old one says the same, renew only its time."""
+    # Where writing is not allowed nothing is changed.
     partial = beside.with_name(f".{beside.name}.{os.getpid()}.partial")
     with contextlib.suppress(OSError):
         if beside.is_file() and filecmp.cmp(new, beside, shallow=False):
@@ -192,11 +175,9 @@ def _replace_if_other(new: Path, beside: Path) -> None:
 
 
 def _make(path: Path, fai: Path, *gzi: Path) -> None:
-    """Have htslib write an index.
-
-    It skips records of an equal name, names no line and takes CR alone for no end of one, so that the file is read
-    once before and the index compared with what was read.
-    """
+    """Have htslib write an index."""
+    # It skips records of an equal name, names no line and takes CR alone for no end of one: the
+    # file is read once before and the index compared with what was read.
     import pysam
 
     lengths = {}

@@ -30,16 +30,9 @@ class FastaPiece(NamedTuple):
 
 
 def read_pieces(path: Path | str) -> Iterator[FastaPiece]:
-    """Yield the records of a plain, gzip or bgzip FASTA file, or of standard input ('-'), in pieces.
-
-    A piece is at most two blocks long and ends where a block or the record does. Blank lines,
-    blanks at either end of a line and LF, CRLF or CR line ends are accepted; the letters are not
-    looked at.
-
-    Raises:
-        InputError: If there is no record, text comes before the first one, a record has no
-            name or no sequence, or two records have the same name.
-    """
+    """Yield the records of a FASTA file, packed or not, or of standard input ('-'), in pieces."""
+    # A piece is at most two blocks long. Blank lines, blanks at either end of a line and LF, CRLF
+    # or CR line ends are accepted; the letters are not looked at.
     shown = shown_name(path)
     reader = _Reader(shown)
     with open_binary(path) as stream:

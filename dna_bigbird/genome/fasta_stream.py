@@ -16,11 +16,7 @@ _AT_ONCE_BP = 1 << 24
 
 
 def sequence_sha256(genome: Genome, chrom: str) -> str:
-    """Return the hexadecimal SHA-256 of a chromosome over A C G T N, however the file is written.
-
-    Raises:
-        InputError: If the genome has no such chromosome, or the file has letters that are not DNA.
-    """
+    """Return the SHA-256 of a chromosome over A C G T N, however the file is written."""
     digest = hashlib.sha256()
     length = genome.lengths[genome.resolve(chrom)]
     for start in range(0, length, _AT_ONCE_BP):
@@ -67,12 +63,7 @@ def read_fasta(path: Path | str) -> Iterator[FastaRecord]:
 
 
 def read_dna(path: Path | str) -> Iterator[tuple[FastaPiece, str]]:
-    """Yield the pieces of all records with their sequence over A C G T N.
-
-    Raises:
-        InputError: As `read_pieces`; at the first letter that is not DNA; or, at the end of a
-            record, if most of its letters are ambiguity codes, as in a protein sequence.
-    """
+    """Yield the pieces of all records over A C G T N; InputError for other letters or a protein."""
     shown = shown_name(path)
     ambiguous = 0
     for piece in read_pieces(path):
@@ -89,12 +80,7 @@ def read_dna(path: Path | str) -> Iterator[tuple[FastaPiece, str]]:
 
 
 def dna_of(record: FastaRecord, path: Path | str) -> str:
-    """Return the record's sequence over A C G T N.
-
-    Raises:
-        InputError: At the first letter that is not DNA, or if most letters are ambiguity codes,
-            as in a protein sequence.
-    """
+    """Return the record's sequence over A C G T N; InputError for other letters or a protein."""
     shown = shown_name(path)
     try:
         sequence = normalise(record.letters)

@@ -19,15 +19,7 @@ Meter = Callable[[str], AbstractContextManager[Progress]]
 
 
 def fetch_spec(spec: DataSpec, output: Path, local: Path | None, meter: Meter) -> list[str]:
-    """Fetch everything a description names and return notes for the user.
-
-    Args:
-        output: The file; for a table of files the sample sheet, and the files are next to it.
-        local: A copy on this machine; for a table of files the folder that holds them.
-
-    Raises:
-        InputError: As `download` and `take_local` do.
-    """
+    """Fetch all that a description names (files of a table next to its sheet); return notes."""
     if not spec.is_sheet:
         sha256 = _fetch_one(spec.files[0], output, local, meter)
         if spec.files[0].sha256:

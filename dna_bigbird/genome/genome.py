@@ -19,14 +19,8 @@ LINE_BP = 60
 def join_fasta(
     inputs: list[Path], output: Path, check: Callable[[dict[str, int]], None]
 ) -> dict[str, int]:
-    """Write the records of all inputs into one FASTA file and return their lengths in bp.
-
-    Args:
-        check: Called with the lengths before the file gets its final name; it may refuse them.
-
-    Raises:
-        InputError: If a file is malformed, no DNA, or two records have the same name.
-    """
+    """Write the records of all inputs into one FASTA file and return their lengths in bp."""
+    # `check` gets the lengths before the file has its final name, and may refuse them.
     lengths: dict[str, int] = {}
     origin: dict[str, Path] = {}
     with atomic_path(output) as partial:
@@ -65,16 +59,7 @@ def check_assembly(
     guess: str | None,
     pieces: bool,
 ) -> None:
-    """Compare chromosome lengths with those of the assembly they should belong to.
-
-    Args:
-        expected: Length in bp by chromosome name (`chr1`); empty for an assembly without a table.
-        guess: The assembly whose table the lengths fit, if any.
-        pieces: Shorter chromosomes are pieces, not errors.
-
-    Raises:
-        InputError: Naming the first chromosome whose length is wrong.
-    """
+    """Raise InputError at the first chromosome whose length, in bp, is not the assembly's."""
     other = guess if guess and guess != assembly else None
     for name, length in lengths.items():
         usual = name if name.startswith("chr") else f"chr{name}"
@@ -111,10 +96,7 @@ class Reference(Rows):
 
 @checked()
 def genome(
-    inputs: list[InputPath],
-    output: FastaOutput,
-    assembly: str = "none",
-    pieces: bool = False,
+    inputs: list[InputPath], output: FastaOutput, assembly: str = "none", pieces: bool = False
 ) -> Reference:
     """Check FASTA files and join them into one plain, indexed reference.
 

@@ -45,9 +45,6 @@ class Interval:
 def parse_region(text: str) -> Interval:
     """Read a region as samtools writes it: `chr1:1,001-2,000`, 1-based with both ends included.
 
-    Raises:
-        ValueError: If the text has another form or the range is empty.
-
     Example:
         >>> parse_region("chr22:20,000,001-21,000,000")
         Interval(chrom='chr22', start=20000000, end=21000000, strand='+')
@@ -64,10 +61,7 @@ def parse_region(text: str) -> Interval:
 
 @dataclass(frozen=True)
 class StartSite:
-    """One start site: 1 bp (0-based, half-open) with the strand '+' or '-'.
-
-    `gene` is empty where the file does not tell it.
-    """
+    """One start site: 1 bp (0-based, half-open), strand '+' or '-'; `gene` is empty if unknown."""
 
     interval: Interval
     name: str
@@ -76,11 +70,7 @@ class StartSite:
 
 
 def position(text: str, what: str, where: str) -> int:
-    """Read a coordinate of a file that counts from 1.
-
-    Raises:
-        InputError: Starting with `where`, if the text is not a whole number from 1.
-    """
+    """Read a coordinate of a file that counts from 1; the InputError starts with `where`."""
     number = whole_number(text.strip())
     if number is None:
         raise InputError(f"{where}: {what} is {shortened(text)!r}, expected a whole number")

@@ -80,11 +80,7 @@ class Chain:
 
 
 def read_chain(path: Path) -> Chain:
-    """Read a chain file, plain or gzip.
-
-    Raises:
-        InputError: If it is missing, damaged, or no chain file.
-    """
+    """Read a chain file, plain or gzip."""
     import pyliftover  # which is of an extra
 
     lines = []
@@ -110,15 +106,9 @@ def read_chain(path: Path) -> Chain:
 
 
 def lift_sites(sites: list[StartSite], chain: Chain) -> tuple[list[LiftedSite], list[UnliftedSite]]:
-    """Lift every start site by itself, one base at a time.
-
-    Lifted sites come sorted by chromosome name, position, strand and name; lost ones in the
-    order of the file. A site is lost if its base was deleted, its chromosome is not in the
-    chain or ends before it, it has several targets, or its target lies on another chromosome.
-
-    Raises:
-        InputError: If the chain has none of the chromosomes.
-    """
+    """Lift every start site by itself: sites sorted by place, and lost ones in the file's order."""
+    # A site is lost if its base was deleted, its chromosome is not in the chain or ends before it,
+    # it has several targets, or its target lies on another chromosome.
     lifted: list[LiftedSite] = []
     lost: list[UnliftedSite] = []
     for site in sites:
@@ -142,11 +132,9 @@ def lift_sites(sites: list[StartSite], chain: Chain) -> tuple[list[LiftedSite], 
 
 
 def lift_interval(interval: Interval, chain: Chain) -> Interval | None:
-    """Lift a whole interval by its first and last base; None if it is lost.
-
-    It is lost if either base is (see `lift_sites`), or if it would have another length. Bases between them are
-    not checked: of 485 windows of 500 bp on chr22, three had some that map elsewhere.
-    """
+    """Lift an interval by its first and last base; None if either is lost or the length changes."""
+    # Bases between them are not checked: of 485 windows of 500 bp on chr22, three had some that map
+    # elsewhere.
     ends = []
     for position in (interval.start, interval.end - 1):
         base = Interval(interval.chrom, position, position + 1, interval.strand)

@@ -67,12 +67,7 @@ class MotifMatrix:
 
 
 def read_motifs(path: Path) -> list[MotifMatrix]:
-    """Return the matrices of a JASPAR or MEME file in their order; the first line says which it is.
-
-    Raises:
-        InputError: With file and line, for anything that is not as the format says, two matrices of one
-            identifier, or a file without a matrix.
-    """
+    """Return the matrices of a JASPAR or MEME file in order; the first line says which it is."""
     lines = [(number, line.strip()) for number, line in numbered_lines(path)]
     lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
     first = lines[0][1] if lines else ""
@@ -229,11 +224,7 @@ def _names(text: str, where: str) -> tuple[str, str]:
 
 
 def meme_text(matrices: Iterable[MotifMatrix], sites: Mapping[str, int]) -> str:
-    """Return the text of a file that `read_motifs` and the MEME suite read; blanks in identifiers become '_'.
-
-    Args:
-        sites: Number of sequences of each matrix, by its identifier.
-    """
+    """Return a MEME file's text; blanks in identifiers become '_', `sites` counts by identifier."""
     lines = [
         "MEME version 4\n\nALPHABET= ACGT\n\nstrands: + -\n\n",
         "Background letter frequencies\nA 0.25 C 0.25 G 0.25 T 0.25\n\n",

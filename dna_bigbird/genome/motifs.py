@@ -41,11 +41,10 @@ FACTOR_MATRICES = {
 
 @dataclass(frozen=True, eq=False)
 class Motif:
-    """A count matrix with its log-odds scores.
+    """A count matrix with log-odds scores in bits against equal base frequencies."""
 
-    Scores are in bits against equal base frequencies: log2(p / 0.25) summed over columns, with
-    p = 0.96 * count share + 0.01. The `share` of a site is its score over the best possible one.
-    """
+    # log2(p / 0.25) summed over columns, with p = 0.96 * count share + 0.01. The `share` of a site
+    # is its score over the best possible one.
 
     factor: str
     matrix_id: str
@@ -96,10 +95,7 @@ class Motif:
         return int(offset), LETTERS[base]
 
     def best_share(self, sequence: str) -> float:
-        """Return the highest share of any window of a sequence, on either strand.
-
-        Windows with N are left out; a sequence without a whole window gives minus infinity.
-        """
+        """Return the highest share of a window without N on either strand, else minus infinity."""
         codes = np.array([LETTERS.find(base) for base in sequence])
         if len(codes) < self.width:
             return -np.inf

@@ -19,11 +19,10 @@ _LONGEST_PLACE = 64
 
 
 class SeenNames:
-    """Refuses a second record of the same name, at 16 bytes per name.
+    """Refuses a second record of the same name, at 16 bytes per name."""
 
-    Names are kept as 128-bit digests; even among a thousand million names no two are equal.
-    The last 65,536 are looked up at once, older ones when that many are together or at `finish`.
-    """
+    # Names are kept as 128-bit digests; even among a thousand million names no two are equal. The
+    # last 65,536 are looked up at once, older ones when that many are together or at `finish`.
 
     def __init__(self, shown: str) -> None:
         self.shown = shown
@@ -31,11 +30,7 @@ class SeenNames:
         self.older = np.empty(0, dtype=f"S{_DIGEST_BYTES}")
 
     def add(self, name: str, line: int) -> None:
-        """Note the name of the record whose header is at `line`.
-
-        Raises:
-            InputError: If a record seen before has the name.
-        """
+        """Note the name of the record whose header is at `line`; InputError if seen before."""
         key = hashlib.blake2b(name.encode(), digest_size=_DIGEST_BYTES).digest()
         if key in self.recent:
             raise self._error(line, name)
@@ -44,11 +39,7 @@ class SeenNames:
             self.finish()
 
     def finish(self) -> None:
-        """Look up the names that were not yet.
-
-        Raises:
-            InputError: As `add`.
-        """
+        """Look up the names that were not yet; InputError as `add`."""
         keys = sorted(self.recent)
         added = np.array(keys, dtype=self.older.dtype)
         positions = np.searchsorted(self.older, added)
@@ -83,18 +74,7 @@ def _parts(name: str) -> tuple[str, int, int, str] | None:
 
 
 def place_of(name: str, length_bp: int) -> Interval:
-    """Return where on its genome a record lies that is named after its place.
-
-    `chr1:100-200` counts from 0 and leaves the end out if the record has 100 bases (bedtools
-    getfasta); it counts from 1 with both ends if it has 101 (samtools faidx). A strand may follow
-    as `(-)`, as `:-` or as `/rc`, and `name::` may come first.
-
-    Returns:
-        A 0-based, half-open interval; on '-' the record reads the other strand, so that its first
-        base is the interval's last.
-
-    Raises:
-        ValueError: If the name is not a location or the length fits neither way of counting.
+    """Return where on its genome a record lies that is named after its place, as bedtools or samtools do.
 
     Example:
         >>> place_of("chr1:100-200", 100)

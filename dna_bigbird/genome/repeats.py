@@ -26,11 +26,7 @@ _IS_LOWER[ord("a") : ord("z") + 1] = SOFT_MASKED
 
 
 class RepeatClasses:
-    """The repeat class of every base of a genome, by number.
-
-    Attributes:
-        names: What each class is called; `classes` gives indices into it.
-    """
+    """The repeat class of every base of a genome, as an index into `names`."""
 
     def __init__(self, names: tuple[str, ...], source: "_SoftMask | _Rows") -> None:
         self.names = names
@@ -38,52 +34,25 @@ class RepeatClasses:
 
     @classmethod
     def from_soft_mask(cls, genome: Genome) -> "RepeatClasses":
-        """Take lower case for `soft_masked` and the rest for `unmasked`.
-
-        A chromosome written in one case from end to end says nothing of repeats: all of it is
-        `unknown`. That is found out when the chromosome is first asked for, a few Mb at a time.
-        """
+        """Take lower case for `soft_masked` and the rest for `unmasked`."""
+        # A chromosome written in one case from end to end says nothing of repeats: all of it is
+        # `unknown`. That is found out when the chromosome is first asked for, a few Mb at a time.
         return cls(("unmasked", "soft_masked", "unknown"), _SoftMask(genome))
 
     @classmethod
     def from_bed(cls, path: Path | str, genome: Genome, *, pieces: bool = False) -> "RepeatClasses":
-        """Take the classes of a BED file as RepeatMasker's tables have them.
-
-        Column 4 is the class, or `class/family`; the family is dropped. Bases in no row
-        are `none`. Where rows overlap, the one that starts later counts, among those that start
-        together the later line. Chromosomes that the genome does not have are left out. Memory is
-        17 bytes per row.
-
-        Args:
-            pieces: The FASTA may hold only the first part of a chromosome; rows beyond are cut.
-
-        Raises:
-            InputError: If a row is malformed, has no class, or ends beyond its chromosome (unless
-                `pieces`), if there are more than 255 classes, or no row is on the genome.
-        """
+        """Take column 4 of a BED file, class or `class/family` as RepeatMasker has it."""
+        # Where rows overlap, the one that starts later counts, among those that start together the
+        # later line. Memory is 17 bytes per row.
         source = _Rows(path, genome, pieces)
         return cls(("none", *source.names), source)
 
     def classes(self, interval: Interval) -> np.ndarray:
-        """Return the class of every base in forward order, shape (interval.length,), uint8.
-
-        Raises:
-            InputError: If the interval is not wholly on the genome.
-        """
+        """Return the class of every base in forward order, (interval.length,), uint8."""
         return self._source.classes(interval)
 
     def sums(self, chrom: str, bounds: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Sum values of tokens on one chromosome by class (see `share_by_class`).
-
-        Tokens may lie anywhere on the chromosome, in any order; the genome is read only near them.
-
-        Args:
-            bounds: Start and end of each token, shape (M, 2), 0-based half-open.
-            values: Shape (M,), or (M, K) for K kinds of value.
-
-        Returns:
-            Shape (len(names),), or (len(names), K), float64.
-        """
+        """Sum values (M,) or (M, K) of tokens with 0-based bounds (M, 2) by class."""
         values = np.asarray(values, dtype=np.float64)
         total = np.zeros((len(self.names), *values.shape[1:]))
         for rows, offsets, base_classes in self._near(chrom, np.asarray(bounds)):
@@ -93,14 +62,7 @@ class RepeatClasses:
         return total
 
     def shares(self, chrom: str, bounds: np.ndarray) -> np.ndarray:
-        """Return which share of the bases of each token on one chromosome lies in each class.
-
-        Args:
-            bounds: As for `sums`.
-
-        Returns:
-            Shape (M, len(names)), float64; rows add up to 1.
-        """
+        """Return which share of each token's bases on a chromosome is in each class, (M, names)."""
         bounds = np.asarray(bounds)
         shares = np.zeros((len(bounds), len(self.names)))
         for rows, offsets, base_classes in self._near(chrom, bounds):
@@ -119,20 +81,7 @@ class RepeatClasses:
 def share_by_class(
     values: np.ndarray, bounds: np.ndarray, classes: np.ndarray, *, num_classes: int
 ) -> np.ndarray:
-    """Spread the value of each token evenly over its bases and sum them by class.
-
-    The sums over all classes equal the sum of the values, but for rounding.
-
-    Args:
-        values: Shape (M,) or (M, K).
-        bounds: Start and end of each token, shape (M, 2), 0-based half-open offsets into `classes`.
-        classes: Class of every base, shape (L,), below `num_classes`.
-
-    Returns:
-        Shape (num_classes,) or (num_classes, K), float64.
-
-    Raises:
-        ValueError: If a token has no base or lies outside.
+    """Spread each token's value, (M,) or (M, K), evenly over its bases and sum them by class.
 
     Example:
         >>> classes = np.array([0, 0, 0, 1], dtype=np.uint8)
@@ -145,14 +94,7 @@ def share_by_class(
 
 
 def class_shares(bounds: np.ndarray, classes: np.ndarray, *, num_classes: int) -> np.ndarray:
-    """Return which share of the bases of each token lies in each class, (M, num_classes), float64.
-
-    Args:
-        bounds, classes: As for `share_by_class`.
-
-    Raises:
-        ValueError: If a token has no base or lies outside.
-    """
+    """Return which share of each token's bases lies in each class, (M, num_classes), float64."""
     bounds = np.asarray(bounds)
     lengths = bounds[:, 1] - bounds[:, 0]
     if len(bounds) and (lengths.min() < 1 or bounds.min() < 0 or bounds.max() > len(classes)):
@@ -269,11 +211,7 @@ def _sorted_rows(starts: array, ends: array, classes: array) -> tuple[np.ndarray
 
 
 def repeat_classes(genome: Genome, repeats: Path | None, pieces: bool) -> RepeatClasses:
-    """Return the repeat class of every base, from a BED file or, without one, from lower case.
-
-    Args:
-        pieces: The genome may have only the first part of a chromosome.
-    """
+    """Return the repeat class of every base, from a BED file or, without one, from lower case."""
     if repeats is None:
         return RepeatClasses.from_soft_mask(genome)
     return RepeatClasses.from_bed(repeats, genome, pieces=pieces)

@@ -110,27 +110,14 @@ def allele_kind(alt: str) -> str | None:
 
 
 def read_vcf(path: Path | str) -> Iterator[Variant]:
-    """Yield the records of a VCF file, or of standard input ('-'), in its order.
-
-    Raises:
-        InputError: As `open_vcf` and its records.
-    """
+    """Yield the records of a VCF file, or of standard input ('-'), in its order."""
     with open_vcf(path) as (_, variants):
         yield from variants
 
 
 @contextlib.contextmanager
 def open_vcf(path: Path | str) -> Iterator[tuple[VcfHeader, Iterator[Variant]]]:
-    """Open a VCF file, or standard input ('-'): its header, and its records as a stream.
-
-    Records may come in any order. Blank lines are skipped.
-
-    Raises:
-        InputError: If it is not a VCF: no header, a header without the line of column names,
-            columns without tabs, another format, or as `numbered_lines`. While the records are read: at a
-            line with another number of columns than the header, a position that is not a whole number up
-            to 2^31 - 1, or a REF that is empty or not DNA, or an empty ALT.
-    """
+    """Open a VCF file, or standard input ('-'): its header, and a stream of its records."""
     shown = shown_name(path)
     with contextlib.closing(numbered_lines(path, LONGEST_LINE, RATIO)) as lines:
         header = _read_header(lines, shown)

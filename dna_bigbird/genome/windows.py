@@ -33,13 +33,7 @@ class Windows(Sequence[Interval]):
 
     @classmethod
     def of(cls, intervals: Sequence[Interval], window_bp: int | None = None) -> "Windows":
-        """Turn intervals into arrays.
-
-        Args:
-            window_bp: Length of all; None: of any lengths.
-
-        Raises:
-            ValueError: If one of them is not `window_bp` long.
+        """Turn intervals into arrays; `window_bp` is the length of all, None: of any lengths.
 
         Example:
             >>> Windows.of([Interval("chr2", 5, 9, "-")], 4)[0]

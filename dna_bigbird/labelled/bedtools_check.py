@@ -27,11 +27,7 @@ _PACKED = (".gz", ".bgz")
 
 
 def second_reader(genome: Genome) -> Genome:
-    """Return a genome of the same file that pyfaidx reads; a bgzip file keeps its reader.
-
-    Raises:
-        InputError: If pyfaidx cannot read the file, or finds other records or lengths in it.
-    """
+    """Return a genome of the same file that pyfaidx reads; a bgzip file keeps its reader."""
     if is_gzip(genome.path) or genome.path.suffix.lower() in _PACKED:
         note(
             f"{genome.path}: not compared with pyfaidx, the second reader, which is for plain FASTA"
@@ -41,13 +37,7 @@ def second_reader(genome: Genome) -> Genome:
 
 
 class PyfaidxGenome(Genome):
-    """A plain FASTA file as `Genome`, whose letters pyfaidx reads.
-
-    pyfaidx makes an index of its own in memory; no file is written next to the genome.
-
-    Raises:
-        InputError: As `second_reader`.
-    """
+    """A plain FASTA file as `Genome`, whose letters pyfaidx reads, with an index in memory."""
 
     def _open(self) -> None:
         super()._open()
@@ -99,11 +89,7 @@ _REPORT = "One of the two is wrong: please report it with the files"
 
 
 def check_shared_bases(rows: LeakageRows, leaks: Sequence[Leak]) -> None:
-    """Compare the leaks of the kind `shared_bases` with the overlaps that bedtools finds.
-
-    Raises:
-        InputError: Naming the first row for which they differ.
-    """
+    """Compare the leaks of the kind `shared_bases` with the overlaps that bedtools finds."""
     chrom, start, split = rows.windows.chrom.astype(np.int64), rows.windows.start, rows.split
     ours = {(x.row, int(split[x.other])): x.measure for x in leaks if x.category == SHARED_BASES}
     for held_out in (1, 2):
@@ -128,20 +114,8 @@ def check_labels(
     genome: Genome,
     every: int,
 ) -> int:
-    """Compare the labels of every n-th bin with those that bedtools makes from the peak files.
-
-    The peaks are read line by line by other code, too.
-
-    Args:
-        labels: Those of the set, in its order.
-        every: 1 compares all bins.
-
-    Returns:
-        How many bins were compared.
-
-    Raises:
-        InputError: Naming the first bin and label that differ.
-    """
+    """Compare every n-th bin's labels with those bedtools makes; return how many were compared."""
+    # The peaks are read line by line: other code than that of the set.
     rows = np.arange(0, len(data), every)
     chrom, start = data.intervals.chrom[rows].astype(np.int64), data.bin_starts[rows]
     ours = data.labels[rows]

@@ -5,6 +5,7 @@ interval is the window the model reads. Equal inputs give equal bytes.
 """
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -15,11 +16,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.dataframes import DataFrame, with_values
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import sha256_of
-from dna_bigbird.core.hdf5 import (
-    StoredArrays,
-    open_hdf5,
-    texts_of,
-)
+from dna_bigbird.core.hdf5 import StoredArrays, open_hdf5, texts_of
 from dna_bigbird.core.results import brief, representation
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import normalise, reverse_complement
@@ -27,13 +24,13 @@ from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.labelled_data import (
     STORE,
     LabelledData,
+    PackedLabels,
     bases_digest,
     checked_rows,
     is_labelled_set,
     write_labelled_set,
 )
 from dna_bigbird.labelled.splits import SPLITS
-from dna_bigbird.labelled.stored_sequences import PackedLabels
 from dna_bigbird.models.label_types import label_type_of
 
 __all__ = ["LabelledData", "LabelledSet", "is_labelled_set", "write_labelled_set"]
@@ -190,11 +187,7 @@ class LabelledSet:
         return self._stored[np.asarray(rows)] >= 0
 
     def sequence(self, row: int) -> str:
-        """Return the bases of a row as its strand reads them.
-
-        Raises:
-            ValueError: If they are in the genome and none was given.
-        """
+        """Return the bases of a row as its strand reads them."""
         stored = -1 if self._stored is None else int(self._stored[row])
         if stored >= 0:
             begin, end = (
@@ -226,18 +219,8 @@ class LabelledSet:
 def open_labelled_set(
     data: Path, genome: Genome | Path | None, *, verify: bool = True
 ) -> LabelledSet:
-    """Open a labelled set with its genome, or without if it has its sequences itself.
-
-    Chromosome lengths and the bases of some windows are compared. If these agree but the file
-    is not the same file that the set was made from, a note says so.
-
-    Args:
-        verify: Read both files whole and compare their checksums. Where processes train together,
-            one per machine does it.
-
-    Raises:
-        InputError: As `LabelledSet`; if the set needs a genome and there is none.
-    """
+    """Open a labelled set with its genome, or without if it has its sequences itself."""
+    # Chromosome lengths and the bases of some windows are compared, with `verify` whole files.
     if genome is None:
         labelled = LabelledSet(data, verify=verify)
         if labelled.needs_genome:
@@ -263,16 +246,11 @@ def open_labelled_set(
 # Hashes by which sequences without coordinates are recognised on either strand.
 
 HASH_BYTES = 8
+"""Two different sequences have the same hash with a probability of 2^-64."""
 
 
 def sequence_hash(sequence: str) -> int:
-    """Return 64 bits that a sequence and its reverse complement share; case does not matter.
-
-    They are BLAKE2b of the smaller of the two strands as ASCII, read as a little-endian number. Two
-    different sequences have the same hash with a probability of 2^-64.
-
-    Raises:
-        ValueError: If a letter is not DNA.
+    """Return 64 bits of BLAKE2b that a sequence and its reverse complement share, in any case.
 
     Example:
         >>> sequence_hash("aacg") == sequence_hash("CGTT") != sequence_hash("AACC")
@@ -285,23 +263,53 @@ def sequence_hash(sequence: str) -> int:
 
 
 def row_hashes(labelled: LabelledSet, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the hash of the sequence of every row, (rows,).
-
-    Raises:
-        ValueError: If the bases of a row are in the genome and the set was opened without it.
-    """
+    """Return the hash of the sequence of every row, (rows,)."""
     hashes = (sequence_hash(labelled.sequence(row)) for row in rows.tolist())
     return np.fromiter(hashes, dtype=np.uint64, count=len(rows))
 
 
 def rows_without_coordinates(labelled: LabelledSet, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return those of some rows that have no coordinates.
-
-    They are all rows of a set without coordinates, else the rows on chromosomes that are no longer
-    than a window (promoter-sequences).
-    """
+    """Return those of some rows that have no coordinates."""
+    # Also those on chromosomes that are no longer than a window (promoter-sequences).
     if not labelled.has_coordinates:
         return rows
     alone, names = labelled.chromosomes_of_one_window(), labelled.intervals.chromosomes
     is_alone = np.array([name in alone for name in names], dtype=bool)
     return rows[is_alone[labelled.intervals.chrom[rows]]]
+
+
+# Blocks of the genome; a bootstrap draws all rows of a block together.
+
+SIZES_BP = (1_000_000, 500_000, 200_000, 100_000, 50_000, 20_000, 10_000)
+FEWEST = 20
+"""Blocks that a bootstrap should have: of fewer the intervals are too narrow and leap about."""
+
+
+def block_units(
+    labelled: LabelledSet, rows: Sequence[int] | NDArray[np.int64], block_bp: int = 0
+) -> tuple[NDArray[np.int64], int]:
+    """Return the block of each row, (n,), and the length of a block in bp (0: no coordinates)."""
+    # Neighbouring windows share bases and the state of their chromatin: rows of one block are not
+    # independent evidence. A row lies where the middle of its window does; a negative goes with its
+    # positive. With 0 the block is the longest of `SIZES_BP` that gives at least `FEWEST` blocks.
+    if not labelled.has_coordinates:
+        return labelled.pairs[np.asarray(rows, dtype=np.int64)], 0
+    windows = labelled.intervals[_leaders(labelled, np.asarray(rows, dtype=np.int64))]
+    if block_bp:
+        return windows.stretches(block_bp), block_bp
+    for size in [x for x in SIZES_BP if x >= labelled.window_bp] or [labelled.window_bp]:
+        units = windows.stretches(size)
+        if len(np.unique(units)) >= FEWEST:
+            break
+    return units, size
+
+
+def _leaders(labelled: LabelledSet, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each row the row that says where it lies: the positive of its pair, or itself."""
+    # Rows of one window count as a pair where a set names none; they lie at one place anyway.
+    pairs = labelled.pairs[rows]
+    has_positive = (labelled.labels_of(rows) != 0).any(axis=1)
+    order = np.lexsort((~has_positive, pairs))
+    first = np.unique(pairs[order], return_index=True)[1]
+    of_pair = np.unique(pairs, return_inverse=True)[1].reshape(-1)
+    return rows[order[first][of_pair]]

@@ -28,14 +28,7 @@ _CHUNK = 1 << 21
 
 
 def kmers_of(bases: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """Return the number of the 12-mer at every place of every row, `NONE` where it has none.
-
-    Args:
-        bases: (m, length), ASCII letters A, C, G, T, N in upper case.
-
-    Returns:
-        (m, length - 11); (m, 0) for shorter rows.
-    """
+    """Return the 12-mer at every place of rows (m, length): (m, length - 11), `NONE` for none."""
     if bases.shape[1] < K:
         return np.empty((len(bases), 0), dtype=np.uint32)
     two_bits = _TWO_BITS[bases].astype(np.uint32)
@@ -93,17 +86,9 @@ def _mixed(code: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def sketches(kmers: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return the smallest number of each of the `BINS` ranges, `NONE` for an empty one.
-
-    For two sets the share of equal bins, among those filled in either, estimates how much of their
-    union they have in common (one-permutation hashing: Li, Owen and Zhang 2012).
-
-    Args:
-        kmers: (m, p), from `kmers_of`.
-
-    Returns:
-        (m, BINS)
-    """
+    """Return the smallest 12-mer in each range, `NONE` for an empty one: (m, BINS)."""
+    # The share of equal bins, among those filled in either, estimates how much of their union two
+    # sets have in common (one-permutation hashing: Li, Owen and Zhang 2012).
     m = len(kmers)
     flat = np.full(m * (BINS + 1), NONE)  # the last bin of a row takes what has no number
     range_of = np.minimum(kmers >> np.uint32(2 * K - 7), BINS).astype(np.int64)
@@ -119,14 +104,7 @@ def distinct(kmers: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def shared_share(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Return for each row of `a` and of `b` the 12-mers they share over those of the larger set.
-
-    Args:
-        a, b: (m, p) and (m, q), from `distinct`.
-
-    Returns:
-        (m,), 0 where neither has a 12-mer.
-    """
+    """Return per row of `a` and `b` their shared 12-mers over those of the larger set, (m,)."""
     both = np.sort(np.concatenate([a, b], axis=1), axis=1)
     shared = ((both[:, 1:] == both[:, :-1]) & (both[:, 1:] != NONE)).sum(axis=1)
     larger = np.maximum((a != NONE).sum(axis=1), (b != NONE).sum(axis=1))
@@ -168,19 +146,9 @@ class NearIdentical:
 def near_identical(
     fetch: Fetch, length_bp: int, split: NDArray, min_shared: float = MIN_SHARED
 ) -> NearIdentical:
-    """Find rows that are nearly the same as a row of a split with a higher number.
-
-    Candidates have two neighbouring bins of their sketches in common; the likeliest are then
-    compared in full. Hardly a pair is missed (docs/splits.md says how many).
-
-    Args:
-        fetch: Gives the bases of rows, all of `length_bp`.
-        split: (n,), 0, 1 or 2.
-        min_shared: The share of 12-mers from which on two rows are nearly the same.
-
-    Raises:
-        InputError: If `min_shared` is not between `LOWEST_SHARED` and 1.
-    """
+    """Find rows that are nearly the same as a row of a split with a higher number."""
+    # Candidates have two neighbouring bins of their sketches in common; the likeliest are then
+    # compared in full. Hardly a pair is missed (docs/splits.md says how many).
     if not LOWEST_SHARED <= min_shared <= 1:
         raise InputError(f"--min_shared {min_shared}: expected {LOWEST_SHARED} to 1")
     split = np.asarray(split).astype(np.int64)
@@ -217,12 +185,10 @@ def _batches(rows: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
 def _same_neighbours(
     sketch: NDArray[np.uint32], rows: NDArray[np.int64], others: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield pairs (row, other) that have the same number in a bin and in the next but one or next.
-
-    A bin agrees with probability J, the share of their union that two sets have in common, and two
-    bins with J². With 2 × 128 pairs of bins and J of 1/3 (half of each set) nearly every pair of
-    rows agrees somewhere, and rows that share only a dispersed repeat nearly never do.
-    """
+    """Yield pairs (row, other) that agree in a bin and in the next, or the next but one."""
+    # A bin agrees with probability J, the share of their union that two sets have in common, and
+    # two bins with J². With 2 × 128 pairs of bins and J of 1/3 (half of each set) nearly every pair
+    # of rows agrees somewhere, and rows that share only a dispersed repeat nearly never do.
     for step in (1, 2):
         for bin_ in range(BINS):
             key = _keys(sketch, others, bin_, step)

@@ -8,11 +8,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.dataframes import DataFrame, with_values
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.hdf5 import (
-    StoreFormat,
-    text_array,
-    texts_of,
-)
+from dna_bigbird.core.hdf5 import StoreFormat, text_array, texts_of
 from dna_bigbird.core.results import Result
 
 STORE = StoreFormat(
@@ -48,11 +44,7 @@ class LabelScores(Result):
         return with_values({"row": self.rows}, self.label_names, self.values)
 
     def of(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the scores of some rows, in their order.
-
-        Raises:
-            InputError: If one of them was not scored.
-        """
+        """Return the scores of some rows, in their order."""
         positions = np.searchsorted(self.rows, rows).clip(max=max(0, len(self.rows) - 1))
         if len(rows) and (not len(self.rows) or (self.rows[positions] != rows).any()):
             raise InputError(
@@ -61,15 +53,7 @@ class LabelScores(Result):
         return self.values[positions]
 
     def check_belongs(self, path: Path, data: Path, checksum: str) -> None:
-        """Raise InputError if scores were computed on another labelled set.
-
-        Args:
-            path, data: The files of these scores and of the labelled set, for the message.
-            checksum: sha256 of the labelled set.
-
-        Raises:
-            InputError: Naming both files.
-        """
+        """Raise InputError if scores were computed on another labelled set."""
         if self.set_sha256 != checksum:
             raise InputError(
                 f"{path}: scores of another labelled set than {data}; compute them again: "
@@ -78,11 +62,7 @@ class LabelScores(Result):
 
 
 def write_scores(path: Path, scores: LabelScores) -> None:
-    """Write scores; equal scores give equal bytes.
-
-    Raises:
-        InputError: If the disk is full.
-    """
+    """Write scores; equal scores give equal bytes."""
     with STORE.create(path) as store:
         store.describe(
             {
@@ -98,11 +78,7 @@ def write_scores(path: Path, scores: LabelScores) -> None:
 
 
 def read_scores(path: Path) -> LabelScores:
-    """Read scores and compare them with their checksums.
-
-    Raises:
-        InputError: If the file is missing, damaged or holds something else.
-    """
+    """Read scores and compare them with their checksums."""
     with STORE.open(path) as (file, attributes):
         return LabelScores(
             name=str(attributes["name"]),

@@ -19,10 +19,6 @@ positives, 0.007 with 1,130; Hanley and McNeil 1982)."""
 def few_positives(count: int, name: object) -> str | None:
     """Return what to tell the user of a validation split, or None if it has enough positives.
 
-    Args:
-        count: Positive labels in the validation rows, over all labels.
-        name: The labelled set, for the message.
-
     Example:
         >>> few_positives(38, "set.h5").partition(":")[2].partition(",")[0]
         ' 38 positives for validation'
@@ -80,13 +76,7 @@ def write_set(
     split: SplitConfig | None = None,
     inputs: Mapping[str, Path],
 ) -> LabelledSetFile:
-    """Write a labelled set with the command that makes it and the checksums of its inputs.
-
-    Args:
-        genome: None for a set without coordinates.
-        settings: Options to record, without assembly, split and paths.
-        inputs: The files by what they are.
-    """
+    """Write a labelled set with the command that makes it and the checksums of its inputs."""
     from dna_bigbird.core.files import sha256_of
     from dna_bigbird.labelled.labelled_data import write_labelled_set
 

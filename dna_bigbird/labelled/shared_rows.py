@@ -14,10 +14,10 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.windows import Windows
+from dna_bigbird.labelled.labelled_data import StoredSequences, padded
 from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet
 from dna_bigbird.labelled.near_identical import MIN_SHARED, Fetch, near_identical
 from dna_bigbird.labelled.splits import SPLITS
-from dna_bigbird.labelled.stored_sequences import StoredSequences, padded
 
 SHARED_BASES, NEAR_IDENTICAL, SPLIT_PAIR = "shared_bases", "near_identical", "split_pair"
 COLUMNS = (
@@ -75,11 +75,7 @@ def rows_of_set(data: LabelledSet) -> LeakageRows:
 
 
 def rows_of_data(data: LabelledData, genome: Genome | None) -> LeakageRows:
-    """Return the rows of a set in memory; without `pair`, rows of one window belong together.
-
-    Args:
-        genome: None for a set that has all its sequences itself.
-    """
+    """Return the rows of a set in memory; without `pair`, rows of one window belong together."""
     windows = Windows.of(data.intervals, data.window_bp)
     stored = np.full(len(windows), -1) if data.stored is None else data.stored
 
@@ -104,14 +100,7 @@ def _letters(sequences: list[str], length_bp: int) -> NDArray[np.uint8]:
 
 
 def find_leaks(rows: LeakageRows, min_shared: float = MIN_SHARED) -> Leakage:
-    """Look for everything that one split knows of another.
-
-    Args:
-        min_shared: The share of 12-mers from which on two sequences are nearly the same.
-
-    Raises:
-        InputError: If `min_shared` is out of range.
-    """
+    """Look for everything that one split knows of another; `min_shared` is a share of 12-mers."""
     near = near_identical(rows.fetch, rows.windows.window_bp, rows.split, min_shared)
     leaks = [
         Leak(*leak)
@@ -132,10 +121,7 @@ RowPairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray]
 
 
 def _shared_bases(rows: LeakageRows) -> RowPairs:
-    """For each row the window of a further split that shares most bases with its own.
-
-    Of windows of one length that is the one with the nearest start.
-    """
+    """Yield for each row the window of a further split that shares most bases with its own."""
     if not rows.has_coordinates:
         return _joined([])
     if rows.windows.length is not None:
@@ -198,11 +184,7 @@ def _joined(parts: list[RowPairs]) -> RowPairs:
 
 
 def write_leaks(path: Path, leaks: list[Leak], data: LabelledSet) -> None:
-    """Write a tab-separated table with a header, one leak per line; coordinates as in BED.
-
-    Raises:
-        InputError: If the disk is full or the folder cannot be written to.
-    """
+    """Write a tab-separated table with a header, one leak per line; coordinates as in BED."""
 
     def cells_of(row: int) -> list[str]:
         x = data.interval(row)
@@ -219,16 +201,8 @@ def write_leaks(path: Path, leaks: list[Leak], data: LabelledSet) -> None:
 def without_leaks(
     data: LabelledData, genome: Genome | None, min_shared: float = MIN_SHARED
 ) -> LabelledData:
-    """Return the set without rows that know something of a split further held out than theirs.
-
-    Such a training row goes with all rows of its pair, and such a validation row with its; the
-    test stays as it is. What went is counted as `left_out_leaks_train` and
-    `left_out_leaks_validation`; `rows_*` and `positives_*` are counted again where the set has
-    them.
-
-    Raises:
-        InputError: If no training row is left.
-    """
+    """Return the set without rows that know something of a split further held out than theirs."""
+    # A training row goes with all rows of its pair, and a validation row with its; the test stays.
     rows = rows_of_data(data, genome)
     leaking = {x.row for x in find_leaks(rows, min_shared).leaks}
     gone = np.isin(rows.pair, rows.pair[sorted(leaking)])

@@ -25,20 +25,7 @@ from dna_bigbird.genome.windows import Windows
 
 
 def group_windows(intervals: Sequence[Interval], keys: Sequence[str] = ()) -> NDArray[np.int64]:
-    """Number the groups of rows that must stay in one split.
-
-    Two rows belong to one group if their windows share a base, on any strand, or if they
-    have the same key that is not empty; and so is all that hangs together through others.
-
-    Args:
-        intervals: The window of each row, 0-based and half-open.
-        keys: A text for each row, such as its gene; none at all is as good as empty ones.
-
-    Returns:
-        (n,), numbers from 0 in the order in which the groups first occur.
-
-    Raises:
-        ValueError: If there are keys for another number of rows.
+    """Number the groups of rows that must stay in one split: a shared base, or the same key, (n,).
 
     Example:
         >>> windows = [Interval("chr1", s, s + 10) for s in (0, 50, 9, 100)]
@@ -65,27 +52,11 @@ def group_windows(intervals: Sequence[Interval], keys: Sequence[str] = ()) -> ND
     return _in_order_of_occurrence(component[stretch])
 
 
-def arrays_of(
-    intervals: Sequence[Interval],
-) -> tuple[Sequence[str], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the chromosomes' names and, (n,) each: place in the names, start, end.
-
-    Fast for `Windows`, which may be millions.
-    """
-    if isinstance(intervals, Windows):
-        start = intervals.start.astype(np.int64)
-        chrom = intervals.chrom.astype(np.int64)
-        return intervals.chromosomes, chrom, start, intervals.end.astype(np.int64)
-    ranks: dict[str, int] = {}
-    chrom = np.array([ranks.setdefault(x.chrom, len(ranks)) for x in intervals], dtype=np.int64)
-    start = np.array([x.start for x in intervals], dtype=np.int64)
-    end = np.array([x.end for x in intervals], dtype=np.int64)
-    return list(ranks), chrom, start, end
-
-
 def _stretches(intervals: Sequence[Interval]) -> NDArray[np.int64]:
     """Number the stretches of windows that overlap one after the other; touching does not count."""
-    _, chrom, start, end = arrays_of(intervals)
+    windows = Windows.of(intervals)
+    chrom, start = windows.chrom.astype(np.int64), windows.start.astype(np.int64)
+    end = windows.end.astype(np.int64)
     # Chromosomes follow each other on one axis, so that one running maximum serves them all.
     offset = chrom * (end.max() - min(0, start.min()) + 1)
     start, end = start + offset, end + offset
@@ -112,22 +83,7 @@ def folds_of(
     shares: Sequence[float] | None = None,
     strata: ArrayLike | None = None,
 ) -> NDArray[np.int64]:
-    """Deal whole groups to folds of about equally many rows.
-
-    The largest group comes first and goes to the fold with the fewest rows; the seed decides
-    between groups of one size.
-
-    Args:
-        groups: (n,), the group of each row.
-        shares: Share of the rows for each fold; all the same by default.
-        strata: (n,), numbers such as those of classes: groups of one size and stratum are dealt one
-            after the other, so every fold gets its share of them.
-
-    Returns:
-        (n,), the fold of each row, from 0.
-
-    Raises:
-        ValueError: If there are fewer groups than folds.
+    """Deal whole groups to folds of about equally many rows; equal strata are dealt evenly.
 
     Example:
         >>> np.bincount(folds_of([0, 0, 0, 1, 1, 2, 3], folds=3, seed=0)).tolist()
@@ -223,14 +179,7 @@ class SplitConfig:
         return (VALIDATION, self._spans(self.validation)), (TEST, self._spans(self.test))
 
     def check_regions(self, genome: Genome, *, pieces: bool = False) -> None:
-        """Check that the genome has the regions.
-
-        Args:
-            pieces: It has only the first part of its chromosomes; regions may end after it.
-
-        Raises:
-            InputError: Naming a region on another chromosome, or beyond the end of its own.
-        """
+        """Raise InputError for regions not in the genome; `pieces` lets one end after it."""
         for text in map(str, [*self.validation, *self.test]):
             try:
                 read_region(text.rpartition(":")[0] or text if pieces else text, genome)
@@ -249,30 +198,17 @@ class SplitConfig:
     def split_of_rows(
         self, intervals: Sequence[Interval], keys: Sequence[str] = ()
     ) -> NDArray[np.int8]:
-        """Return the split of every row of a set, or -1 for a row that is in none.
-
-        With folds the groups of `labelled.splits.group_windows` are distributed. With regions a
-        window is where its bases are, and -1 across a border; if rows of one key are then in several
-        splits, the test keeps its rows, then validation, and the others are -1. So what is
-        measured does not depend on what there is to train on.
-
-        Args:
-            intervals: Windows, 0-based and half-open, in any order.
-            keys: A text for each row, such as its gene; an empty one says nothing.
-
-        Returns:
-            (n,), 0 (train), 1 (validation), 2 (test) or -1.
-
-        Raises:
-            InputError: If the rows hang together in fewer groups than there are folds.
-        """
+        """Return the split of every row, 0 to 2, or -1 for a row that is in none, (n,)."""
+        # With regions a window is where its bases are, and -1 across a border; if rows of one key
+        # are then in several splits, the test keeps its rows, then validation, and the others are
+        # -1: what is measured does not depend on what there is to train on.
         if self.folds:
             return self.split_of_groups(group_windows(intervals, keys))
-        names, chrom, start, end = arrays_of(intervals)
+        windows = Windows.of(intervals)
         result = np.empty(len(intervals), dtype=np.int8)
-        for number, name in enumerate(names):
-            rows = np.flatnonzero(chrom == number)
-            result[rows] = self.splits_of(name, start[rows], end[rows])
+        for number, name in enumerate(windows.chromosomes):
+            rows = np.flatnonzero(windows.chrom == number)
+            result[rows] = self.splits_of(name, windows.start[rows], windows.end[rows])
         most_held_out: dict[str, int] = {}
         for key, split in zip(keys, result.tolist(), strict=bool(keys)):
             most_held_out[key] = max(split, most_held_out.get(key, STRADDLING))
@@ -284,11 +220,7 @@ class SplitConfig:
     def split_of_groups(
         self, groups: ArrayLike, strata: ArrayLike | None = None
     ) -> NDArray[np.int8]:
-        """Return the split of every row from the folds to which groups are dealt; see `folds_of`.
-
-        Raises:
-            InputError: If there are fewer groups than folds.
-        """
+        """Return the split of every row from the folds to which groups are dealt (`folds_of`)."""
         try:
             fold = folds_of(groups, self.folds, self.seed, strata=strata)
         except ValueError as error:
@@ -303,14 +235,8 @@ class SplitConfig:
         return int(self.splits_of(interval.chrom, [interval.start], [interval.end])[0])
 
     def splits_of(self, chrom: str, starts: ArrayLike, ends: ArrayLike) -> NDArray[np.int8]:
-        """Return the split of many windows of one chromosome; see `split_of`.
-
-        A window is in a held-out split if all its bases are, and in training if none is in
-        either. Bases left of the chromosome's first one are not counted.
-
-        Raises:
-            ValueError: With folds, which are dealt to all rows at once: see `split_of_rows`.
-        """
+        """Return the split of many windows of one chromosome; see `split_of`."""
+        # Bases left of the chromosome's first one are not counted.
         if self.folds:
             raise ValueError("folds are dealt to all rows at once; call split_of_rows")
         starts = np.maximum(0, np.asarray(starts, dtype=np.int64))

@@ -8,7 +8,7 @@ import numpy as np
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.labelled.stored_sequences import PackedLabels
+from dna_bigbird.labelled.labelled_data import PackedLabels
 
 if TYPE_CHECKING:
     from dna_bigbird.corpus.piece_dropout import PieceDropout
@@ -20,21 +20,11 @@ _SHIFT = 4
 
 
 class ShiftedRows:
-    """Rows of a labelled set, each moved by up to `max_shift` bases for every example.
+    """Rows of a labelled set, each moved by up to `max_shift` bases for every example."""
 
-    If every row has real bases so far on both sides, they are read from the genome. Else all rows are
-    moved within themselves: bases fall out on one side, and N fill the other one. Rows of one set are never
-    moved in both ways, because N next to some of them would tell labels.
-
-    Args:
-        data: A `LabelledSet` with its genome.
-        rows: Rows that are trained on.
-        max_shift: In bases, at least 1 and below the window.
-        seed: Of the shifts.
-
-    Attributes:
-        from_genome: Whether bases around the windows are read.
-    """
+    # If every row has real bases so far on both sides, they are read from the genome; else all rows
+    # are moved within themselves and filled with N. Rows of one set are never moved in both ways,
+    # because N next to some of them would tell labels.
 
     def __init__(self, data: "LabelledSet", rows: np.ndarray, max_shift: int, seed: int) -> None:
         self.data = data
@@ -86,17 +76,10 @@ _DRAW = 3
 
 
 class TokenizedRows:
-    """[CLS] window [SEP] of some rows of a labelled set, on one strand or both.
+    """[CLS] window [SEP] of rows of a labelled set, on one strand or both; labels (n, labels)."""
 
-    Ids are kept as uint16 if the vocabulary allows; a window of 8000 bp takes about 2.5 KB per
-    strand.
-
-    Args:
-        rows: Row numbers in the labelled set, shape (n,).
-        labels: Their labels, (n, labels), uint8 or packed, or targets.
-        ids_by_strand: Flat ids and offsets (n + 1,), of the forward strand and, if there is
-            a second entry, of the reverse complement.
-    """
+    # Ids are uint16 if the vocabulary allows: 8000 bp take about 2.5 KB per strand. `ids_by_strand`
+    # has flat ids and offsets (n + 1,), of the forward strand and perhaps the reverse complement.
 
     def __init__(
         self,
@@ -118,18 +101,7 @@ class TokenizedRows:
 
 
 class RowsOnTheFly:
-    """The same rows, read from the genome and tokenized each time they are asked for.
-
-    Nothing but the labels (packed) and coordinates is in memory, and data workers do the work. May
-    be pickled and used after a fork.
-
-    Args:
-        data: A `LabelledSet` with its genome.
-        name: What to call the set in messages.
-        dropout: Draws the tokens of an example.
-        seed: Of these draws.
-        shifts: Moves the window of an example.
-    """
+    """The same rows, read and tokenized when asked for; may be pickled, used after a fork."""
 
     def __init__(
         self,
@@ -162,11 +134,7 @@ class RowsOnTheFly:
         return self.dropout is not None or self.shifts is not None
 
     def ids(self, index: int, strand: str = "+") -> np.ndarray:
-        """Return the ids of the `index`-th row.
-
-        Raises:
-            InputError: If the window has more tokens than the model reads.
-        """
+        """Return the ids of the `index`-th row."""
         row = int(self.rows[index])
         ids = encode_window(self._bases(row, strand), tokenizer=self.tokenizer)
         if len(ids) > self.max_tokens:
@@ -174,14 +142,9 @@ class RowsOnTheFly:
         return ids
 
     def drawn_ids(self, index: int, strand: str, example: int) -> np.ndarray:
-        """Return ids drawn for an example of the stream: a function of its number and the seed.
-
-        If what is drawn has more tokens than the model reads, these are the usual tokens, and then
-        those of the window where it is.
-
-        Raises:
-            InputError: As `ids`.
-        """
+        """Return ids drawn for an example of the stream: a function of its number and the seed."""
+        # If what is drawn has more tokens than the model reads, these are the usual tokens, and
+        # then those of the window where it is.
         bases = self._bases(int(self.rows[index]), strand, example)
         if self.dropout is not None:
             rng = np.random.default_rng([self.seed, example, _DRAW])
@@ -221,15 +184,7 @@ def tokenize_rows(
     name: str = "labelled set",
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> TokenizedRows:
-    """Tokenize rows of a labelled set; no window is ever cut.
-
-    Args:
-        data: A `LabelledSet`.
-        name: What to call the set in messages.
-
-    Raises:
-        InputError: If a window has more tokens than the model reads.
-    """
+    """Tokenize rows of a labelled set; no window is ever cut."""
     parts: list[list[np.ndarray]] = [[], []] if both_strands else [[]]
     longest, longest_row = 0, -1
     for row in progress(rows):

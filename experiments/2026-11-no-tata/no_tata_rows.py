@@ -12,8 +12,7 @@ from threadpoolctl import threadpool_limits
 from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig
 from dna_bigbird.cli.main import main as dna_bigbird
 from dna_bigbird.genome import Genome
-from dna_bigbird.labelled.blocks import block_units
-from dna_bigbird.labelled.labelled_set import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet, block_units
 from tools import bundled
 
 FOLDS = 5

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.labelled.chromatin.bins import draw_background
-from dna_bigbird.labelled.chromatin.chromatin_set_run import ChromatinConfig, build_chromatin
-from dna_bigbird.labelled.chromatin.peak_sheet import read_peaks, read_sheet
+from dna_bigbird.labelled.chromatin.chromatin_set_run import (
+    draw_background,
+)
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.splits import SplitConfig
 
@@ -151,12 +151,6 @@ def test_contradictions(toy, sheet, capsys, extra, message):
     with pytest.raises(SystemExit, match="2"):
         build(toy, sheet, *extra)
     assert message in capsys.readouterr().err
-
-
-def test_background_needs_the_peaks(toy, sheet):
-    labels, _ = read_peaks(read_sheet(sheet), toy)
-    with pytest.raises(ValueError, match="background needs with_peak"):
-        build_chromatin(toy, labels, ChromatinConfig(window=1000), SplitConfig())
 
 
 def test_a_draw_has_each_split_in_proportion():

@@ -5,8 +5,12 @@ import pytest
 
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.blocks import block_units
-from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import (
+    LabelledData,
+    LabelledSet,
+    block_units,
+    write_labelled_set,
+)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.batches import collate_labelled, collate_pretraining, pack, unpack
 from dna_bigbird.genome import Interval
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.labelled.stored_sequences import PackedLabels
+from dna_bigbird.labelled.labelled_data import PackedLabels
 from dna_bigbird.labelled.tokenized import tokenize_rows
 from dna_bigbird.training.data_modules import LabelledOrder, labelled_data, pretraining_data
 

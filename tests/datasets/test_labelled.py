@@ -15,6 +15,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.genome import Genome, Interval, reverse_complement
 from dna_bigbird.genome.windows import Windows
+from dna_bigbird.labelled.labelled_data import PackedLabels
 from dna_bigbird.labelled.labelled_set import (
     LabelledData,
     LabelledSet,
@@ -22,7 +23,6 @@ from dna_bigbird.labelled.labelled_set import (
     write_labelled_set,
 )
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
-from dna_bigbird.labelled.stored_sequences import PackedLabels
 
 
 def write(path, genome, assembly="toy", sha256="0"):

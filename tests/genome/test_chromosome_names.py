@@ -99,7 +99,7 @@ def test_peaks_of_the_mitochondrion_become_labels(genome_of, tmp_path, capsys):
     genome = genome_of(MT=16_569, chr1=400)
     (tmp_path / "peaks.bed").write_text("chrM\t200\t400\n01\t0\t200\nchrQ\t5\t9\n")
     row = SheetRow("CTCF", "", "", tmp_path / "peaks.bed", "", 1)
-    (label,), counts = read_peaks([row], genome, bin_bp=200)
+    (label,), _, counts = read_peaks([row], genome, bin_bp=200)
     assert {chrom: bins.tolist() for chrom, bins in label.bins.items()} == {"MT": [1], "chr1": [0]}
     assert counts["left_out_chromosome_absent"] == 1
     assert "1 peaks on chrQ" in capsys.readouterr().err

@@ -11,8 +11,12 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.evaluation.compare_seeds import SeedComparison, compare_seeds
 from dna_bigbird.genome import Genome, Interval
-from dna_bigbird.labelled.blocks import block_units
-from dna_bigbird.labelled.labelled_set import LabelledData, LabelledSet, write_labelled_set
+from dna_bigbird.labelled.labelled_set import (
+    LabelledData,
+    LabelledSet,
+    block_units,
+    write_labelled_set,
+)
 from dna_bigbird.labelled.scores import LabelScores, write_scores
 from dna_bigbird.metrics.bootstrap import draw_units
 

@@ -26,11 +26,7 @@ _FLAG = re.compile(r"[^\s\"]+")
 
 
 def annotation_rows(path: Path | str) -> Iterator[tuple[list[str], int]]:
-    """Yield the nine columns of each row as text, and its line number; comments and sequences are skipped.
-
-    Raises:
-        InputError: Naming file and line, for another number of columns, or a start or end that is not a position.
-    """
+    """Yield the nine columns of each row as text, and its line number, without comments."""
     for number, line in numbered_lines(path):
         if line.startswith(("##FASTA", ">")):
             return
@@ -56,9 +52,6 @@ def annotation_rows(path: Path | str) -> Iterator[tuple[list[str], int]]:
 def gtf_attributes(text: str, where: str) -> dict[str, str]:
     r"""Return the attributes of a GTF row; of a key that is repeated the first value.
 
-    Raises:
-        InputError: If the text is not `key "value";` pairs or flags.
-
     Example:
         >>> gtf_attributes(r'gene_id "G"; note "a; \"b\""; level 2; partial # made', "a.gtf:1")
         {'gene_id': 'G', 'note': 'a; "b"', 'level': '2', 'partial': ''}
@@ -78,9 +71,6 @@ def gtf_attributes(text: str, where: str) -> dict[str, str]:
 
 def gff_attributes(text: str, where: str) -> dict[str, str]:
     """Return the attributes of a GFF3 row, decoded; Parent, a list of IDs, is for `parent_ids`.
-
-    Raises:
-        InputError: If the text is not `key=value` pairs or flags.
 
     Example:
         >>> gff_attributes("ID=gene:A;Name=a%3Bb;partial", "a.gff3:1")
@@ -172,18 +162,10 @@ class _Annotation:
 
 
 def read_annotation(path: Path | str, *, gtf: bool) -> list[StartSite]:
-    """Read the start site of every transcript, in the order of the file.
-
-    Transcripts are features of the types transcript, mRNA, lnc_RNA, miRNA, pseudogenic_transcript and so on
-    (`*transcript`, `*RNA`, `*_gene_segment`), but not those within another transcript, such as a miRNA of a
-    primary_transcript. A gene without a transcript gives its own start, unless it is a pseudogene in a file that
-    has transcripts. The site is the first base on '+', the last on '-'. Transcripts that start at one base and
-    strand give one site. Sites are named as in EPDnew, `GENE_1`, `GENE_2`, after the gene's name or else its ID.
-    A note counts the other features and those without a strand.
-
-    Raises:
-        InputError: Naming file and line, for a malformed row.
-    """
+    """Read the start site of every transcript, in the order of the file."""
+    # Transcripts within another one, such as a miRNA of a primary_transcript, do not count. A gene
+    # without a transcript gives its own start, unless it is a pseudogene in a file that has
+    # transcripts. Sites are named as in EPDnew, `GENE_1`, `GENE_2`.
     annotation = (_read_gtf if gtf else _read_gff)(path)
     starts: dict[Interval, _Feature] = {}
     for feature in sorted(_starting(annotation), key=lambda feature: feature.line_number):

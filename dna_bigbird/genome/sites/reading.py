@@ -30,11 +30,7 @@ def chromosome_of(accession: str) -> str:
 
 
 def read_fps(path: Path | str) -> Iterator[StartSite]:
-    """Yield the sites of a Functional Position Set; lines other than `FP` are skipped.
-
-    Raises:
-        InputError: Naming file and line, for an `FP` line of another form.
-    """
+    """Yield the sites of a Functional Position Set; lines other than `FP` are skipped."""
     for number, line in numbered_lines(path):
         if not line.startswith("FP"):
             continue
@@ -49,11 +45,7 @@ def read_fps(path: Path | str) -> Iterator[StartSite]:
 
 
 def read_sga(path: Path | str) -> Iterator[StartSite]:
-    """Yield the sites of a Simplified Genome Annotation file, named by column 6 if it is there.
-
-    Raises:
-        InputError: Naming file and line, for fewer than 5 columns or a wrong position or strand.
-    """
+    """Yield the sites of a Simplified Genome Annotation file, named by column 6 if it is there."""
     for number, line in numbered_lines(path):
         fields = line.rstrip("\n").split("\t")
         if line.startswith("#") or not line.strip():
@@ -83,19 +75,8 @@ _NUMBERED = re.compile(r"(.+)_\d+")
 
 
 def read_sites(path: Path | str, format: str = "auto") -> list[StartSite]:
-    """Read start sites, plain, gzip or bgzip, in the order of the file.
-
-    - `bed`: 1-bp rows with a strand, or EPD's 60-bp rows (see `genome.bed.start_site`)
-    - `gtf`, `gff`: the starts of transcripts, and of genes without any (see `read_annotation`)
-    - `fps`, `sga`: EPD's formats
-    - `auto`: inferred from the first row
-
-    The gene of a site called `GENE_1` is `GENE`, as EPDnew names them; a gene has at most
-    `MAX_SITES_A_GENE` sites. GTF and GFF tell the gene themselves.
-
-    Raises:
-        InputError: Naming file and line, for a malformed row; if there is no site at all.
-    """
+    """Read start sites, plain, gzip or bgzip, in the order of the file."""
+    # The gene of a site called `GENE_1` is `GENE`, as EPDnew names them; GTF and GFF tell the gene.
     if format == "auto":
         format = format_of(path)
     if format == "bed":
@@ -115,11 +96,7 @@ def read_sites(path: Path | str, format: str = "auto") -> list[StartSite]:
 
 
 def format_of(path: Path | str) -> str:
-    """Tell the format of a file of start sites from its first row.
-
-    Raises:
-        InputError: Naming file and line, if it is none of the known ones, or there is no row.
-    """
+    """Tell the format of a file of start sites from its first row."""
     for number, line in numbered_lines(path):
         if re.match(r"##gff-version\s+3", line):
             return "gff"

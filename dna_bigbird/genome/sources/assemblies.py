@@ -26,9 +26,7 @@ _ADDITIONS = r"([.-]?p\d+)?(d5|d1|dh|[._+-]?(decoy|lite|1kg|analysis_set|grch3[7
 
 
 def usual_assembly(name: str) -> str:
-    """Return GRCh37 or GRCh38 for any common name of theirs; another name unchanged.
-
-    Upper and lower case are equal, and so are patch releases, which keep the chromosomes' lengths.
+    """Return GRCh37 or GRCh38 for any common name or patch release; another name unchanged.
 
     Example:
         >>> [usual_assembly(x) for x in ("hg19", "b37", "hs37d5", "GRCh37.p13", "hg38", "GRCh38.p14")]
@@ -52,9 +50,6 @@ def _tables() -> dict[str, dict[str, int]]:
 def expected_lengths(assembly: str) -> dict[str, int]:
     """Return length in bp by chromosome name (`chr1` …); empty for an assembly without a table.
 
-    Args:
-        assembly: Any name that `usual_assembly` knows.
-
     Example:
         >>> expected_lengths("GRCh37")["chr22"], expected_lengths("hg38")["chr22"]
         (51304566, 50818468)
@@ -66,9 +61,6 @@ def expected_lengths(assembly: str) -> dict[str, int]:
 
 def guess_assembly(lengths: Mapping[str, int]) -> str | None:
     """Name the assembly whose table agrees with every chromosome it knows, at least one.
-
-    Args:
-        lengths: Length in bp by name, with or without `chr`. Unknown names (contigs) do not count.
 
     Example:
         >>> guess_assembly({"22": 50818468, "contig_7": 1000})

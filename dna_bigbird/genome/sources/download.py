@@ -30,13 +30,7 @@ CHUNK = 1 << 18
 
 
 def take_local(file: RemoteFile, local: Path, output: Path) -> str:
-    """Copy a local file, verify it like a downloaded one, and return its SHA-256.
-
-    Raises:
-        InputError: If it is missing or cannot be read, or its size or checksum is not the one of the
-            description.
-        OutputError: If the disk is full.
-    """
+    """Copy a local file, verify it like a downloaded one, and return its SHA-256."""
     if not local.is_file():
         raise InputError(f"{local}: no such file; expected a local copy of {file.url}")
     try:
@@ -118,13 +112,7 @@ _OPENER = urllib.request.build_opener(_Redirects)
 
 
 def open_address(request: urllib.request.Request, timeout_s: float) -> http.client.HTTPResponse:
-    """Open an address and follow at most `MAX_REDIRECTS` redirects.
-
-    Raises:
-        InputError: If a redirect leads nowhere, away from http(s), or from https to http; if no
-            request can be made of the address, or the answer contains no file.
-        urllib.error.URLError, http.client.HTTPException, OSError: As urllib has them.
-    """
+    """Open an address and follow at most `MAX_REDIRECTS` redirects, none to http from https."""
     try:
         response = _OPENER.open(request, timeout=timeout_s)
     except (urllib.error.URLError, http.client.HTTPException):
@@ -165,10 +153,8 @@ def content_range(header: str) -> tuple[int | None, int | None]:
 
 
 def version_of(headers: http.client.HTTPMessage) -> str:
-    """Return the strong ETag, or else the date, that names this version of a file; '' if none does.
-
-    One that cannot be sent back (other letters, control characters) names nothing.
-    """
+    """Return the strong ETag, or else the date, that names this version of a file; '' if none."""
+    # One that cannot be sent back (other letters, control characters) names nothing.
     tag = headers.get("ETag", "")
     version = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified", "")
     return version if re.fullmatch(r"[ -~]*", version) else ""
@@ -202,16 +188,10 @@ def download(
     sleep: Callable[[float], None] = time.sleep,
     progress: Progress = lambda present, total: None,
 ) -> str:
-    """Download to `output` and return the SHA-256; bytes of an interrupted run are kept and used.
-
-    They wait in a hidden file next to the output, with what the server said about their version:
-    if the file has changed since, it is read from the start. A server that ignores the
-    request for the rest (status 200 instead of 206) likewise.
-
-    Raises:
-        InputError: If the server refuses, every try failed, or the size or the checksum is wrong;
-            nothing is left under the final name, and after a wrong size or checksum nothing at all.
-    """
+    """Download to `output` and return the SHA-256; an interrupted run is continued."""
+    # The bytes wait in a hidden file next to the output, with what the server said about their
+    # version: if it has changed since, or the server ignores the request for the rest (200 instead
+    # of 206), the file is read from the start.
     check_can_write(output)
     partial = partial_path(output)
     failures = 0

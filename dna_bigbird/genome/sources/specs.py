@@ -63,9 +63,6 @@ class DataSpec:
 def find_spec(name: str) -> Path:
     """Return the description of an input: of data_specs/ in the working folder, else of the package.
 
-    Raises:
-        InputError: If there is none, with the known names.
-
     Example:
         >>> find_spec("grch37_genome").name
         'grch37_genome.yaml'
@@ -82,11 +79,7 @@ def find_spec(name: str) -> Path:
 
 
 def read_spec(path: Path) -> DataSpec:
-    """Read and check one description.
-
-    Raises:
-        InputError: Naming the key that is missing, unknown or wrong.
-    """
+    """Read and check one description."""
     values = _read_yaml(path)
     _check_keys(path, values)
     if values["verified"] is not True and values["verified"] is not False:
@@ -156,11 +149,7 @@ def _checked_url(where: str, url: object) -> str:
 
 
 def check_url(url: str) -> None:
-    """Raise InputError for an address that no request can be made of.
-
-    Raises:
-        ValueError: With the words that say what was expected.
-    """
+    """Raise ValueError, with what was expected, for an address that no request can be made of."""
     if not re.fullmatch(r"[!-~]+", url):
         raise ValueError("expected ASCII without spaces; write other letters as %C3%A9")
     try:

@@ -19,15 +19,10 @@ CENTRAL_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class BinGroups:
-    """Windows, and the rows of a labelled set that each of them predicts.
+    """Windows, and the rows of a labelled set that each of them predicts."""
 
-    Attributes:
-        centres: Rows whose windows are read, rising within a chromosome.
-        rows: The rows that each window predicts, one window after the other.
-        bins: Number of the bin of each of them in its window: 0 is the centre, negative before it.
-        offsets: (W + 1,), where the rows of each window begin.
-        labels: Labels of `rows`, as `LabelledSet.label_table` has them.
-    """
+    # `bins` has the number of each row's bin in its window: 0 is the centre, negative before it.
+    # `offsets`, (W + 1,), is where the rows of each window begin.
 
     centres: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -37,20 +32,10 @@ class BinGroups:
 
     @classmethod
     def of(cls, labelled: "LabelledSet", rows: NDArray[np.int64]) -> Self:
-        """Return the windows that cover some rows.
-
-        The windows are those of the rows, so they share no base with another split than the rows' own
-        windows do. The first row that is not covered gets the window of the last row whose central part
-        still reaches it. A window predicts every one of the rows in its central part, so a row may belong
-        to two windows; equal sets and rows give equal windows.
-
-        Args:
-            rows: Of one split.
-
-        Raises:
-            InputError: If the rows are not bins in the middle of windows of a genome, on its forward strand,
-                or the windows are too short for more than one bin.
-        """
+        """Return the windows that cover some rows of one split; a row may belong to two windows."""
+        # The windows are those of the rows, so they share no base with another split than the rows'
+        # own windows do. The first row that is not covered gets the window of the last row whose
+        # central part still reaches it.
         bin_bp, window_bp = labelled.bin_bp, labelled.window_bp
         _check(labelled, rows)
         reach = int(CENTRAL_SHARE * window_bp / 2) // bin_bp
@@ -102,12 +87,7 @@ def _check(labelled: "LabelledSet", rows: NDArray[np.int64]) -> None:
 def _cover(
     rows: NDArray[np.int64], numbers: NDArray[np.int64], reach: int
 ) -> tuple[list[np.int64], NDArray[np.int64], NDArray[np.int64], list[int]]:
-    """Cover the rows of one chromosome: rows of the windows, rows and bins that they predict, and how many.
-
-    Args:
-        numbers: Of the bins of the rows, rising.
-        reach: Bins on either side of the centre that a window predicts.
-    """
+    """Cover rising bins of a chromosome: rows of windows, rows and bins predicted, how many."""
     centres, members, bins, counts, first = [], [], [], [], 0
     while first < len(rows):
         centre = int(np.searchsorted(numbers, numbers[first] + reach, side="right")) - 1

@@ -53,8 +53,12 @@ def chromatin_set(
     """
     from dna_bigbird.genome import Genome
     from dna_bigbird.genome.bedtools import check_has_bedtools
-    from dna_bigbird.labelled.chromatin.bins import background_notes, read_blacklist
-    from dna_bigbird.labelled.chromatin.chromatin_set_run import build_chromatin, held_out_notes
+    from dna_bigbird.labelled.chromatin.chromatin_set_run import (
+        background_notes,
+        build_chromatin,
+        held_out_notes,
+        read_blacklist,
+    )
     from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows, read_peaks
     from dna_bigbird.labelled.shared_rows import without_leaks
 
@@ -66,9 +70,7 @@ def chromatin_set(
     sheet = peak_rows(listed_paths(peaks))
     check_paths(chromatin_set, {"output": output}, also_read=[row.path for row in sheet])
     excluded = read_blacklist(optional_path(blacklist), reference, pieces=pieces)
-    # A row of the sheet gives at least one label.
-    with_peak: dict | None = {} if config.for_labels(len(sheet)).background else None
-    labels, counts = read_peaks(sheet, reference, config.bin, pieces=pieces, with_peak=with_peak)
+    labels, with_peak, counts = read_peaks(sheet, reference, config.bin, pieces=pieces)
     config = config.for_labels(len(labels), {label.group for label in labels})
     data = build_chromatin(
         reference,

@@ -1,25 +1,116 @@
 """The rows of a chromatin set: bins with a label or of the background, and the windows around them."""
 
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.coverage import Spans, covered_bp, unknown_spans
+from dna_bigbird.genome.bed import beyond_error, iter_bed
+from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans, unknown_spans
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.chromatin.bins import (
-    Bins,
-    bins_with_any,
-    draw_background,
-    label_bins,
-)
-from dna_bigbird.labelled.chromatin.config import ChromatinConfig
+from dna_bigbird.labelled.chromatin.config import DEFAULT_BACKGROUND, ChromatinConfig
 from dna_bigbird.labelled.chromatin.peak_sheet import PeakLabel
-from dna_bigbird.labelled.labelled_data import LabelledData
+from dna_bigbird.labelled.labelled_data import LabelledData, PackedLabels
 from dna_bigbird.labelled.splits import SPLITS, STRADDLING, SplitConfig
+
+# Background of a chromatin set: bins without a peak, drawn next to the bins with one.
+#
+# Peaks of a few files cover few bins, and most of these have every label: a set of them alone has
+# hardly a negative row. Bins without any peak are the missing negatives.
+
+MOSTLY = 0.5
+"""A label that is positive in a larger share of the rows has too little background."""
+
+
+def draw_background(
+    candidate_splits: NDArray[np.int8],
+    splits: NDArray[np.int8],
+    per_positive: int,
+    *,
+    chrom: str,
+    seed: int,
+) -> tuple[NDArray[np.int64], int]:
+    """Draw bins without a peak for a split: rising indices, and how many are missing."""
+    # A draw depends on the seed, the chromosome's name (`chr1` and `1` count as equal), the split
+    # and the candidates.
+    drawn, missing = [np.empty(0, dtype=np.int64)], 0
+    for split in np.unique(splits).tolist():
+        target = per_positive * int((splits == split).sum())
+        free = np.flatnonzero(candidate_splits == split)
+        missing += max(0, target - len(free))
+        rng = np.random.default_rng([seed, zlib.crc32(chrom.removeprefix("chr").encode()), split])
+        drawn.append(rng.choice(free, min(target, len(free)), replace=False))
+    return np.sort(np.concatenate(drawn)), missing
+
+
+def background_notes(data: LabelledData, per_positive: int) -> list[str]:
+    """Return what a user should know of the background of a finished set."""
+    notes = []
+    if missing := data.counts.get("background_missing"):
+        notes.append(
+            f"background: {missing:,} bins fewer than asked for; there are no more bins without a peak on "
+            "the chromosomes and in the splits of the peaks"
+        )
+    shares = data.labels.positives(np.arange(len(data))) / len(data)
+    mostly = np.argsort(-shares, kind="stable")[: int((shares > MOSTLY).sum())].tolist()
+    if mostly:
+        shown = ", ".join(f"{data.label_names[i]} {shares[i]:.0%}" for i in mostly[:3])
+        more = ", …" if len(mostly) > 3 else ""
+        notes.append(
+            f"{len(mostly)} of {len(shares)} labels are positive in more than half of the {len(data):,} rows "
+            f"({shown}{more}): there is little background. For more bins without a peak: --background "
+            f"{max(DEFAULT_BACKGROUND, per_positive + 1)}"
+        )
+    return notes
+
+
+_NOTHING = np.empty(0, dtype=np.int32)
+
+
+def bins_with_any(labels: list[PeakLabel], chrom: str, bin_bp: int, length_bp: int) -> NDArray:
+    """Return the numbers of a chromosome's bins that have at least one of the labels, rising."""
+    has_label = np.zeros(length_bp // bin_bp, dtype=bool)
+    for label in labels:
+        has_label[label.bins.get(chrom, _NOTHING)] = True
+    return np.flatnonzero(has_label)
+
+
+def label_bins(labels: list[PeakLabel], chrom: str, numbers: NDArray[np.int64]) -> PackedLabels:
+    """Return the labels of some bins of a chromosome."""
+    bits = np.zeros((len(numbers), -(-len(labels) // 8)), dtype=np.uint8)
+    row_of = np.full(int(numbers.max(initial=-1)) + 1, -1, dtype=np.int32)
+    row_of[numbers] = np.arange(len(numbers))
+    for column, label in enumerate(labels):
+        on = label.bins.get(chrom, _NOTHING)
+        rows = row_of[on[on < len(row_of)]]
+        bits[rows[rows >= 0], column // 8] |= np.uint8(0x80 >> column % 8)
+    return PackedLabels(bits, len(labels))
+
+
+def read_blacklist(path: Path | None, genome: Genome, *, pieces: bool = False) -> dict[str, Spans]:
+    """Return a BED file's merged intervals by the genome's chromosome names; no path gives none."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    seen: list[str] = []
+    for row in iter_bed(path) if path else ():
+        seen.append(row.interval.chrom)
+        chrom = genome.find(row.interval.chrom)
+        if chrom is None:
+            continue
+        if row.interval.end > genome.lengths[chrom] and not pieces:
+            raise beyond_error(row, genome, chrom, str(path))
+        spans.setdefault(chrom, []).append((row.interval.start, row.interval.end))
+    if seen and not spans:
+        raise InputError(
+            f"{path}: none of its chromosomes ({', '.join(list(dict.fromkeys(seen))[:5])}) is in "
+            f"{genome.path.name} (it has {', '.join(list(genome.lengths)[:5])})"
+        )
+    return {chrom: merge_spans(*zip(*rows, strict=True)) for chrom, rows in spans.items()}
+
 
 _LEFT_OUT = (
     "left_out_blacklisted_bin",
@@ -85,41 +176,20 @@ def build_chromatin(
     config: ChromatinConfig,
     split: SplitConfig,
     *,
-    blacklist: Mapping[str, Spans] | None = None,
-    with_peak: Mapping[str, NDArray[np.bool_]] | None = None,
-    seed: int = 0,
-    counts: dict[str, int] | None = None,
-    warn: Callable[[str], None] = note,
+    blacklist: Mapping[str, Spans],
+    with_peak: Mapping[str, NDArray[np.bool_]],
+    seed: int,
+    counts: dict[str, int],
 ) -> LabelledData:
-    """Build the rows of a chromatin set.
-
-    Labels with too few bins go first, then bins without a label of the required group and bins
-    that share a base with the blacklist. A window that runs past its chromosome, holds too many
-    N, or shares bases with two splits is left out and counted. One chromosome is held at a time,
-    in addition to the rows kept, which take L / 8 bytes each. Background comes from the chromosomes
-    and splits of the bins with a label, in proportion to them.
-
-    Args:
-        labels: With their bins of `config.bin` bases.
-        blacklist: Merged intervals by chromosome.
-        with_peak: Which bins share a base with a peak (`read_peaks`); needed for background.
-        seed: Seed of the background.
-        counts: Counts of what was read, to which those of this function are added.
-
-    Raises:
-        ValueError: If background is to be drawn without `with_peak`.
-        InputError: If there is no label of the required group, a label has no positive in the
-            training split (unless allowed), or nothing is left for training.
-    """
-    config = config.for_labels(len(labels), {label.group for label in labels})
-    if config.background and with_peak is None:
-        raise ValueError("background needs with_peak, the bins with a peak of any file")
-    counts = dict(counts or {}) | {"labels_read": len(labels)} | dict.fromkeys(_COUNTED, 0)
+    """Build the rows of a chromatin set; its counts begin with those of what was read."""
+    # One chromosome is held at a time, in addition to the rows kept, which take L / 8 bytes each.
+    counts = counts | {"labels_read": len(labels)} | dict.fromkeys(_COUNTED, 0)
     labels = _frequent_labels(labels, config, counts)
     required = _required(labels, config.require_group)
 
     nothing = np.empty(0, dtype=np.int64)
-    parts, starts, splits = [], [nothing], [np.empty(0, dtype=np.int8)]
+    chroms, starts, splits = [nothing], [nothing], [np.empty(0, dtype=np.int8)]
+    bins, packed = [nothing], []
     for rank, (chrom, length) in enumerate(genome.lengths.items()):
         there = bins_with_any(labels, chrom, config.bin, length)
         numbers = bins_with_any(required, chrom, config.bin, length)
@@ -129,10 +199,10 @@ def build_chromatin(
             numbers = np.arange(length // config.bin)
         if not len(numbers):
             continue
-        peaks = (with_peak or {}).get(chrom) if config.background else None
+        peaks = with_peak.get(chrom) if config.background else None
         free = nothing if peaks is None else np.flatnonzero(~peaks[: length // config.bin])
-        banned = (blacklist or {}).get(chrom)
-        placed = _place(genome, chrom, np.union1d(numbers, free), banned, config, split)
+        every = np.union1d(numbers, free)
+        placed = _place(genome, chrom, every, blacklist.get(chrom), config, split)
         kept = np.isin(placed.number, numbers)
         for reason, name in enumerate(_LEFT_OUT):
             counts[name] += int((kept & (placed.left_out == reason)).sum())
@@ -142,13 +212,15 @@ def build_chromatin(
             _add_background(kept, np.flatnonzero(free), placed.split, config, chrom, seed, counts)
         starts.append(placed.start[kept])
         splits.append(placed.split[kept])
-        parts.append(label_bins(labels, rank, chrom, placed.number[kept]))
-    bins = Bins.joined(parts, len(labels))
-    chroms = bins.chrom.astype(np.uint32)
-    windows = Windows(tuple(genome.lengths), chroms, np.concatenate(starts), config.window)
+        bins.append(placed.number[kept])
+        chroms.append(np.full(len(bins[-1]), rank))
+        packed.append(label_bins(labels, chrom, bins[-1]))
+    bits = PackedLabels.joined(packed, len(labels))
+    on = np.concatenate(chroms).astype(np.uint32)
+    windows = Windows(tuple(genome.lengths), on, np.concatenate(starts), config.window)
     row_splits = split.split_of_rows(windows) if split.folds else np.concatenate(splits)
-    _check_rows(labels, bins, row_splits, config, counts, warn)
-    return _as_rows(labels, bins, windows, row_splits, config, counts)
+    _check_rows(labels, bits, row_splits, config, counts)
+    return _as_rows(labels, bits, np.concatenate(bins), windows, row_splits, config, counts)
 
 
 def _frequent_labels(
@@ -207,11 +279,10 @@ def _required(labels: list[PeakLabel], group: str) -> list[PeakLabel]:
 
 def _check_rows(
     labels: list[PeakLabel],
-    bins: Bins,
+    bits: PackedLabels,
     splits: NDArray[np.int8],
     config: ChromatinConfig,
     counts: dict[str, int],
-    warn: Callable[[str], None],
 ) -> None:
     """Count the rows of each split, and refuse a set that cannot be learnt."""
     for number, name in enumerate(SPLITS):
@@ -221,17 +292,18 @@ def _check_rows(
             "no bin is left for training: "
             + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in counts.items() if v)
         )
-    positives = bins.labels.positives(np.flatnonzero(splits == 0))
+    positives = bits.positives(np.flatnonzero(splits == 0))
     if not config.allow_empty_labels:
         _refuse_empty(labels, positives, "no row of the training split has it")
     elif (positives == 0).any():
         empty = [x.name for x, n in zip(labels, positives, strict=True) if not n]
-        warn(f"no positive in the training split: {', '.join(empty)}")
+        note(f"no positive in the training split: {', '.join(empty)}")
 
 
 def _as_rows(
     labels: list[PeakLabel],
-    bins: Bins,
+    bits: PackedLabels,
+    bins: NDArray[np.int64],
     windows: Windows,
     splits: NDArray[np.int8],
     config: ChromatinConfig,
@@ -245,9 +317,9 @@ def _as_rows(
         label_cells=[x.cell for x in labels],
         intervals=windows,
         names=[],
-        labels=bins.labels,
+        labels=bits,
         split=splits.astype(np.uint8),
-        bin_starts=bins.number * config.bin,
+        bin_starts=bins * config.bin,
         bin_bp=config.bin,
         counts=counts,
     )

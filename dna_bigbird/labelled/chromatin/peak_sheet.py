@@ -13,7 +13,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.bed import BedColumns, iter_bed, note_absent, place_on_genome, read_columns
+from dna_bigbird.genome.bed import BedColumns, note_absent, place_columns, read_columns
 from dna_bigbird.genome.coverage import bins_mostly_covered, bins_touched, merge_spans
 
 COLUMNS = ("label", "group", "cell", "path")
@@ -53,14 +53,7 @@ class PeakLabel:
 
 
 def read_sheet(path: Path) -> list[SheetRow]:
-    """Read a tab-separated sheet with the columns label, group, cell, path, and perhaps prefix.
-
-    Other columns are ignored, as are blank lines and lines that start with `#`.
-
-    Raises:
-        InputError: Naming file and line, for missing columns or values, a peak file that is not
-            there, or the same label and file twice.
-    """
+    """Read a tab-separated sheet with the columns label, group, cell, path, and perhaps prefix."""
     rows: list[SheetRow] = []
     header: list[str] = []
     seen: dict[tuple[str, Path], int] = {}
@@ -110,41 +103,31 @@ def _parse(header: list[str], fields: list[str], number: int, sheet: Path) -> Sh
 
 
 def read_peaks(
-    sheet: list[SheetRow],
-    genome: Genome,
-    bin_bp: int = 200,
-    *,
-    pieces: bool = False,
-    with_peak: dict[str, NDArray[np.bool_]] | None = None,
-) -> tuple[list[PeakLabel], dict[str, int]]:
-    """Read all peak files, merge the peaks of each label, and find the bins they mostly cover.
-
-    Labels come in the order of the sheet; those of a `*` row sorted by name. Two rows may give
-    labels of one name (replicates): they stay two labels.
-
-    Args:
-        with_peak: Filled with a flag per bin of every chromosome that has peaks: True where a peak
-            of any file shares a base with it.
-
-    Returns:
-        The labels, and counts of peaks read and left out (see `genome.bed.place_on_genome`).
-
-    Raises:
-        InputError: Naming file and line, for a bad row, a peak beyond its chromosome, or a file
-            without a peak on the genome.
-    """
+    sheet: list[SheetRow], genome: Genome, bin_bp: int = 200, *, pieces: bool = False
+) -> tuple[list[PeakLabel], dict[str, NDArray[np.bool_]], dict[str, int]]:
+    """Merge the peaks of each label: labels, bins that share a base with any peak, and counts."""
+    # Labels come in the order of the sheet, those of a `*` row by name; replicates stay two labels.
     labels: list[PeakLabel] = []
+    with_peak: dict[str, NDArray[np.bool_]] = {}
     absent: Counter[str] = Counter()
     counts = {"peaks_read": 0, "left_out_chromosome_absent": 0, "left_out_beyond_the_piece": 0}
     for row in sheet:
         peaks = read_columns(row.path)
         if not len(peaks):
             raise InputError(f"{row.path}: no peak in it, so label {row.label!r} has no positive")
-        kept, on_genome = _place(peaks, genome, row.path, pieces, counts, absent)
+        if row.label == EVERY_NAME and (line := peaks.unnamed_line(row.path)):
+            raise InputError(
+                f"{row.path}:{line}: no name in column 4, from which the label '*' (row "
+                f"{row.line_number} of the peak files) takes its labels"
+            )
+        kept, on_genome, gone, beyond = place_columns(peaks, genome, row.path, pieces=pieces)
+        absent.update(gone)
+        counts["peaks_read"] += len(peaks)
+        counts["left_out_chromosome_absent"] += gone.total()
+        counts["left_out_beyond_the_piece"] += beyond
         if row.label != EVERY_NAME:
             columns = [(row.prefix + row.label, np.arange(len(kept)))]
         else:
-            _check_names(peaks, row)
             name = peaks.name[kept]
             columns = [
                 (row.prefix + peaks.names[i], np.flatnonzero(name == i))
@@ -154,41 +137,7 @@ def read_peaks(
             bins = _bins(peaks, kept[some], on_genome, genome, bin_bp, with_peak)
             labels.append(PeakLabel(label, row.group, row.cell, row.path, bins, row.line_number))
     note_absent("the peak files", genome, absent, "peaks")
-    return labels, counts
-
-
-def _place(
-    peaks: BedColumns,
-    genome: Genome,
-    path: Path,
-    pieces: bool,
-    counts: dict[str, int],
-    absent_names: Counter[str],
-) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Return which peaks are on the genome, and the genome's name of each of their chromosomes."""
-    on_genome = [genome.find(chrom) for chrom in peaks.chromosomes]
-    length = np.array([genome.lengths[x] if x else -1 for x in on_genome])[peaks.chrom]
-    absent, beyond = length < 0, (length >= 0) & (peaks.end > length)
-    kept = np.flatnonzero(~absent & ~beyond)
-    if not len(kept) or (beyond.any() and not pieces):
-        place_on_genome(iter_bed(path), genome, path, pieces=pieces)  # raises, and names the line
-    counts["peaks_read"] += len(peaks)
-    counts["left_out_chromosome_absent"] += int(absent.sum())
-    numbers = np.bincount(peaks.chrom[absent], minlength=len(peaks.chromosomes)).tolist()
-    absent_names.update(
-        {name: number for name, number in zip(peaks.chromosomes, numbers, strict=True) if number}
-    )
-    counts["left_out_beyond_the_piece"] += int(beyond.sum())
-    return kept, on_genome
-
-
-def _check_names(peaks: BedColumns, row: SheetRow) -> None:
-    if "." in peaks.names or "" in peaks.names:
-        line = next(x.line_number for x in iter_bed(row.path) if x.name in (".", ""))
-        raise InputError(
-            f"{row.path}:{line}: no name in column 4, from which the label '*' (row {row.line_number} "
-            "of the peak files) takes its labels"
-        )
+    return labels, with_peak, counts
 
 
 def _bins(
@@ -197,7 +146,7 @@ def _bins(
     on_genome: list[str | None],
     genome: Genome,
     bin_bp: int,
-    with_peak: dict[str, NDArray[np.bool_]] | None,
+    with_peak: dict[str, NDArray[np.bool_]],
 ) -> dict[str, NDArray[np.int32]]:
     """Return, by chromosome, the bins that some peaks cover by more than half; mark those touched."""
     rows_by_chrom: dict[str, list[NDArray[np.int64]]] = {}
@@ -209,9 +158,8 @@ def _bins(
         merged = merge_spans(peaks.start[here], peaks.end[here])
         length = genome.lengths[chrom]
         bins[chrom] = bins_mostly_covered(merged, bin_bp, length).astype(np.int32)
-        if with_peak is not None:
-            flags = with_peak.setdefault(chrom, np.zeros(-(-length // bin_bp), dtype=bool))
-            flags[bins_touched(merged, bin_bp)] = True
+        flags = with_peak.setdefault(chrom, np.zeros(-(-length // bin_bp), dtype=bool))
+        flags[bins_touched(merged, bin_bp)] = True
     return bins
 
 
@@ -224,15 +172,7 @@ _ENDING = re.compile(
 
 
 def peak_rows(peaks: Sequence[Path] | Path) -> list[SheetRow]:
-    """Return the rows of a sample sheet, or a row for each of some peak files.
-
-    Args:
-        peaks: One sheet, or peak files; `CTCF=peaks.bed` names the label, else the file's name does.
-
-    Raises:
-        InputError: As `read_sheet`; for a missing file, two files of one label, or a sheet among
-            peak files.
-    """
+    """Return the rows of one sheet, or a row per peak file (`CTCF=peaks.bed` names its label)."""
     paths = [peaks] if isinstance(peaks, Path) else list(peaks)
     if not paths:
         raise InputError("--peaks: no file; name one peak file per label, or a sheet of them")

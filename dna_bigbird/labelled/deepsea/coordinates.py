@@ -34,15 +34,7 @@ class Label(NamedTuple):
 
 
 def read_labels(path: Path) -> list[Label]:
-    """Read label names, in the order of the columns.
-
-    The file has one name per line (`cell_target_treatment`), 919 of them, whose groups follow from
-    their places; or it is a tab-separated table with the columns `label`, `group` and `cell`, as
-    data_specs/deepsea_919_peaks.tsv. Blanks around a name are dropped.
-
-    Raises:
-        InputError: If there are not 919 names, or the table lacks a column or a value.
-    """
+    """Read the 919 label names in the order of the columns: a line each, or a table with groups."""
     lines = [line.rstrip("\n") for _, line in numbered_lines(path)]
     while lines and not lines[-1].strip():
         lines.pop()
@@ -104,11 +96,7 @@ _DAMAGED = (
 
 
 def find_coordinates(bundle: Path) -> Path:
-    """Return the coordinates inside the folder of a bundle or next to it, in the order of `NAMES`.
-
-    Raises:
-        InputError: If there are none; it says where to get them.
-    """
+    """Return the coordinates in the folder of a bundle or next to it, the first of `NAMES`."""
     candidates = [folder / name for folder in (bundle, bundle.absolute().parent) for name in NAMES]
     for path in candidates:
         if path.is_file():
@@ -122,13 +110,7 @@ def find_coordinates(bundle: Path) -> Path:
 
 @contextmanager
 def unpacked_coordinates(path: Path) -> Iterator[Path]:
-    """Yield the BED file: `path` itself, or the one inside a tar archive, unpacked for the block.
-
-    An InputError of the block names the archive instead of the temporary file.
-
-    Raises:
-        InputError: If the archive is damaged, lacks `allTFs.pos.bed`, or has more than 1 GiB of it.
-    """
+    """Yield the BED file: `path`, or that of a tar archive, which errors of the block name."""
     if not _is_archive(path):
         yield path
         return

@@ -5,7 +5,6 @@ the validation rows the next, the test rows its lines on chr8 and chr9, in order
 readme). How many, the .mat files say; in the published bundle 2,200,000, 4,000 and 227,512.
 """
 
-from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 
@@ -22,9 +21,8 @@ from dna_bigbird.labelled.bedtools_check import second_reader
 from dna_bigbird.labelled.deepsea.config import BIN_BP, DeepseaConfig
 from dna_bigbird.labelled.deepsea.coordinates import Label
 from dna_bigbird.labelled.deepsea.mat_files import CHANNELS, WINDOW_BP, MatFile
-from dna_bigbird.labelled.labelled_data import LabelledData
+from dna_bigbird.labelled.labelled_data import LabelledData, PackedLabels
 from dna_bigbird.labelled.splits import SPLITS
-from dna_bigbird.labelled.stored_sequences import PackedLabels
 
 _SEARCHED_BP = 1000
 """How far from its coordinates a row's bases are looked for, to say what is wrong."""
@@ -50,18 +48,7 @@ def check_rows(
     centres: Windows,
     genome: Genome,
 ) -> None:
-    """Raise InputError at the first row whose bases or labels are not as expected.
-
-    Args:
-        first_row: Number in the file of the slice's first row.
-        every: Which rows of the slice to check.
-        forward, reverse: Windows (m, 4, 1000) and labels (m, L) of the slice, and of the same
-            rows in the second half of the file.
-        centres: The m windows of 1000 bp.
-
-    Raises:
-        InputError: Naming file, row, coordinates and the likely reason.
-    """
+    """Raise InputError at the first checked row whose bases or labels differ, on either strand."""
     rows = np.arange(len(centres))[every]
     text = "".join(genome.fetch(centres[row]) for row in rows.tolist()).encode("ascii")
     letters = np.frombuffer(text, dtype=np.uint8).reshape(len(rows), WINDOW_BP)
@@ -127,27 +114,11 @@ FILES = {"train": "train", "validation": "valid", "test": "test"}
 
 
 def build_deepsea(
-    genome: Genome,
-    bundle: Path,
-    bed: Path,
-    labels: list[Label],
-    config: DeepseaConfig,
-    *,
-    warn: Callable[[str], None] = note,
+    genome: Genome, bundle: Path, bed: Path, labels: list[Label], config: DeepseaConfig
 ) -> LabelledData:
-    """Build the rows of the bundle, forward strand only, in the bundle's order.
-
-    Left out and counted: windows with too many N, and training windows that share a base with a
-    validation or test window (the published training rows end where validation begins).
-
-    Args:
-        bundle: Folder with the .mat files.
-        bed: Their coordinates (see `deepsea_coordinates`).
-
-    Raises:
-        InputError: If the files do not fit each other, the labels or the genome; a row that is
-            not what the genome has at its coordinates is named.
-    """
+    """Build the rows of the bundle, forward strand only, in the bundle's order."""
+    # Training windows that share a base with a held-out window are left out and counted: the
+    # published training rows end where validation begins.
     columns = read_columns(bed)  # first: test.mat is read whole when it is opened
     files = {name: MatFile(bundle / f"{file}.mat", file) for name, file in FILES.items()}
     for file in files.values():
@@ -179,7 +150,7 @@ def build_deepsea(
         bin_starts=columns.start[order],
         bin_bp=BIN_BP,
     )
-    return _without(data, genome, config, warn)
+    return _without(data, genome, config)
 
 
 def _lines_of_splits(
@@ -247,11 +218,7 @@ def _windows(
 def _read_checked(
     file: MatFile, centres: Windows, genome: Genome, config: DeepseaConfig
 ) -> PackedLabels:
-    """Return a split's labels; every `check_every`-th row is compared with the genome.
-
-    Args:
-        centres: The 1000-bp windows of the bundle.
-    """
+    """Return a split's labels; every `check_every`-th row is compared with the genome."""
     parts = []
     for start, end in file.slabs():
         sequences, labels = file.read(start, end)
@@ -265,9 +232,7 @@ def _read_checked(
     return PackedLabels.joined(parts, file.labels)
 
 
-def _without(
-    data: LabelledData, genome: Genome, config: DeepseaConfig, warn: Callable[[str], None]
-) -> LabelledData:
+def _without(data: LabelledData, genome: Genome, config: DeepseaConfig) -> LabelledData:
     """Leave out rows by rule, count everything, warn of labels without positives."""
     windows, split = data.intervals, data.split
     starts, ends = windows.start, windows.start + config.window
@@ -303,7 +268,7 @@ def _without(
         if len(empty):
             some = ", ".join(f"{i} {data.label_names[i]}" for i in empty[:5].tolist())
             more = ", …" if len(empty) > 5 else ""
-            warn(f"no positive in {name}: {len(empty)} labels (column {some}{more})")
+            note(f"no positive in {name}: {len(empty)} labels (column {some}{more})")
     if not counts["rows_train"]:
         raise InputError("no training row is left; raise --max_n_fraction")
     kept.counts = counts

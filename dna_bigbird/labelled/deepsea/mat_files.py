@@ -23,14 +23,9 @@ _SLAB_BYTES = 1 << 26
 
 
 class MatFile:
-    """One split of the bundle: `rows` forward windows, then their reverse complements.
+    """One split of the bundle: `rows` forward windows, then their reverse complements."""
 
-    Args:
-        path: The file; its data are called `NAMExdata` (n, 4, 1000) and `NAMEdata` (n, L).
-
-    Raises:
-        InputError: If the file is missing, cut short, or holds something else.
-    """
+    # Its data are called `NAMExdata` (n, 4, 1000) and `NAMEdata` (n, L).
 
     def __init__(self, path: Path, name: str) -> None:
         self.path = path
@@ -96,13 +91,7 @@ class MatFile:
             yield start, min(self.rows, start + step)
 
     def read(self, start: int, end: int) -> tuple[NDArray, NDArray]:
-        """Return windows (rows, 4, 1000) and labels (rows, L) of the rows [start, end).
-
-        The reverse complement of row i is row `self.rows + i`.
-
-        Raises:
-            InputError: If the file is damaged there.
-        """
+        """Return windows (rows, 4, 1000) and labels (rows, L) of the rows [start, end)."""
         with self._readable():
             if self._hdf5:
                 return self._arrays[0][..., start:end].T, self._arrays[1][:, start:end].T

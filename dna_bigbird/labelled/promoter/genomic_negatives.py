@@ -36,13 +36,7 @@ class Composition:
 def composition(
     genome: Genome, repeats: RepeatClasses, chrom: str, starts: NDArray[np.int64], window_bp: int
 ) -> Composition:
-    """Measure windows of one chromosome, all of them inside it.
-
-    The bases between the first window and the last are read at once.
-
-    Args:
-        starts: (k,), rising, 0-based; at least one.
-    """
+    """Measure windows of one chromosome, all inside it; their rising starts are 0-based."""
     region = Interval(chrom, int(starts[0]), int(starts[-1]) + window_bp)
     is_known = ~np.frombuffer(genome.unknown_bases(region), dtype=bool)
     is_gc = _IS_GC[np.frombuffer(genome.letters(region), dtype=np.uint8)]
@@ -84,16 +78,9 @@ def candidate_windows(
     max_n_fraction: float,
     seed: int,
 ) -> Candidates:
-    """Find the windows that may be negatives.
-
-    On every chromosome they lie a quarter of a window apart, or further on a genome that would
-    have more than `MAX_CANDIDATES`; the seed sets where the first one lies. No base of them is
-    nearer to a start site than `window_bp`. Memory is about 30 bytes per window plus 50 MB.
-
-    Args:
-        sites: Rising 0-based positions of start sites by the genome's chromosome names.
-        max_n_fraction: Windows with a larger share of N are left out.
-    """
+    """Find windows for negatives: no base of them is nearer to a site than `window_bp`."""
+    # They lie a quarter of a window apart, or further where there would be more than
+    # `MAX_CANDIDATES`; memory is about 30 bytes per window plus 50 MB.
     step = max(1, window_bp // STEPS_A_WINDOW, sum(genome.lengths.values()) // MAX_CANDIDATES)
     chroms = list(genome.lengths)
     parts = [(np.empty(0, np.int32), np.empty(0, np.int64), *[np.empty(0, np.float32)] * 2)]
@@ -154,28 +141,13 @@ def match_negatives(
     unread: SplitConfig | None = None,
     seed: int,
 ) -> Matched:
-    """Choose one window for each positive, all of them disjoint; matched ones as follows.
-
-    A positive takes one of the windows (see `candidate_windows`) within `GC_TOLERANCE` and
-    `REPEAT_TOLERANCE` of its own shares, else the nearest one. Which one, and its strand, depends
-    on the seed, the place of the positive and the order of chromosomes in the FASTA. Other sites
-    matter where they rule windows out, and where an earlier positive has taken the window that
-    this one would have had, or one that overlaps it.
-    Where either side's repeats are unknown, GC alone is matched; known ones are preferred. With
-    regions a negative comes from those of the split of its positive, with folds from anywhere, or
-    as `unread` says.
-
-    Args:
-        positives: Windows of one length inside the genome.
-        splits: (n,), the split of each.
-        sites: Every known start site, on the genome's chromosome names.
-        is_matched: (n,), False: any window, drawn with equal chances. All are matched by default.
-        unread: With folds: its test regions are those of the negatives of validation and test, all
-            else is for the negatives of training.
-
-    Raises:
-        InputError: If there are too few windows.
-    """
+    """Choose one window for each positive, all of them disjoint."""
+    # A positive takes a window within `GC_TOLERANCE` and `REPEAT_TOLERANCE` of its own shares, else
+    # the nearest one. Which one, and its strand, depends on the seed, the place of the positive and
+    # the order of chromosomes; other sites matter only where they rule windows out or take them.
+    # Where either side's repeats are unknown, GC alone is matched. With regions a negative is of
+    # the split of its positive; with folds from anywhere, or as `unread` says: its test regions are
+    # those of the negatives of validation and test, all else is for training.
     window_bp = positives[0].length
     repeats = RepeatClasses.from_soft_mask(genome)
     candidates = candidate_windows(

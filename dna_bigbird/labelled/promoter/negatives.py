@@ -33,9 +33,6 @@ MATCHED = "genomic"
 def part_borders(length_bp: int) -> NDArray[np.int64]:
     """Return the 21 borders of the 20 parts: each `length // 20` long, the last takes the rest.
 
-    Raises:
-        ValueError: If the sequence is shorter than 20 bp.
-
     Example:
         >>> part_borders(47)[[0, 1, 2, 19, 20]].tolist()
         [0, 2, 4, 38, 47]
@@ -49,18 +46,9 @@ def part_borders(length_bp: int) -> NDArray[np.int64]:
 def make_negative(
     positive: NDArray[np.uint8], method: str, rng: np.random.Generator
 ) -> NDArray[np.uint8]:
-    """Return a negative of the same length.
-
-    `random_base` redraws 12 of the 20 parts with A, C, G, T equally likely. `permuted` moves 12
-    parts among their own places; what the last part has beyond `length // 20` stays at the end,
-    so that the 8 kept parts are not shifted.
-
-    Args:
-        positive: ASCII bases, (length,).
-
-    Raises:
-        ValueError: If the kind is unknown or the sequence shorter than 20 bp.
-    """
+    """Return a negative of a positive, ASCII bases (length,), of the same length."""
+    # What the last part has beyond `length // 20` stays at the end, so that the 8 kept parts are
+    # not shifted.
     borders = part_borders(len(positive))
     changed = np.sort(rng.choice(PARTS, size=REPLACED, replace=False))
     negative = positive.copy()
@@ -113,10 +101,6 @@ class Negatives:
 def draws(held_out: Sequence[str], training: Sequence[str]) -> list[Draw]:
     """Return what to draw, so that a set of fewer negatives has the same ones.
 
-    Args:
-        held_out, training: Types of the negatives of a promoter in these splits; one that is named
-            twice is drawn twice.
-
     Example:
         >>> [(x.method, x.number, x.in_held_out) for x in draws(["permuted"], ["permuted", "permuted"])]
         [('permuted', 0, True), ('permuted', 1, False)]
@@ -149,17 +133,7 @@ def make_negatives(
     unread: SplitConfig | None,
     seed: int,
 ) -> tuple[list[Negatives], dict[str, float]]:
-    """Return the negatives of each draw, and counts of how well genomic ones are matched.
-
-    Args:
-        windows: Those of the promoters.
-        splits: (promoters,), the split of each.
-        avoided: Start sites that genomic negatives keep away from.
-        unread: See `match_negatives`.
-
-    Raises:
-        InputError: If there are too few windows for genomic negatives.
-    """
+    """Return the negatives of each draw, and counts of how well genomic ones are matched."""
     owners = [draw.owners(splits) for draw in chosen]
     counts: dict[str, float] = {}
     genomic: list[Interval] = []

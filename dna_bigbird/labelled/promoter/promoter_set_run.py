@@ -71,13 +71,7 @@ class StartSignal:
 
 
 def start_signal(genome: Genome, sites: Iterable[Interval]) -> StartSignal:
-    """Count start sites that are a purine after a pyrimidine.
-
-    Args:
-        sites: Single bases (the first transcribed one) with their strand, 0-based; those on
-            chromosomes that the genome lacks, or at their ends, do not count, and equal ones count
-            once.
-    """
+    """Count start sites, 1 bp each, that are a purine after a pyrimidine; equal ones count once."""
     n = hits = 0
     for site in set(sites):
         chrom = genome.find(site.chrom)
@@ -98,11 +92,7 @@ def set_notes(
     starts: Sequence[Interval],
     genome: Genome,
 ) -> Iterator[str]:
-    """Yield the notes.
-
-    Args:
-        starts: The start sites as read.
-    """
+    """Yield the notes."""
     validation = np.flatnonzero(data.split == VALIDATION)
     if text := few_positives(int(data.labels.positives(validation).sum()), result.output):
         yield text
@@ -166,24 +156,9 @@ def build_promoters(
     pieces: bool = False,
     avoid: Sequence[StartSite] = (),
 ) -> LabelledData:
-    """Build positives and negatives from start sites.
-
-    Rows come in the genome's order, every positive followed by its negatives, which have the same
-    split. An artificial negative has the interval of its positive and keeps its bases in the set;
-    it depends on the seed and on the place of its site only, not on which other sites there are or
-    which other negatives it has. For genomic ones see
-    `labelled.promoter.genomic_negatives.match_negatives`.
-
-    Args:
-        files: Start sites by the file that they are from.
-        pieces: The genome holds only the first part of its chromosomes; sites beyond it are
-            left out and counted.
-        avoid: Further start sites that genomic negatives keep away from.
-
-    Raises:
-        InputError: If a site lies beyond its chromosome, none is on the genome, no window is left
-            for training, or there are too few windows for genomic negatives.
-    """
+    """Build positives and negatives from start sites."""
+    # Rows come in the genome's order, every positive followed by its negatives, in the same split.
+    # An artificial negative depends on the seed and the place of its site only, not on other sites.
     sites = [site for part in files.values() for site in part]
     placed = [place_on_genome(part, genome, x, pieces=pieces) for x, part in files.items()]
     counts: dict[str, float] = {

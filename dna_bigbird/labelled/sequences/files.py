@@ -63,14 +63,7 @@ class SequenceFile:
     role: str = "input"
 
     def rows(self, columns: SequenceColumns, genome: Genome | None) -> Iterator[SequenceRow]:
-        """Yield the rows in the order of the file.
-
-        Args:
-            genome: Needed for BED files.
-
-        Raises:
-            InputError: With file and line, for anything that is not as expected.
-        """
+        """Yield the rows in the order of the file."""
         what = looks_like(self.path)
         if what == FASTA:
             yield from self._fasta_rows()
@@ -120,16 +113,7 @@ class SequenceFile:
 def sequence_files(
     paths: Path | Sequence[Path], role: str, *, classes_by_file: bool = False
 ) -> list[SequenceFile]:
-    """Return the inputs of a role.
-
-    Args:
-        paths: Files; `NAME=FILE` names the class of its rows. FASTA files are always one class
-            each, named by the file.
-        classes_by_file: Other files are one class each too.
-
-    Raises:
-        InputError: If a name or a file is missing.
-    """
+    """Return the inputs of a role; `NAME=FILE` names a class, as a FASTA file does by itself."""
     files = []
     for text in [paths] if isinstance(paths, str | Path) else paths:
         path, name = Path(text), ""
@@ -148,9 +132,6 @@ def sequence_files(
 
 def joined_words(text: str, length: int, where: str = "") -> str:
     """Return the sequence that is written as overlapping words of so many letters.
-
-    Raises:
-        InputError: If a word has another length, or does not continue the one before.
 
     Example:
         >>> joined_words("ACG CGT GTT", 3)

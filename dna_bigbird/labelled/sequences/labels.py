@@ -54,17 +54,8 @@ class SequenceLabels:
 def plain_labels(
     rows: Sequence[SequenceRow], missing: str
 ) -> tuple[list[SequenceRow], NDArray[np.int64]]:
-    """Return the rows that have all labels, each value in one spelling, and their places among the given.
-
-    Equal numbers become one text (1, 1.0 and 01), and True and False become 1 and 0 if there are no other labels. If
-    some labels are not numbers, those with an exponent stay: 1E5 among names is one of them.
-
-    Args:
-        missing: 'error' or 'drop': rows without a label; a note counts them by spelling.
-
-    Raises:
-        InputError: With file and line, for a missing label or a number with a decimal comma.
-    """
+    """Return the rows that have all labels, each value in one spelling, and their indices."""
+    # If some labels are not numbers, those with an exponent stay: 1E5 among names is one of them.
     kept = _with_labels(rows, missing)
     texts = {text for i in kept for text in rows[i].labels}
     if {text.lower() for text in texts} <= {*TRUTH, "0", "1"}:
@@ -116,17 +107,7 @@ def encode_labels(
     label_type: str = "auto",
     positive: str = "",
 ) -> SequenceLabels:
-    """Return the labels of rows.
-
-    Args:
-        columns: Names of the label columns; one name for rows whose class is that of their file.
-        label_type: One of `LABEL_TYPES`, or 'auto': several columns of 0 and 1 are labels, one is a
-            binary label; numbers with decimals are targets; everything else is classes.
-        positive: Of two classes the one whose probability is learned: a binary label then.
-
-    Raises:
-        InputError: With file and line, if a label does not fit the type.
-    """
+    """Return the labels of rows; `positive` makes a binary label of two classes."""
     if positive:
         return _binary_class(rows, positive, label_type)
     chosen = _inferred(rows, columns) if label_type == "auto" else label_type

@@ -10,7 +10,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.windows import Windows
-from dna_bigbird.labelled.labelled_data import LabelledData
+from dna_bigbird.labelled.labelled_data import LabelledData, StoredSequences
 from dna_bigbird.labelled.sequences.files import SequenceColumns, SequenceFile, SequenceRow
 from dna_bigbird.labelled.sequences.labels import SequenceLabels, plain_labels
 from dna_bigbird.labelled.splits import (
@@ -23,7 +23,6 @@ from dna_bigbird.labelled.splits import (
     folds_of,
     group_windows,
 )
-from dna_bigbird.labelled.stored_sequences import StoredSequences
 from dna_bigbird.models.label_types import REGRESSION
 
 TASK = "sequence"
@@ -44,11 +43,7 @@ class SequenceSplit:
     seed: int = 0
 
     def shares(self, has_validation: bool, has_test: bool) -> list[float]:
-        """Return the share of each split in the rows to assign.
-
-        Raises:
-            InputError: If a share is given twice, or nothing is left for training.
-        """
+        """Return the share of each split in the rows to assign."""
         shares = [1.0]
         for name, share, has_file in (
             ("validation", self.validation_fraction, has_validation),
@@ -76,19 +71,9 @@ def build_sequences(
     conflicts: str,
     duplicates: str = "drop",
 ) -> LabelledData:
-    """Return the set: duplicates joined, every row in a split.
-
-    Rows that are the same sequence on either strand, overlap in the genome or have the same group are
-    in one split, unless files name another.
-
-    Args:
-        roles: (n,), split of each row, or `UNASSIGNED`.
-        conflicts: 'error' or 'drop': sequences that occur with different labels.
-        duplicates: 'drop' or 'keep': rows of one sequence; 'keep' leaves conflicts too.
-
-    Raises:
-        InputError: If no row is left for training, or the splits cannot be made.
-    """
+    """Return the set: duplicates joined, every row in a split."""
+    # Rows that are the same sequence on either strand, overlap in the genome or have the same group
+    # are in one split, unless files name another.
     counts: dict[str, float] = {"rows_read": len(rows)}
     unknown = [x.sequence.count("N") for x in rows]
     lengths = np.array([len(x.sequence) for x in rows])
@@ -110,11 +95,7 @@ def build_sequences(
 
 
 def with_counts(data: LabelledData) -> LabelledData:
-    """Return the set with the rows of each split counted.
-
-    Raises:
-        InputError: If no row is for training.
-    """
+    """Return the set with the rows of each split counted."""
     rows = {f"rows_{name}": int((data.split == i).sum()) for i, name in enumerate(SPLITS)}
     if not rows["rows_train"]:
         raise InputError("no row is left for training; hold out fewer")
@@ -262,20 +243,9 @@ def _as_data(
 
 
 def read_rows(
-    files: Sequence[SequenceFile],
-    columns: SequenceColumns,
-    genome: Genome | None,
-    missing: str,
+    files: Sequence[SequenceFile], columns: SequenceColumns, genome: Genome | None, missing: str
 ) -> tuple[list[SequenceRow], NDArray[np.int8], int]:
-    """Return the rows of all files that have a label, the split of each where its file names it, and how many have none.
-
-    Args:
-        missing: As `plain_labels`.
-
-    Raises:
-        InputError: If a file has no row, or only some files have coordinates or labels, or as
-            `plain_labels`.
-    """
+    """Return the rows with a label, their splits where files name them, and how many lack one."""
     rows: list[SequenceRow] = []
     roles: list[int] = []
     is_class: list[bool] = []
