@@ -41,20 +41,13 @@ class Option:
 
 
 def load_function(command: Command, argv: Sequence[str] = ()) -> Callable:
-    """Import the function of a command.
-
-    Args:
-        argv: Its arguments, for a command whose options depend on one of them.
-    """
+    """Import the function of a command, for `text train` that of the task in its arguments."""
     function = load(command.function_for or command.function)
     return function(argv) if command.function_for else function
 
 
 def options_of(function: Callable) -> list[Option]:
     """Return the parameters of a function, those of its `**keywords` included.
-
-    The type of `**keywords` names where they are passed on: `**run: Annotated[object, train]`. They
-    are the keyword-only parameters of that function, or the fields of that dataclass.
 
     Example:
         >>> def copy(source: str, times: int = 1) -> None:
@@ -67,6 +60,7 @@ def options_of(function: Callable) -> list[Option]:
         >>> [(option.name, option.help) for option in options_of(copy)]
         [('source', 'What to copy.'), ('times', 'How often.')]
     """
+    # `**run: Annotated[object, train]`: the keyword-only parameters of `train`, or fields of that dataclass.
     texts = arguments_in(function.__doc__)
     defaults = factory_defaults(function) if is_dataclass(function) else {}
     hints = typing.get_type_hints(function, include_extras=True)
@@ -185,10 +179,8 @@ class Parser:
 
     @cached_property
     def every_option(self) -> list[CommandOption]:
-        """Those of every command and those that stand for a group included: `--model FILE`.
-
-        Each option of a group has a name of its own, and elsewhere `--model` is a bundle: not shown.
-        """
+        """Those of every command included, and those that stand for a group: `--model FILE`."""
+        # The last are not shown: elsewhere `--model` is a bundle.
         groups = (
             CommandOption(name, (f"--{name}",), "", type(group.default))
             for name, group in self.groups.items()
@@ -235,11 +227,7 @@ class Parser:
 
 
 def build_parser(name: str, argv: Sequence[str] = ()) -> tuple[Parser, Callable]:
-    """Return the parser of one command, such as "text evaluate", and the function that it calls.
-
-    Args:
-        argv: The arguments; the options of `text train` depend on its --task.
-    """
+    """Return the parser of a command, such as "text evaluate", and the function that it calls."""
     command = find_command(name)
     function = load_function(command, argv)
     return parser_of(function, command, f"dna-bigbird {name}"), function

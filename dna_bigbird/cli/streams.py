@@ -41,12 +41,7 @@ def write_utf8() -> None:
 
 
 class PrintableStream:
-    """A text stream to a terminal: control characters of names are written as escapes.
-
-    Args:
-        stream: Standard output or standard error.
-        kept: Control characters that stay, in addition to line ends and tabs.
-    """
+    """A text stream to a terminal: control characters but `kept` ones are written as escapes."""
 
     def __init__(self, stream: TextIO, kept: str = "") -> None:
         self._stream, self._kept = stream, kept
@@ -127,11 +122,7 @@ class _Output:
 
 @contextlib.contextmanager
 def named_standard_output() -> Iterator[None]:
-    """Report a failed write to standard output; flush it when the block ends.
-
-    Raises:
-        OutputError: If standard output is closed, or its disk is full.
-    """
+    """Report a failed write to standard output; flush it when the block ends."""
     stream = sys.stdout
     sys.stdout = _Output(stream)
     try:

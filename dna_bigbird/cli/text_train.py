@@ -11,10 +11,7 @@ END_OF_OLD_NAMES = "0.2"
 
 
 def current_name(command: str, rest: list[str]) -> tuple[str, list[str]]:
-    """Return a command of this version and its arguments; a note names it if the name is an old one.
-
-    Version 0.1 had a command for every task: `text train-hotpotqa`.
-    """
+    """Return the current name of a command and its arguments; 0.1 had `text train-hotpotqa`."""
     if not command.startswith(f"{TRAIN}-"):
         return command, rest
     from dna_bigbird.bundles.text_tasks import tasks
@@ -30,13 +27,7 @@ def current_name(command: str, rest: list[str]) -> tuple[str, list[str]]:
 
 
 def train_function(argv: list[str]) -> Callable:
-    """Return `text.train` with the options of the task that the arguments name.
-
-    Without arguments, or for help without a task, it has the options that all tasks share.
-
-    Raises:
-        InputError: If there is no such task, none is named, or a --config file cannot be read.
-    """
+    """Return `text.train` with the options of the task in the arguments, else of all tasks."""
     from dna_bigbird.text.set_options import check_task
     from dna_bigbird.text.text_train import typed_train
 
@@ -49,9 +40,6 @@ def train_function(argv: list[str]) -> Callable:
 
 def task_of(argv: list[str]) -> str | None:
     """Return the value of --task, or of `task:` in the last --config file that has it.
-
-    Raises:
-        InputError: If a --config file cannot be read.
 
     Example:
         >>> task_of(["--seed", "1", "--task", "hotpotqa"]), task_of(["--seed", "1"])

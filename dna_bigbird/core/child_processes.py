@@ -65,10 +65,8 @@ def ending_worker() -> Callable[[int], None]:
 
 @contextlib.contextmanager
 def _unheard_in_children(number: int) -> Iterator[None]:
-    """Block a signal in the processes that the block starts: they inherit this thread's mask.
-
-    A handler of theirs would come too late: Python imports for seconds first.
-    """
+    """Block a signal in the processes that the block starts: they inherit this thread's mask."""
+    # A handler of theirs would come too late: Python imports for seconds first.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     try:
         yield
@@ -100,18 +98,9 @@ def _is_main_thread() -> bool:
 
 
 class Workers(Generic[Task, Result]):
-    """Processes that each call a function of their own on many tasks.
+    """Processes that each call the function that `make(number)` returns in them, on many tasks."""
 
-    Args:
-        make: Called once in each process with its number, from 0; returns the function. It and the
-            tasks are pickled.
-        count: Number of processes, at least 1.
-        does: What they do, for messages.
-        advice: What to do if one was killed, for its message.
-
-    Attributes:
-        close: Ends the processes; `close.alive` is False once they have ended.
-    """
+    # `make` and the tasks are pickled; `does` and `advice` are for the message if a process was killed.
 
     def __init__(
         self,
@@ -135,14 +124,7 @@ class Workers(Generic[Task, Result]):
             theirs.close()
 
     def map(self, tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield the result of each task, in their order; tasks are read a little ahead.
-
-        The processes end if not all results are taken.
-
-        Raises:
-            InputError: What a process raised, or that it was killed.
-            RuntimeError: What else a process raised, with its traceback.
-        """
+        """Yield the result of each task, in their order; tasks are read a little ahead."""
         count = len(self._pipes)
         sent = received = 0
         try:

@@ -17,15 +17,9 @@ POLL_S = 0.5
 
 
 def end_with_parent(parent: int, by_signal: bool) -> None:
-    """End this process when its parent does, however that ends, and at once if it is gone already.
-
-    A thread waits for the end of the parent. It cannot run while another thread loads a library;
-    the kernel's signal can.
-
-    Args:
-        parent: Id of the process that started this one.
-        by_signal: Let Linux send SIGKILL too, when the *thread* that started this process ends.
-    """
+    """End this process when its parent does, however that ends, and at once if it is gone already."""
+    # A thread waits for the end of the parent. It cannot run while another thread loads a library; the
+    # signal of Linux can (`by_signal`), which comes when the *thread* that started this process ends.
     if by_signal and sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     try:

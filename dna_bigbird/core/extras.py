@@ -31,16 +31,14 @@ EXTRAS = {
 
 
 def install_command(extra: str) -> str:
-    """Return what installs an extra: from the checkout or file that dna-bigbird came from, else by its name.
-
-    pip writes down where a package came from (PEP 610, direct_url.json).
-    """
+    """Return what installs an extra: from the checkout or file that dna-bigbird came from, else its name."""
     target = shlex.quote(f"{_local_source() or 'dna-bigbird'}[{extra}]")
     return f"pip install {target}"
 
 
 def _local_source() -> str | None:
     """Return the folder or file that pip installed dna-bigbird from, if it is still there."""
+    # pip writes down where a package came from (PEP 610, direct_url.json).
     from importlib import metadata  # only after an error: it takes 20 ms
 
     for distribution in metadata.distributions(name="dna-bigbird"):

@@ -48,11 +48,7 @@ class Process:
 
     @classmethod
     def from_json(cls, text: str) -> "Process":
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: If the text is anything else.
-        """
+        """Read what `to_json` wrote, or raise ValueError."""
         try:
             values = json.loads(text)
             return cls(**values | {"pid": int(values["pid"])})
@@ -67,10 +63,8 @@ def this_process() -> Process:
 
 
 def start_time_of(pid: int) -> str | None:
-    """Return when a process started (clock ticks since boot), or None if there is none or a zombie.
-
-    Where the system does not tell (no /proc, or other users' processes hidden) this is "".
-    """
+    """Return when a process started (clock ticks since boot), or None if there is none or a zombie."""
+    # "" where the system does not tell: no /proc, or processes of other users hidden.
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -86,10 +80,8 @@ def start_time_of(pid: int) -> str | None:
 
 
 def state_of(process: Process) -> State:
-    """Return whether a process lives; one that cannot be checked from here is "elsewhere".
-
-    Without proof of death it lives: an id in use with an unknown start time is alive.
-    """
+    """Return whether a process lives; one that cannot be checked from here is "elsewhere"."""
+    # Without proof of death it lives: an id in use with an unknown start time is alive.
     host, boot_id, pid_namespace = _this_system()
     if process.host != host:
         return "elsewhere"
@@ -106,15 +98,9 @@ def state_of(process: Process) -> State:
 
 
 def announce(folder: Path = RUNS, *, is_job: bool = False, is_cluster_job: bool = False) -> None:
-    """Record which Snakemake process runs the workflow; the Snakefile calls this when it is read.
-
-    Args:
-        folder: Where the main process leaves its record until it exits.
-        is_job: This Snakemake was started by another one on the same machine, to run one job: the
-            other one stays the process to watch.
-        is_cluster_job: This Snakemake runs a job of a cluster: its commands watch it, not the
-            one that submitted it.
-    """
+    """Record which Snakemake process runs the workflow; the Snakefile calls this when it is read."""
+    # is_job: another Snakemake on this machine started this one and stays the process to watch.
+    # is_cluster_job: its commands watch this Snakemake, not the one that submitted it.
     me = this_process()
     if is_job and os.environ.get(VARIABLE):
         return
@@ -135,15 +121,7 @@ def announce(folder: Path = RUNS, *, is_job: bool = False, is_cluster_job: bool 
 
 
 def start(end: Callable[[], None] | None = None) -> threading.Thread | None:
-    """Watch the Snakemake process that started this command, if any, in a thread.
-
-    Args:
-        end: What to do when it is gone; kills this process and its children if not given.
-
-    Returns:
-        The thread; None without a Snakemake process on this machine, or if it is gone already
-        (then `end` has been called).
-    """
+    """Watch the Snakemake that started this command, if any, in a thread; call `end` when it is gone."""
     end = end or _end_everything
     text = os.environ.get(VARIABLE)
     if not text:

@@ -126,11 +126,7 @@ _Loader.yaml_constructors = {
 
 
 def load_yaml(text: str) -> object:
-    """Return the value of a YAML or JSON text.
-
-    Raises:
-        yaml.YAMLError: If it is neither, or larger than `MAX_NODES` or `MAX_DEPTH`.
-    """
+    """Return the value of a YAML or JSON text, or raise YAMLError."""
     root = _compose(text)
     return None if root is None else _Loader("").construct_document(root)
 
@@ -213,24 +209,12 @@ def _merged(node: yaml.MappingNode) -> Iterator[yaml.Node]:
 
 
 def read_yaml(path: Path, name: str = "") -> YamlFile:
-    """Read a file of settings; an empty one has none.
-
-    Args:
-        name: The path as messages name it.
-
-    Raises:
-        InputError: Naming file and line, if it cannot be read, is not YAML, has something else than
-            keys at its top, or has one key twice.
-    """
+    """Read a file of settings, which messages call `name`; an empty one has none."""
     return parse_yaml(read_text(path), name or str(path))
 
 
 def parse_yaml(text: str, name: str) -> YamlFile:
-    """Read settings; see `read_yaml`.
-
-    Raises:
-        InputError: As `read_yaml`.
-    """
+    """Read settings; see `read_yaml`."""
     try:
         root = _compose(text) or yaml.MappingNode(_MAPPING, [])
         if not isinstance(root, yaml.MappingNode):

@@ -35,11 +35,7 @@ class Rows:
 
 
 def build_model_page(bundle: Path, report: Path) -> tuple[str, Gallery]:
-    """Read a scored bundle with its detailed scores and return the page and its pictures.
-
-    Raises:
-        InputError: If a file is missing or damaged, or the bundle has no scores of test rows.
-    """
+    """Read a scored bundle with its detailed scores and return the page and its pictures."""
     result = read_scored_model(bundle, report)
     config = result.config
     gallery = Gallery(SEMI_SYNTHETIC_TAG if config.semi_synthetic else "")
@@ -57,11 +53,7 @@ def build_model_page(bundle: Path, report: Path) -> tuple[str, Gallery]:
 
 
 def read_scored_model(bundle: Path, report: Path) -> ModelResult:
-    """Read the result files of a model that `evaluate` or `finetune --scored` wrote; named by its type.
-
-    Raises:
-        InputError: As `build_model_page`.
-    """
+    """Read the result files of a model that `evaluate` or `finetune --scored` wrote; named by its type."""
     config = read_model_config(bundle, SOURCE)
     metrics = ModelMetrics.from_json(read_json_object(bundle / "metrics.json", SOURCE))
     result = ModelResult(

@@ -42,14 +42,7 @@ class Mutagenesis:
 
 
 def mutagenesis(folder: Path, gallery: Gallery) -> Mutagenesis | None:
-    """Return the picture of all substitutions in a region, None if they were not predicted.
-
-    Args:
-        folder: predictions/ of a results folder.
-
-    Raises:
-        InputError: If the table is damaged.
-    """
+    """Return the picture of all substitutions in a region, None if they were not predicted."""
     path = folder / "mutagenesis.tsv"
     if not path.is_file():
         return None
@@ -228,15 +221,7 @@ def build_report(
     truth_promoters: Path | None = None,
     truth_peaks: Path | None = None,
 ) -> tuple[str, Gallery]:
-    """Read a results folder and return the page and its pictures.
-
-    Args:
-        truth_promoters: File of the true start sites.
-        truth_peaks: Sample sheet (label, group, cell, path) of the true peaks.
-
-    Raises:
-        InputError: As `read_results`, and for damaged truth or prediction files.
-    """
+    """Read a results folder and return the page and its pictures."""
     results = read_results(folder, config_file)
     gallery = Gallery(SEMI_SYNTHETIC_TAG if results.is_semi_synthetic else "")
     predictions = results.folder / "predictions"

@@ -24,18 +24,9 @@ LETTERS = ".gwr"
 def reasons(
     pattern: BlockPattern, head: int, window_blocks: int, global_blocks: str, *, drawn: bool = True
 ) -> np.ndarray:
-    """Return NOT_READ, GLOBAL, WINDOW, RANDOM or REPEATED for every pair of blocks of one head.
-
-    O(blocks²): for drawing.
-
-    Args:
-        window_blocks, global_blocks: Those that `bigbird_itc` built the pattern with.
-        drawn: False if full attention took the pattern's place: then every block is global.
-
-    Returns:
-        (query blocks, key blocks) int64. A block counted more than once is always
-        REPEATED; one that is global and in the window is GLOBAL.
-    """
+    """Return the reason of every pair of blocks of one head, (query blocks, key blocks) int64."""
+    # A block counted more than once is always REPEATED; one that is global and in the window is GLOBAL. Not
+    # `drawn`: full attention took the pattern's place, and every block is global.
     times = one_head(pattern, head).times()[0]
     is_global, _ = global_and_window(pattern.num_blocks, window_blocks, global_blocks)
     if not drawn:
@@ -49,11 +40,7 @@ def reasons(
 
 
 def draw_reasons(pattern: BlockPattern, head: int, codes: np.ndarray) -> str:
-    """Return one head as text, one line per query block, one letter per key block.
-
-    'g' global, 'w' window, 'r' random, '.' not read; a digit for a block counted so often (9: nine
-    times or more).
-    """
+    """Return one head as text: a line per query block, a letter or how often it is counted per key."""
     times = one_head(pattern, head).times()[0]
     return "\n".join(
         "".join(
@@ -65,11 +52,7 @@ def draw_reasons(pattern: BlockPattern, head: int, codes: np.ndarray) -> str:
 
 
 def one_head(pattern: BlockPattern, head: int) -> BlockPattern:
-    """Return the pattern of one head alone.
-
-    Raises:
-        ValueError: If there is no such head.
-    """
+    """Return the pattern of one head alone."""
     if not 0 <= head < pattern.num_heads:
         raise ValueError(f"head {head} is not one of 0 … {pattern.num_heads - 1}")
     return BlockPattern(pattern.key_blocks[head : head + 1], pattern.is_global, pattern.block_size)
@@ -123,11 +106,7 @@ def _config(settings: dict) -> EncoderConfig:
 
 
 def config_of_bundle(bundle: Path, layers: Sequence[int]) -> EncoderConfig:
-    """Return the encoder's settings of a bundle without loading its weights.
-
-    Raises:
-        InputError: If it is not a bundle, or lacks one of the layers.
-    """
+    """Return the encoder's settings of a bundle without loading its weights."""
     path = bundle / "config.json"
     if not path.is_file():
         raise InputError(f"{bundle}: no such model bundle; a bundle is a folder with config.json")
@@ -145,11 +124,7 @@ def config_of_bundle(bundle: Path, layers: Sequence[int]) -> EncoderConfig:
 def panels_to_draw(
     configs: Sequence[EncoderConfig], layers: Sequence[int], heads: Sequence[int]
 ) -> list[tuple[EncoderConfig, int, int]]:
-    """Return every combination of plan, layer and head.
-
-    Raises:
-        InputError: If there are too many or none, or a layer or head does not exist.
-    """
+    """Return every combination of plan, layer and head."""
     panels = list(itertools.product(configs, layers, heads))
     if not 1 <= len(panels) <= MOST_PANELS:
         raise InputError(
@@ -162,11 +137,7 @@ def panels_to_draw(
 
 
 def length_of(config: EncoderConfig, tokens: int | None, num_blocks: int | None) -> int:
-    """Return the length of the sequence in tokens.
-
-    Raises:
-        InputError: If it is more than the model reads, or more than a drawing can show.
-    """
+    """Return the length of the sequence in tokens."""
     most = -(-config.max_tokens // config.block_size)
     if num_blocks is not None and num_blocks > most:
         raise InputError(f"--num_blocks {num_blocks}: the model reads at most {most}")
@@ -205,11 +176,7 @@ def draw_panel(
 
 
 def pattern_of(config: EncoderConfig, length: int, layer: int, training: bool) -> BlockPattern:
-    """Return the pattern of a layer.
-
-    Raises:
-        InputError: If the settings have no pattern of this length.
-    """
+    """Return the pattern of a layer."""
     try:
         with torch.device("meta"):  # only the rule of the core is needed, not its weights
             return block_core(config, layer).train(training).pattern(length)
@@ -224,12 +191,7 @@ def write_picture(
     names: Mapping[int, str] = REASONS,
     unit: str = "block",
 ) -> None:
-    """Write the drawings as one picture, in the format of the file's suffix.
-
-    Args:
-        names: Name of each reason for the legend.
-        unit: What a square stands for.
-    """
+    """Write the drawings as one picture, in the format of the file's suffix."""
     from dna_bigbird.report.plot_attention_figure import Panel, attention_figure
 
     drawn = [Panel(panel.title, panel.codes) for panel in panels]

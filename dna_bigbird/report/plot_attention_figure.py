@@ -30,12 +30,7 @@ def attention_figure(
     panels_in_a_row: int = 4,
     unit: str = "block",
 ) -> Figure:
-    """Draw heads side by side, a square a pair of blocks.
-
-    Args:
-        unit: What a row and a column stand for.
-        reasons: Name of each code for the legend, from 1. Those that no panel has are left out.
-    """
+    """Draw heads side by side, a square a pair of blocks."""
     columns = min(len(panels), panels_in_a_row)
     rows = -(-len(panels) // columns)
     with style():

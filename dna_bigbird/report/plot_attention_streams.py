@@ -16,13 +16,7 @@ LETTERS = ".gwbop"
 
 
 def etc_reasons(pattern: EtcPattern, layout: EtcLayout, row: int = 0) -> np.ndarray:
-    """Return NOT_READ, GLOBAL_PAIR, BAND, BELONGS, OUTSIDE or OTHER_SEGMENT for every pair of tokens.
-
-    O((G + L)²): for drawing.
-
-    Returns:
-        (G + L, G + L) int64 of one sequence of the batch, query by key; global tokens come first.
-    """
+    """Return the reason of every pair of tokens, (G + L, G + L) int64, query by key, global ones first."""
     example = Example(pattern, layout, row)
     num_global, num_long = len(example.global_padding), len(example.long_padding)
     codes = np.full((num_global + num_long,) * 2, NOT_READ)
@@ -46,11 +40,7 @@ def _reason(pattern: EtcPattern, key: Key, is_global: bool) -> int:
 
 
 def draw_etc(codes: np.ndarray) -> str:
-    """Return the reasons as text, a line per query and a letter per key.
-
-    'w' band, 'b' belongs, 'o' does not belong, 'g' both global, 'p' both global and of different
-    segments, '.' not read.
-    """
+    """Return the reasons as text, a line per query and a letter per key."""
     return "\n".join("".join(LETTERS[code] for code in line) for line in codes)
 
 
@@ -61,11 +51,7 @@ LONGFORMER_LETTERS = ".wg"
 
 
 def longformer_panel(drawing: LongformerDrawing) -> DrawnPanel:
-    """Draw who reads whom in a sequence.
-
-    Raises:
-        InputError: If a number is out of range.
-    """
+    """Draw who reads whom in a sequence."""
     num_tokens, at = drawing.sequence_tokens, drawing.global_at
     if at and not 0 <= min(at) <= max(at) < num_tokens:
         shown = " ".join(map(str, at))
@@ -103,11 +89,7 @@ ETC_REASONS = {
 
 
 def etc_panel(drawing: EtcDrawing) -> DrawnPanel:
-    """Draw both streams of a text with even sentences.
-
-    Raises:
-        InputError: If a number is out of range.
-    """
+    """Draw both streams of a text with even sentences."""
     num_sentences = drawing.paragraphs * drawing.sentences
     if drawing.long_tokens < num_sentences:
         raise InputError(

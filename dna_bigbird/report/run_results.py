@@ -118,12 +118,7 @@ class Results:
 
 
 def read_results(folder: Path, config_file: Path) -> Results:
-    """Read a results folder.
-
-    Raises:
-        InputError: If the folder, the configuration or a file that every run has is missing or
-            damaged; the message names the rule that makes it.
-    """
+    """Read a results folder."""
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(

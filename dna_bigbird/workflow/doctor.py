@@ -16,11 +16,7 @@ BUILD = "dna-bigbird doctor --build-native"
 
 @checked()
 def advice(machine: Machine, is_built: bool) -> list[str]:
-    """Return one line for everything that is slow.
-
-    Args:
-        is_built: The native CPU kernel is there.
-    """
+    """Return one line for everything that is slow."""
     is_x86 = machine.architecture.lower() in ("x86_64", "amd64")
     has_avx2, has_avx512 = (name in machine.isas for name in ("avx2", "avx512"))
     faults = [
@@ -228,11 +224,7 @@ def native() -> tuple[str, bool]:
 
 
 def build_native_kernel() -> Path:
-    """Build the native kernel and return its path.
-
-    Raises:
-        NativeUnavailableError: If it cannot be built here.
-    """
+    """Build the native kernel and return its path."""
     from dna_bigbird.attention.kernels.native.build import build
     from dna_bigbird.attention.kernels.native.isa import best_isa
 
@@ -240,11 +232,7 @@ def build_native_kernel() -> Path:
 
 
 def measured_table() -> str:
-    """Measure the attention backends on the GPU and return the table.
-
-    Raises:
-        InputError: If there is no GPU.
-    """
+    """Measure the attention backends on the GPU and return the table."""
     import torch
 
     from dna_bigbird.attention.autotune import Device

@@ -22,11 +22,7 @@ def shapes() -> list[ShapeClass]:
 def measure_backends(
     device: Device, measured: Callable[[ShapeClass], list[Row]] = measure_on_gpu
 ) -> str:
-    """Measure every class, keep what was found, and return the table.
-
-    Args:
-        measured: Times the backends; replaced in tests.
-    """
+    """Measure every class, keep what was found, and return the table."""
     lines = [
         f"attention backends on {device.name}, driver {device.driver}, torch {device.torch}",
         "",

@@ -53,12 +53,7 @@ class Workflow(Protocol):
 
 
 def config_files(workflow: Workflow, config: Mapping, overrides: Mapping) -> ConfigFiles:
-    """Return the files that a config was merged from, for a run of its own or as a module.
-
-    Args:
-        config: The global `config` of our Snakefile.
-        overrides: Settings of `--config`.
-    """
+    """Return the files that a config was merged from, for a run of its own or as a module."""
     section = section_of(config, workflow.modifier_stack[0].globals["config"])
     if section is None:
         return ConfigFiles([], name=NOT_A_FILE)
@@ -66,15 +61,8 @@ def config_files(workflow: Workflow, config: Mapping, overrides: Mapping) -> Con
 
 
 def check_prefix(workflow: Workflow, results: str) -> None:
-    """Check that the module statement leaves the paths of results as they are.
-
-    Args:
-        results: Folder of the results.
-
-    Raises:
-        InputError: If it does not: options that are not inputs or outputs of a rule, as folders of
-            checkpoints, would keep their old path.
-    """
+    """Raise InputError if the module statement changes the paths of results."""
+    # Options that are not inputs or outputs of a rule, as folders of checkpoints, would keep their old path.
     path = f"{results}/checkpoints/pretrained"
     if workflow.modifier_stack[-1].modify_path(path) != path:
         raise InputError(
@@ -297,16 +285,7 @@ class Run:
 
 
 def read_run(workflow: Workflow, settings: dict, overrides: Section) -> Run:
-    """Check the config that Snakemake has read, and return its run.
-
-    Args:
-        workflow: The global of the Snakefile.
-        settings: The merged config; numbers in it become numbers, and the schema's defaults are added.
-        overrides: Settings of `--config`.
-
-    Raises:
-        InputError: As `check_config`, `make_run` and `check_prefix`.
-    """
+    """Check the config that Snakemake has read, and return its run; `overrides` is `--config`."""
     files = config_files(workflow, settings, overrides)
     check_config(settings, files, is_job=not workflow.is_main_process)
     run = make_run(settings, files)
@@ -315,11 +294,7 @@ def read_run(workflow: Workflow, settings: dict, overrides: Section) -> Run:
 
 
 def make_run(settings: Section, files: ConfigFiles) -> Run:
-    """Return the run of a checked config.
-
-    Raises:
-        InputError: For a description of an input that cannot be read.
-    """
+    """Return the run of a checked config."""
     results = str(results_folder(settings))
     inputs = InputFiles(results, settings.get("inputs", {}))
     variants: dict[str, dict[str, Pretraining]] = {}

@@ -21,15 +21,9 @@ SOURCE_MAP = "//# sourceMappingURL="
 def browser_page(
     title: str, extents: Extents, regions: Sequence[Interval], tracks: Sequence[Track]
 ) -> str:
-    """Return the page as HTML text.
-
-    Its policy (Content-Security-Policy) allows the two scripts of the page by their SHA-256 and forbids every
-    connection: igv.js writes fields of a VCF file as HTML into its pop-up windows, and without the policy a script or
-    an address in such a field would be run or loaded.
-
-    Args:
-        regions: To jump to, the first one shown at the start.
-    """
+    """Return the page as HTML text; the first region is shown at the start."""
+    # Its policy (Content-Security-Policy) allows the two scripts by their SHA-256 and forbids every connection:
+    # igv.js writes fields of a VCF file as HTML, and a script or address in one would be run or loaded.
     scripts = (Script(library()), read_script("browser/start.js"))
     return render(
         "browser/page.html",

@@ -40,11 +40,7 @@ TRUTH_SHARE = 0.26
 
 
 def strip_figure(strip: Strip, *, title: str, tag: str = "") -> Figure:
-    """Draw one row per label: the predicted probability above, the true intervals below it.
-
-    Each row has its own scale, written at its right (see `scale_of`). Start sites are arrows in
-    the direction of transcription.
-    """
+    """Draw a row per label, each of its own scale: predictions above, true peaks or sites below."""
     rows = len(strip.tracks)
     groups = [g for g in dict.fromkeys(t.group for t in strip.tracks) if g != PROMOTER]
     colours = dict(zip(groups, [MODEL, PURPLE, GREEN, GREY] * len(groups), strict=False))
@@ -68,13 +64,12 @@ def strip_figure(strip: Strip, *, title: str, tag: str = "") -> Figure:
 def scale_of(scores: np.ndarray) -> tuple[float, float]:
     """Return the bottom and top of a row: the lowest and highest score, but at least 0.05 apart.
 
-    A rare label never gets near 1, so a common scale would hide it; the least width keeps noise
-    from looking like signal.
-
     Example:
         >>> scale_of(np.array([0.2, 0.9])), scale_of(np.array([0.5, 0.5]))
         ((0.2, 0.9), (0.475, 0.525))
     """
+    # A rare label never gets near 1, so a common scale would hide it; the least width keeps noise from
+    # looking like signal.
     seen = scores[np.isfinite(scores)]
     if not len(seen):
         return 0.0, 1.0

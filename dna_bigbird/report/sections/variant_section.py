@@ -34,12 +34,7 @@ DRAWN = ("model", "kmer")
 def variant_figure(
     largest: dict[str, NDArray], effects: NDArray[np.str_], *, tag: str = ""
 ) -> Figure:
-    """Draw the largest absolute change over all labels of every variant, on a logarithmic axis.
-
-    Args:
-        largest: (variants,) by source; a source of NaN alone is left out.
-        effects: (variants,), keys of ROWS.
-    """
+    """Draw the largest absolute change of every variant, by source (variants,), on a log axis."""
     drawn = [name for name in DRAWN if np.isfinite(largest.get(name, np.nan)).any()]
     rows = [name for name in ROWS if (effects == name).any()]
     with style():
@@ -125,11 +120,7 @@ class VariantTable:
 
 
 def variants(folder: Path, gallery: Gallery) -> list[VariantTable]:
-    """Return the tables of variants and their rankings.
-
-    Args:
-        folder: predictions/ of a results folder.
-    """
+    """Return the tables of variants and their rankings."""
     tables = []
     for path in sorted((folder / "variants").glob("*.tsv")):
         ranking = folder / "variants" / f"ranking_{path.stem}"

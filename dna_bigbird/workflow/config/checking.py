@@ -195,12 +195,7 @@ def read_schema() -> dict:
 
 
 def check_schema(config: dict, files: ConfigFiles) -> None:
-    """Check a config, write its numbers as numbers, and add the defaults of the schema.
-
-    Raises:
-        InputError: For the first mistake, unknown keys before others: file, line, setting, what was
-            found and what is expected.
-    """
+    """Check a config, write its numbers as numbers, and add the defaults of the schema."""
     schema = read_schema()
     errors = _errors_left(_validator(schema), config)
     if errors:

@@ -77,11 +77,7 @@ def check_suites(run: Mapping) -> Iterator[Mistake]:
 
 
 def chosen_tasks(suite: str, section: Mapping) -> list[str]:
-    """Return the tasks of a suite that a section asks for.
-
-    Raises:
-        InputError: If there is none of a name, or its files are not there.
-    """
+    """Return the tasks of a suite that a section asks for."""
     from dna_bigbird.bench.suite_run import chosen
     from dna_bigbird.bench.suites.suite import find_suite
 

@@ -195,11 +195,7 @@ def _coordinates(run: Mapping) -> Iterator[Mistake]:
 
 
 def check_peaks(run: Mapping) -> None:
-    """Read the sample sheet, or the peak files that a config names one by one.
-
-    Raises:
-        InputError: As `peak_rows`.
-    """
+    """Read the sample sheet, or the peak files that a config names one by one."""
     peaks = run.get("inputs", {}).get("peaks", "")
     if not isinstance(peaks, str) or is_path(peaks):
         peak_rows(peak_paths(peaks))

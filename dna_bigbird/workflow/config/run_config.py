@@ -17,18 +17,8 @@ from dna_bigbird.workflow.config.run_settings import check_settings
 
 
 def check_config(config: dict, files: ConfigFiles, *, is_job: bool = False) -> None:
-    """Check a merged config, write its numbers as numbers, and add the defaults of the schema.
-
-    `tokenizer: bases` becomes `tokenizer: {algorithm: bases}`, and so on.
-
-    Args:
-        config: The merged settings; they are changed.
-        files: What it was merged from.
-        is_job: Leave out the settings of the commands and the suites, which the run has checked before its jobs.
-
-    Raises:
-        InputError: For the first mistake: `FILE:LINE: setting: found ...; expected ...`; or as `peak_rows`.
-    """
+    """Check a merged config, and change it: numbers become numbers, and defaults are added."""
+    # A job leaves out the settings of the commands and the suites, which the run has checked before.
     if files.files and not files.section and "__use_yte__" not in files.values():  # no template
         _take_texts(config, files.values())
     _check_keys(config, files, ())
@@ -69,11 +59,7 @@ def _check_keys(values: object, files: ConfigFiles, path: KeyPath) -> None:
 
 
 def read_config(paths: Sequence[Path]) -> dict:
-    """Read, merge and check the config of a run.
-
-    Raises:
-        InputError: As `check_config`.
-    """
+    """Read, merge and check the config of a run."""
     files = read_config_files(paths)
     config = files.values()
     check_config(config, files)

@@ -21,12 +21,7 @@ OF_GENOME = ("demo", "genome", "promoter_sequences")
 
 
 def check_regions(run: Mapping, files: ConfigFiles) -> None:
-    """Check that the genome has the regions of a config; without an index the first job does.
-
-    Raises:
-        InputError: For a region on another chromosome, or one beyond the end of its own; of pieces the
-            end is not known.
-    """
+    """Check that the genome has the regions of a config; without an index the first job does."""
     for genome in indexed_genomes(run):
         for path, text in region_texts(run):
             try:

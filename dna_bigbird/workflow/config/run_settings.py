@@ -21,12 +21,7 @@ Check = tuple[Layers, Callable[[], object]]
 
 
 def check_settings(run: Mapping, files: ConfigFiles) -> None:
-    """Build the settings of every command from a config that fits its schema.
-
-    Raises:
-        InputError: For the first rule that is broken: file, line, setting, and the words of the command; or
-            as `check_regions`.
-    """
+    """Build the settings of every command from a config that fits its schema."""
     for layers, check in _checks(run):
         try:
             check()
@@ -244,11 +239,7 @@ def _typed(command: Callable, **sections: Layers) -> Iterator[Check]:
 
 
 def built(settings: type, values: Mapping) -> Any:
-    """Return settings with the values of a section; nested sections become settings too.
-
-    Raises:
-        ValueError: If they contradict each other.
-    """
+    """Return settings with the values of a section; nested sections become settings too."""
     hints = get_type_hints(settings)
     return settings(
         **{
