@@ -206,7 +206,7 @@ TEXT = {
     "train": _text(
         "train",
         "fine-tune on a text task: classes, questions, summaries",
-        function_for="dna_bigbird.cli.text_train:train_function",
+        function_for="dna_bigbird.cli.parser:train_function",
     ),
     "evaluate": _text("evaluate", "score a fine-tuned model with the official metric, next to trivial baselines"),
     "runs": _text(

@@ -13,7 +13,7 @@ from dna_bigbird import __version__
 from dna_bigbird.cli.commands import ABOUT_GROUPS, COMMANDS, GROUPS, SECTIONS, find_command
 from dna_bigbird.cli.failures import explain, fail
 from dna_bigbird.cli.help import like_command
-from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.parser import build_parser, current_name
 from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.cli.streams import (
     forget_standard_output,
@@ -22,7 +22,6 @@ from dna_bigbird.cli.streams import (
     protect_terminal,
     write_utf8,
 )
-from dna_bigbird.cli.text_train import current_name
 from dna_bigbird.cli.verbosity import applied, take_verbosity
 from dna_bigbird.core import signals, watchdog
 from dna_bigbird.core.errors import TRACEBACK, InputError, OutputError, command_line, note

@@ -29,7 +29,7 @@ def check_settings(run: Mapping, files: ConfigFiles) -> None:
             text = str(error)
             raise files.error(_path_of(text, layers), with_options(text, ())) from None
     if "assembly" in run:
-        from dna_bigbird.workflow.config.run_regions import check_regions
+        from dna_bigbird.workflow.config.run_checks import check_regions
 
         check_regions(run, files)
 
