@@ -40,8 +40,8 @@ def write_utf8() -> None:
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-class PrintableStream:
-    """A text stream to a terminal: control characters but `kept` ones are written as escapes."""
+class _Wrapped:
+    """A text stream in place of another one, with a `write` of its own."""
 
     def __init__(self, stream: TextIO, kept: str = "") -> None:
         self._stream, self._kept = stream, kept
@@ -49,15 +49,18 @@ class PrintableStream:
     def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
 
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+
+class PrintableStream(_Wrapped):
+    """A text stream to a terminal: control characters but `kept` ones are written as escapes."""
+
     def write(self, text: str) -> int:
         """Write a text, and return how many characters it has."""
         self._stream.write(printable(text, self._kept))
         return len(text)
-
-    def writelines(self, lines: Iterable[str]) -> None:
-        """Write texts one after the other."""
-        for line in lines:
-            self.write(line)
 
 
 def protect_terminal() -> None:
@@ -98,26 +101,16 @@ def forget_standard_output() -> None:
         os.close(null)
 
 
-class _Output:
+class _Output(_Wrapped):
     """Standard output whose errors name it."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
 
     def write(self, text: str) -> int:
         with _output_errors():
             return self._stream.write(text)
 
-    def writelines(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self.write(line)
-
     def flush(self) -> None:
         with _output_errors():
             self._stream.flush()
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._stream, name)
 
 
 @contextlib.contextmanager

@@ -60,7 +60,7 @@ class EndingContext(SpawnContext):
 
 def ending_worker() -> Callable[[int], None]:
     """Return the `worker_init_fn` with which data workers of torch end with this process."""
-    return functools.partial(_start_data_worker, os.getpid(), _is_main_thread())
+    return functools.partial(child_start.end_with_parent, os.getpid(), _is_main_thread())
 
 
 @contextlib.contextmanager
@@ -72,10 +72,6 @@ def _unheard_in_children(number: int) -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _start_data_worker(parent: int, by_signal: bool, number: int) -> None:
-    child_start.end_with_parent(parent, by_signal)
 
 
 def _with_first_instructions(command_line: Callable[..., list[str]], **options) -> list[str]:

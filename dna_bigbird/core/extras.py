@@ -6,27 +6,13 @@ import shlex
 from urllib.parse import unquote, urlsplit
 
 EXTRAS = {
-    "anndata": "anndata",
-    "jinja2": "train",
-    "jsonschema": "workflow",
-    "kenlm": "kenlm",
-    "lightning_fabric": "train",
-    "memelite": "motifs",
-    "modiscolite": "motifs",
-    "pandas": "dataframe",
-    "pyarrow": "bench",
-    "pybedtools": "train",
-    "pyfaidx": "train",
-    "pyjaspar": "motifs",
-    "pyliftover": "train",
-    "pytorch_lightning": "train",
-    "rouge_score": "text",
-    "scipy": "train",
-    "sklearn": "train",
-    "snakemake": "workflow",
-    "threadpoolctl": "train",
-    "triton": "dev",
-}
+    "anndata": "anndata", "jinja2": "train", "jsonschema": "workflow", "kenlm": "kenlm",
+    "lightning_fabric": "train", "memelite": "motifs", "modiscolite": "motifs",
+    "pandas": "dataframe", "pyarrow": "bench", "pybedtools": "train", "pyfaidx": "train",
+    "pyjaspar": "motifs", "pyliftover": "train", "pytorch_lightning": "train",
+    "rouge_score": "text", "scipy": "train", "sklearn": "train", "snakemake": "workflow",
+    "threadpoolctl": "train", "triton": "dev",
+}  # fmt: skip
 """Module: extra. pyproject.toml has the package of each."""
 
 

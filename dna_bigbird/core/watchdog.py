@@ -12,7 +12,6 @@ import atexit
 import contextlib
 import json
 import os
-import select
 import signal
 import socket
 import sys
@@ -23,9 +22,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.core.child_start import open_pidfd, wait_for_end
+
 VARIABLE = "DNA_BIGBIRD_RUN"
 RUNS = Path(".snakemake") / "dna_bigbird_runs"
-POLL_S = 0.5
 EXIT_STATUS = 143  # as if ended by SIGTERM
 PROC = Path("/proc")
 
@@ -132,7 +132,7 @@ def start(end: Callable[[], None] | None = None) -> threading.Thread | None:
         return None
     if state_of(parent) == "elsewhere":
         return None
-    watched = _open_pidfd(parent.pid)
+    watched = open_pidfd(parent.pid)
     if state_of(parent) == "dead":  # asked after opening: the id is not another process's
         if watched is not None:
             os.close(watched)
@@ -140,13 +140,7 @@ def start(end: Callable[[], None] | None = None) -> threading.Thread | None:
         return None
 
     def wait() -> None:
-        if watched is None:
-            while state_of(parent) == "alive":
-                time.sleep(POLL_S)
-        else:
-            poll = select.poll()
-            poll.register(watched, select.POLLIN)
-            poll.poll()
+        wait_for_end(watched, lambda: state_of(parent) == "alive")
         end()
 
     thread = threading.Thread(target=wait, name="dna-bigbird watchdog", daemon=True)
@@ -186,12 +180,3 @@ def _this_system() -> tuple[str, str, str]:
         boot.read_text().strip() if boot.exists() else "",
         os.readlink(namespace) if sys.platform == "linux" and namespace.is_symlink() else "",
     )
-
-
-def _open_pidfd(pid: int) -> int | None:
-    if not hasattr(os, "pidfd_open"):
-        return None
-    try:
-        return os.pidfd_open(pid)
-    except OSError:
-        return None

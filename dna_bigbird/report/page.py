@@ -23,7 +23,6 @@ from dna_bigbird.report.sections.pretraining_section import pretraining
 from dna_bigbird.report.sections.summary_section import summary
 from dna_bigbird.report.sections.track_section import tracks
 from dna_bigbird.report.sections.variant_section import variants
-from dna_bigbird.report.tracks import region_text
 
 COLUMNS = ("chrom", "pos", "ref")
 
@@ -65,9 +64,9 @@ def mutagenesis(folder: Path, gallery: Gallery) -> Mutagenesis | None:
             region.chrom, start, reference, labels, effects_P4L, effect=effect, tag=gallery.tag
         )
     except ValueError as error:
-        return Mutagenesis(region_text(region), path.name, problem=str(error))
+        return Mutagenesis(region.text, path.name, problem=str(error))
     picture = gallery.add("mutagenesis", figure, is_wide=True)
-    return Mutagenesis(region_text(region), path.name, picture, drawn, len(labels))
+    return Mutagenesis(region.text, path.name, picture, drawn, len(labels))
 
 
 def stage_figure(stages: Sequence[Stage], *, tag: str = "") -> Figure:
@@ -98,28 +97,10 @@ def stage_figure(stages: Sequence[Stage], *, tag: str = "") -> Figure:
 
 
 PIPELINE = [
-    "demo",
-    "fetch",
-    "genome",
-    "documents",
-    "tokenizer",
-    "tokenize",
-    "pretrain",
-    "evaluate_lm",
-    "lift",
-    "sites",
-    "set",
-    "leakage",
-    "baseline",
-    "finetune",
-    "evaluate",
-    "predict",
-    "score_variants",
-    "zero_shot",
-    "rank_variants",
-    "mutagenesis",
-    "browser_",
-]
+    "demo", "fetch", "genome", "documents", "tokenizer", "tokenize", "pretrain", "evaluate_lm",
+    "lift", "sites", "set", "leakage", "baseline", "finetune", "evaluate", "predict",
+    "score_variants", "zero_shot", "rank_variants", "mutagenesis", "browser_",
+]  # fmt: skip
 """Words in the names of rules, in the order in which the rules run."""
 
 
@@ -157,23 +138,10 @@ def _order(rule: str) -> int:
 
 
 PACKAGES = [
-    "torch",
-    "pytorch-lightning",
-    "snakemake",
-    "sentencepiece",
-    "tokenizers",
-    "safetensors",
-    "h5py",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "pysam",
-    "pyfaidx",
-    "pybedtools",
-    "pyBigWig",
-    "pyliftover",
-    "matplotlib",
-]
+    "torch", "pytorch-lightning", "snakemake", "sentencepiece", "tokenizers", "safetensors",
+    "h5py", "numpy", "scipy", "scikit-learn", "pysam", "pyfaidx", "pybedtools", "pyBigWig",
+    "pyliftover", "matplotlib",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from dna_bigbird.core.tables import write_figure
 from dna_bigbird.models.attention_cores import block_core
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.stored_settings import settings_from
+from dna_bigbird.report.plot_attention_options import Panel
 
 NOT_READ, GLOBAL, WINDOW, RANDOM, REPEATED = range(5)
 LETTERS = ".gwr"
@@ -68,16 +68,6 @@ REASONS = {
     RANDOM: "random",
     REPEATED: "counted more than once",
 }
-
-
-@dataclass(frozen=True)
-class DrawnPanel:
-    """One drawing."""
-
-    title: str
-    text: str
-    codes: np.ndarray
-    """The reason why each query block reads each key block, as a number."""
 
 
 def as_list(value: object) -> list:
@@ -155,9 +145,7 @@ def length_of(config: EncoderConfig, tokens: int | None, num_blocks: int | None)
     return length
 
 
-def draw_panel(
-    config: EncoderConfig, length: int, layer: int, head: int, training: bool
-) -> DrawnPanel:
+def draw_panel(config: EncoderConfig, length: int, layer: int, head: int, training: bool) -> Panel:
     """Draw the pattern of one layer and head."""
     pattern = pattern_of(config, length, layer, training)
     uniform = config.random_plan == "uniform" and config.attention == "bigbird"
@@ -172,7 +160,7 @@ def draw_panel(
     if training and config.random_plan == "huggingface":
         name += " in training"
     title = f"{name}, layer {layer}, head {head}"
-    return DrawnPanel(title, draw_reasons(pattern, head, codes), codes)
+    return Panel(title, codes, draw_reasons(pattern, head, codes))
 
 
 def pattern_of(config: EncoderConfig, length: int, layer: int, training: bool) -> BlockPattern:
@@ -186,13 +174,12 @@ def pattern_of(config: EncoderConfig, length: int, layer: int, training: bool) -
 
 def write_picture(
     output: Path,
-    panels: Sequence[DrawnPanel],
+    panels: Sequence[Panel],
     panels_in_a_row: int,
     names: Mapping[int, str] = REASONS,
     unit: str = "block",
 ) -> None:
     """Write the drawings as one picture, in the format of the file's suffix."""
-    from dna_bigbird.report.plot_attention_figure import Panel, attention_figure
+    from dna_bigbird.report.plot_attention_figure import attention_figure
 
-    drawn = [Panel(panel.title, panel.codes) for panel in panels]
-    write_figure(output, attention_figure(drawn, names, panels_in_a_row, unit))
+    write_figure(output, attention_figure(panels, names, panels_in_a_row, unit))

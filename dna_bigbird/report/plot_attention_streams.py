@@ -8,8 +8,7 @@ from dna_bigbird.attention.patterns.etc_layout import GLOBAL, EtcLayout, Example
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout, draw_longformer
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.report.plot_attention_blocks import DrawnPanel
-from dna_bigbird.report.plot_attention_options import EtcDrawing, LongformerDrawing
+from dna_bigbird.report.plot_attention_options import EtcDrawing, LongformerDrawing, Panel
 
 NOT_READ, GLOBAL_PAIR, BAND, BELONGS, OUTSIDE, OTHER_SEGMENT = range(6)
 LETTERS = ".gwbop"
@@ -50,7 +49,7 @@ LONGFORMER_LETTERS = ".wg"
 """In the order of the codes: 0 is not read."""
 
 
-def longformer_panel(drawing: LongformerDrawing) -> DrawnPanel:
+def longformer_panel(drawing: LongformerDrawing) -> Panel:
     """Draw who reads whom in a sequence."""
     num_tokens, at = drawing.sequence_tokens, drawing.global_at
     if at and not 0 <= min(at) <= max(at) < num_tokens:
@@ -72,7 +71,7 @@ def longformer_panel(drawing: LongformerDrawing) -> DrawnPanel:
     title = (
         f"longformer, window of {drawing.window_tokens} on either side, dilation {drawing.dilation}"
     )
-    return DrawnPanel(title, text, codes)
+    return Panel(title, codes, text)
 
 
 ETC_LEGEND = (
@@ -88,7 +87,7 @@ ETC_REASONS = {
 }
 
 
-def etc_panel(drawing: EtcDrawing) -> DrawnPanel:
+def etc_panel(drawing: EtcDrawing) -> Panel:
     """Draw both streams of a text with even sentences."""
     num_sentences = drawing.paragraphs * drawing.sentences
     if drawing.long_tokens < num_sentences:
@@ -107,7 +106,7 @@ def etc_panel(drawing: EtcDrawing) -> DrawnPanel:
         raise InputError(f"--etc: {error}") from error
     codes = etc_reasons(pattern, even_layout(drawing))
     title = f"etc, {drawing.paragraphs} paragraphs, {drawing.sentences} sentences each"
-    return DrawnPanel(title, draw_etc(codes), codes)
+    return Panel(title, codes, draw_etc(codes))
 
 
 def even_layout(drawing: EtcDrawing) -> EtcLayout:

@@ -1,7 +1,6 @@
 """Reads the result files of one workflow run; nothing is computed from sequence here."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,7 +108,7 @@ class Results:
     @property
     def given_encoder(self) -> str:
         """The bundle that the run starts from: `bundled` or a path; "" if it was pretrained here."""
-        return _given_encoder(self.config)
+        return str(self.config.get("pretrained", ""))
 
     @property
     def is_semi_synthetic(self) -> bool:
@@ -130,7 +129,7 @@ def read_results(folder: Path, config_file: Path) -> Results:
         head: read_model(folder, head) if (folder / "models" / head).is_dir() else None
         for head in HEADS
     }
-    has_pretraining = not _given_encoder(config)
+    has_pretraining = not config.get("pretrained")
     if not has_pretraining and not any(heads.values()):
         raise InputError(
             f"{folder / 'models'}: no model; the rule evaluate makes it. Run the workflow to its end "
@@ -150,10 +149,6 @@ def read_results(folder: Path, config_file: Path) -> Results:
         stages=_stages(folder / "benchmarks"),
         lift=_lift(folder / "promoter"),
     )
-
-
-def _given_encoder(settings: Mapping) -> str:
-    return str(settings.get("pretrained", ""))
 
 
 def _documents(folder: Path) -> tuple[DocumentCount, ...]:

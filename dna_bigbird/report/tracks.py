@@ -138,16 +138,6 @@ class Strip:
     has_truth: bool
 
 
-def region_text(region: Interval) -> str:
-    """Return a region as genome browsers write it, counted from 1 with both ends included.
-
-    Example:
-        >>> region_text(Interval("chr1", 999, 2000))
-        'chr1:1,000-2,000'
-    """
-    return f"{region.chrom}:{region.start + 1:,}-{region.end:,}"
-
-
 def read_promoters(path: Path) -> list[Interval]:
     """Read the start sites of true promoters, 1 bp each; see `genome.sites.reading.read_sites`."""
     return [site.interval for site in read_sites(path)]

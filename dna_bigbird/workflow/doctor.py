@@ -1,17 +1,27 @@
 """`dna-bigbird doctor`."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dna_bigbird.core.choices import checked
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.core.results import Result
+from dna_bigbird.core.tables import as_columns
 from dna_bigbird.genome.bedtools import HOW_TO_INSTALL
 from dna_bigbird.training.machine import ABSENT, Machine
+
+if TYPE_CHECKING:
+    from dna_bigbird.attention.autotune import Device, Row, ShapeClass
 
 # What is slow on a machine, why, and what to do about it.
 
 BUILD = "dna-bigbird doctor --build-native"
+HEAD_DIM, BLOCK_SIZES, TOKENS = 64, (64, 128), (512, 4096, 16384)
 
 
 @checked()
@@ -144,8 +154,7 @@ def verdict(machine: Machine, slow: list[str]) -> str:
 
 def table(title: str, rows: dict[str, str]) -> str:
     """Return a heading and one line per row."""
-    width = max(map(len, rows))
-    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows.items()), ""])
+    return "\n".join([title, as_columns(rows, "  "), ""])
 
 
 def described(machine: Machine) -> dict[str, str]:
@@ -166,7 +175,6 @@ def folders() -> dict[str, str]:
     """Return memory, the folders that are written to, and the path of the bundled model."""
     from dna_bigbird.attention.kernels.native.build import cache_folder
     from dna_bigbird.bundles.bundled import bundled_model
-    from dna_bigbird.core.errors import InputError
     from dna_bigbird.training.machine import free_space, memory
 
     try:
@@ -236,15 +244,36 @@ def measured_table() -> str:
     import torch
 
     from dna_bigbird.attention.autotune import Device
-    from dna_bigbird.core.errors import InputError
-    from dna_bigbird.workflow.measured_backends import measure_backends
+    from dna_bigbird.attention.autotune.timed import measure_on_gpu
 
     if not torch.cuda.is_available():
         raise InputError(
             "--measure times attention backends on a GPU, and PyTorch finds none here; on a CPU there "
             "is nothing to measure. See: dna-bigbird doctor"
         )
-    return measure_backends(Device.here())
+    return measure_backends(Device.here(), measure_on_gpu)
+
+
+def measure_backends(device: "Device", measured: Callable[["ShapeClass"], list["Row"]]) -> str:
+    """Measure every class of problems, keep what was found, and return the table."""
+    from dna_bigbird.attention.autotune import ShapeClass, choose
+    from dna_bigbird.attention.autotune.choice import keep
+
+    shapes = [  # predictions first, for their kernels compile faster
+        ShapeClass("bfloat16", HEAD_DIM, block_size, tokens, training)
+        for training, block_size, tokens in product((False, True), BLOCK_SIZES, TOKENS)
+    ]
+    lines = [f"attention backends on {device.name}, driver {device.driver}, torch {device.torch}"]
+    lines.append("")
+    for shape in progress_bar(shapes, desc="measuring", unit=" problems"):
+        rows = measured(shape)
+        keep(shape, device, rows)
+        lines.append(f"{shape}: {choose(shape, device, None).backend}")
+        for row in rows:
+            result = f"{1000 * row.seconds:.3f} ms" if row.seconds is not None else row.reason
+            lines.append(f"  {row.backend:<8} {result}")
+    end = "kept for training with attention_backend auto and for predictions"
+    return "\n".join([*lines, "", end])
 
 
 def _yes(has: bool) -> str:

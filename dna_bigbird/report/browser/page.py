@@ -29,7 +29,7 @@ def browser_page(
         "browser/page.html",
         title=title,
         genome=extents.genome.path.name,
-        regions=[locus(region) for region in regions],
+        regions=[region.text for region in regions],
         tracks=tracks,
         length_bp=extents.length_bp,
         version=VERSION,
@@ -45,16 +45,6 @@ def library() -> str:
     """Return igv.js without the name of its source map, which a browser's developer tools would look for."""
     code, _, _ = LIBRARY.read_text(encoding="utf-8").rpartition(SOURCE_MAP)
     return code
-
-
-def locus(region: Interval) -> str:
-    """Return a region as igv.js reads it: from 1, both ends included.
-
-    Example:
-        >>> locus(Interval("chr1", 0, 1200))
-        'chr1:1-1,200'
-    """
-    return f"{region.chrom}:{region.start + 1:,}-{region.end:,}"
 
 
 def page_data(extents: Extents, regions: Sequence[Interval], tracks: Sequence[Track]) -> dict:

@@ -26,7 +26,7 @@ from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.metrics.names import metric_name, window_baseline
 from dna_bigbird.metrics.scores import ModelMetrics, NamedVerdict, Verdict
 from dna_bigbird.report.sections.pretraining_section import history_picture
-from dna_bigbird.report.sections.summary_section import compared, headline, main_score
+from dna_bigbird.report.sections.summary_section import compared, main_score
 
 SOURCES = {
     "model": ("BigBird", MODEL, "-"),
@@ -223,7 +223,7 @@ def head(result: ModelResult, gallery: Gallery) -> Head:
         num_labels=len(result.config.label_names or result.labels),
         chosen_step=result.chosen_step,
         leaks=result.leaks,
-        verdict=headline(result),
+        verdict=compared(result),
         others=[
             NamedVerdict(window_baseline(name), compared(result, name))
             for name in metrics.baselines

@@ -31,7 +31,6 @@ from dna_bigbird.report.tracks import (
     is_within,
     read_peak_sheet,
     read_promoters,
-    region_text,
 )
 
 LEAST_SPAN = 0.05
@@ -187,7 +186,7 @@ def tracks(
     return Tracks(
         has_predictions=True,
         picture=_picture(strip, gallery) if strip.tracks else None,
-        region=region_text(strip.region),
+        region=strip.region.text,
         labels=list(dict.fromkeys(track.label for track in strip.tracks)),
         split=_held_out(strip, results.config),
         has_truth=strip.has_truth,
@@ -196,7 +195,7 @@ def tracks(
 
 
 def _picture(strip: Strip, gallery: Gallery) -> Picture:
-    title = f"{region_text(strip.region)}: predicted over true"
+    title = f"{strip.region.text}: predicted over true"
     return gallery.add(
         "genome_strip", strip_figure(strip, title=title, tag=gallery.tag), is_wide=True
     )

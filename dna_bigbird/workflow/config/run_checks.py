@@ -13,7 +13,6 @@ from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows
 from dna_bigbird.labelled.deepsea.coordinates import find_coordinates
 from dna_bigbird.workflow.config.config_files import (
-    ConfigFiles,
     check_source,
     is_path,
     plain_path,
@@ -25,6 +24,7 @@ LANGUAGE_TABLES = ("table5", "figure8", "table1")
 HEAD_TABLES = ("table6", "table7", "context")
 Mistake = tuple[KeyPath, str]
 """Path of a setting, and what is wrong with it."""
+Check = Callable[[Mapping], Iterator[Mistake]]
 
 
 def peak_paths(peaks: str | list[str] | Mapping[str, str]) -> list[Path]:
@@ -210,15 +210,7 @@ def check_peaks(run: Mapping) -> None:
         peak_rows(peak_paths(peaks))
 
 
-CHECKS: tuple[Callable[[Mapping], Iterator[Mistake]], ...] = (
-    _labels,
-    _predictions,
-    _encoder,
-    _regions,
-    _tables,
-    _sources,
-    _coordinates,
-)
+CHECKS = (_labels, _predictions, _encoder, _regions, _tables, _sources, _coordinates)
 
 
 # Compares the regions in a run's config with its genome, where that is there before the run.
@@ -227,14 +219,14 @@ OF_GENOME = ("demo", "genome", "promoter_sequences")
 """Entries of `inputs` that the genome is made of."""
 
 
-def check_regions(run: Mapping, files: ConfigFiles) -> None:
-    """Check that the genome has the regions of a config; without an index the first job does."""
-    for genome in indexed_genomes(run):
+def check_regions(run: Mapping) -> Iterator[Mistake]:
+    """Yield regions that the genome lacks, of pieces their chromosomes; without an index the first job does."""
+    for genome in indexed_genomes(run) if "assembly" in run else ():
         for path, text in region_texts(run):
             try:
                 read_region(text.rpartition(":")[0] or text if run["pieces"] else text, genome)
             except InputError as error:
-                raise files.error(path, str(error)) from None
+                yield path, str(error)
 
 
 def indexed_genomes(run: Mapping) -> Iterator[Genome]:

@@ -3,7 +3,7 @@
 import operator
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -17,7 +17,7 @@ from dna_bigbird.core.resources import resource_folder
 from dna_bigbird.core.yaml_files import KeyPath
 from dna_bigbird.workflow.config.config_files import ConfigFiles, read_config_files
 from dna_bigbird.workflow.config.head_checks import check_heads, check_suites, check_text
-from dna_bigbird.workflow.config.run_checks import CHECKS, check_peaks
+from dna_bigbird.workflow.config.run_checks import CHECKS, Check, check_peaks, check_regions
 from dna_bigbird.workflow.config.run_settings import check_settings
 
 # Checks a config against its schema, and fills in what the schema knows: numbers and defaults.
@@ -264,13 +264,16 @@ def check_config(config: dict, files: ConfigFiles, *, is_job: bool = False) -> N
     if isinstance(config.get("tokenizer"), str):
         config["tokenizer"] = {"algorithm": config["tokenizer"]}
     check_schema(config, files)
-    for check in (*CHECKS, check_heads, check_text):
-        for path, text in check(config):
-            raise files.error(path, text)
+    _raise_first((*CHECKS, check_heads, check_text), config, files)
     check_peaks(config)
     if not is_job:
         check_settings(config, files)
-        for path, text in check_suites(config):
+        _raise_first((check_regions, check_suites), config, files)
+
+
+def _raise_first(checks: Iterable[Check], config: Mapping, files: ConfigFiles) -> None:
+    for check in checks:
+        for path, text in check(config):
             raise files.error(path, text)
 
 

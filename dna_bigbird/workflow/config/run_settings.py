@@ -28,10 +28,6 @@ def check_settings(run: Mapping, files: ConfigFiles) -> None:
         except (ValueError, InputError) as error:
             text = str(error)
             raise files.error(_path_of(text, layers), with_options(text, ())) from None
-    if "assembly" in run:
-        from dna_bigbird.workflow.config.run_checks import check_regions
-
-        check_regions(run, files)
 
 
 def _checks(run: Mapping) -> Iterator[Check]:
@@ -222,13 +218,12 @@ def _text_task(name: str, training: Layers, task: Layers) -> Iterator[Check]:
 
     values = {key: _merged(layers_of(key)) for key in ("training", "options", "head")}
     yield layers_of("training"), lambda: built(TrainConfig, values["training"])
-    for key, load in (("options", lambda: description.options), ("head", description.head_type)):
-        if values[key]:
-            yield layers_of(key), partial(_task_settings, task_settings, values[key], load, key)
-
-
-def _task_settings(check: Callable, values: Mapping, load: Callable[[], type], key: str) -> None:
-    check(values, load(), key)
+    if values["options"]:
+        options = values["options"]
+        yield layers_of("options"), lambda: task_settings(options, description.options, "options")
+    if values["head"]:
+        head = values["head"]
+        yield layers_of("head"), lambda: task_settings(head, description.head_type(), "head")
 
 
 def _typed(command: Callable, **sections: Layers) -> Iterator[Check]:
