@@ -246,7 +246,6 @@ class Parser:
 
     @cached_property
     def by_dest(self) -> dict[str, CommandOption]:
-        """The options by their full names."""
         return {option.dest: option for option in self.options}
 
     @property

@@ -13,13 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_type_hints
 
-from dna_bigbird.core.errors import (
-    InputError,
-    checked_settings,
-    errors_for_reader,
-    note,
-    shortened,
-)
+from dna_bigbird.core.errors import InputError, checked_settings, errors_for_reader, note, shortened
 from dna_bigbird.core.messages import listed_words
 from dna_bigbird.core.paths import check_paths
 from dna_bigbird.core.settings import range_of

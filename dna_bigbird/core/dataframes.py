@@ -23,7 +23,6 @@ TEXT_COLUMNS = (
 
 
 def dataframe(columns: Mapping[str, object]) -> DataFrame:
-    """Return a data frame with these columns."""
     return _pandas().DataFrame(dict(columns))
 
 

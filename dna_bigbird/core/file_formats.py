@@ -114,7 +114,6 @@ class Form:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder."""
         return self.what.startswith("a folder")
 
     def check(self, option: str, path: Path | str) -> None:

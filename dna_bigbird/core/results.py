@@ -176,7 +176,6 @@ class Rows(Result):
     rows: list[dict]
 
     def to_dataframe(self) -> DataFrame:
-        """Return the rows."""
         return dataframe_of_rows(self.rows)
 
     def _first_rows(self, count: int) -> tuple[DataFrame, int]:
@@ -268,7 +267,6 @@ class Comparison(Rows):
     """What the rows show, and what they do not."""
 
     def summary(self) -> str:
-        """Return the findings."""
         return "\n".join(self.findings)
 
 

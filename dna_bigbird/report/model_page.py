@@ -85,14 +85,7 @@ def read_scored_model(bundle: Path, report: Path) -> ModelResult:
 
 
 def _rows(metrics: ModelMetrics) -> Rows:
-    return Rows(
-        {
-            "training": metrics.number("n_train_rows"),
-            "validation": metrics.number("n_validation_rows"),
-            "test": metrics.number("n"),
-        },
-        {
-            what: metrics.number(f"n_test_windows_read_in_{what}")
-            for what in ("pretraining", "fine_tuning")
-        },
-    )
+    keys = {"training": "n_train_rows", "validation": "n_validation_rows", "test": "n"}
+    read = {x: f"n_test_windows_read_in_{x}" for x in ("pretraining", "fine_tuning")}
+    numbers = ({name: metrics.number(key) for name, key in x.items()} for x in (keys, read))
+    return Rows(*numbers)

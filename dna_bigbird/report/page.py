@@ -29,8 +29,6 @@ COLUMNS = ("chrom", "pos", "ref")
 
 @dataclass(frozen=True)
 class Mutagenesis:
-    """The data of the section."""
-
     region: str
     file_name: str
     picture: Picture | None = None
@@ -146,8 +144,6 @@ PACKAGES = [
 
 @dataclass(frozen=True)
 class Versions:
-    """The data of the section."""
-
     versions: Sequence[tuple[str, str]]
     seeds: Sequence[tuple[str, object]]
     """Where a seed is set, and the seed."""

@@ -52,7 +52,6 @@ def draw_reasons(pattern: BlockPattern, head: int, codes: np.ndarray) -> str:
 
 
 def one_head(pattern: BlockPattern, head: int) -> BlockPattern:
-    """Return the pattern of one head alone."""
     if not 0 <= head < pattern.num_heads:
         raise ValueError(f"head {head} is not one of 0 … {pattern.num_heads - 1}")
     return BlockPattern(pattern.key_blocks[head : head + 1], pattern.is_global, pattern.block_size)
@@ -62,12 +61,7 @@ MOST_BLOCKS = 2048
 MOST_PANELS = 16
 MOST_HEADS = 1024
 """Each head has a table of blocks; models have 12 to 128 heads."""
-REASONS = {
-    GLOBAL: "global",
-    WINDOW: "window",
-    RANDOM: "random",
-    REPEATED: "counted more than once",
-}
+REASONS = {GLOBAL: "global", WINDOW: "window", RANDOM: "random", REPEATED: "counted more than once"}
 
 
 def as_list(value: object) -> list:
@@ -149,13 +143,8 @@ def draw_panel(config: EncoderConfig, length: int, layer: int, head: int, traini
     """Draw the pattern of one layer and head."""
     pattern = pattern_of(config, length, layer, training)
     uniform = config.random_plan == "uniform" and config.attention == "bigbird"
-    codes = reasons(
-        pattern,
-        head,
-        config.window_blocks,
-        config.global_blocks,
-        drawn=uniform or not pattern.covers_everything,
-    )
+    drawn = uniform or not pattern.covers_everything
+    codes = reasons(pattern, head, config.window_blocks, config.global_blocks, drawn=drawn)
     name = "full attention" if config.attention == "full" else config.random_plan
     if training and config.random_plan == "huggingface":
         name += " in training"
@@ -164,7 +153,6 @@ def draw_panel(config: EncoderConfig, length: int, layer: int, head: int, traini
 
 
 def pattern_of(config: EncoderConfig, length: int, layer: int, training: bool) -> BlockPattern:
-    """Return the pattern of a layer."""
     try:
         with torch.device("meta"):  # only the rule of the core is needed, not its weights
             return block_core(config, layer).train(training).pattern(length)

@@ -4,14 +4,16 @@ import numpy as np
 import torch
 
 from dna_bigbird.attention.patterns.etc import EtcPattern
-from dna_bigbird.attention.patterns.etc_layout import GLOBAL, EtcLayout, Example, Key
+from dna_bigbird.attention.patterns.etc_layout import GLOBAL as GLOBAL_STREAM
+from dna_bigbird.attention.patterns.etc_layout import EtcLayout, Example, Key
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout, draw_longformer
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.report.plot_attention_blocks import NOT_READ
 from dna_bigbird.report.plot_attention_options import EtcDrawing, LongformerDrawing, Panel
 
-NOT_READ, GLOBAL_PAIR, BAND, BELONGS, OUTSIDE, OTHER_SEGMENT = range(6)
-LETTERS = ".gwbop"
+GLOBAL_PAIR, BAND, BELONGS, OUTSIDE, OTHER_SEGMENT = range(1, 6)
+ETC_LETTERS = ".gwbop"
 
 
 def etc_reasons(pattern: EtcPattern, layout: EtcLayout, row: int = 0) -> np.ndarray:
@@ -23,7 +25,7 @@ def etc_reasons(pattern: EtcPattern, layout: EtcLayout, row: int = 0) -> np.ndar
     read += [list(example.keys_of_long(i)) for i in range(num_long)]
     for query, keys in enumerate(read):
         for stream, position, label in keys:
-            column = position if stream == GLOBAL else num_global + position
+            column = position if stream == GLOBAL_STREAM else num_global + position
             codes[query, column] = _reason(pattern, (stream, position, label), query < num_global)
     return codes
 
@@ -35,12 +37,12 @@ def _reason(pattern: EtcPattern, key: Key, is_global: bool) -> int:
         pattern.label_outside: OUTSIDE,
         pattern.label_other_segment: OTHER_SEGMENT,
     }
-    return of_label.get(label, GLOBAL_PAIR if is_global and stream == GLOBAL else BAND)
+    return of_label.get(label, GLOBAL_PAIR if is_global and stream == GLOBAL_STREAM else BAND)
 
 
 def draw_etc(codes: np.ndarray) -> str:
     """Return the reasons as text, a line per query and a letter per key."""
-    return "\n".join("".join(LETTERS[code] for code in line) for line in codes)
+    return "\n".join("".join(ETC_LETTERS[code] for code in line) for line in codes)
 
 
 LONGFORMER_LEGEND = "w window, g global, . not read; a line per token that reads"

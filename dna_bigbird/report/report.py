@@ -19,7 +19,6 @@ class ReportPage(Result):
     num_figures: int
 
     def summary(self) -> str:
-        """Return size and number of pictures."""
         return f"{self.output}: {self.size_mb:.1f} MB, {self.num_figures} pictures"
 
 

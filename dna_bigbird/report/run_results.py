@@ -65,7 +65,6 @@ class Stage:
 
     @property
     def run_time(self) -> str:
-        """The run time in words."""
         return duration(self.seconds)
 
 
@@ -117,7 +116,6 @@ class Results:
 
 
 def read_results(folder: Path, config_file: Path) -> Results:
-    """Read a results folder."""
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(
@@ -170,18 +168,11 @@ def count_documents(split: str, path: Path) -> DocumentCount:
         sentences += number
         spans.setdefault(row.interval.chrom, []).append(row.interval)
     documents = [interval for intervals in spans.values() for interval in intervals]
-    return DocumentCount(
-        split,
-        documents=len(documents),
-        sentences=sentences,
-        total_bp=sum(x.length for x in documents),
-        covered_bp=sum(map(_covered_bp, spans.values())),
-    )
-
-
-def _covered_bp(intervals: list[Interval]) -> int:
-    starts, ends = merge_spans([x.start for x in intervals], [x.end for x in intervals])
-    return int((ends - starts).sum())
+    total_bp, covered_bp = sum(x.length for x in documents), 0
+    for intervals in spans.values():
+        starts, ends = merge_spans([x.start for x in intervals], [x.end for x in intervals])
+        covered_bp += int((ends - starts).sum())
+    return DocumentCount(split, len(documents), sentences, total_bp, covered_bp)
 
 
 def _stages(folder: Path) -> tuple[Stage, ...]:
@@ -196,14 +187,8 @@ def _stages(folder: Path) -> tuple[Stage, ...]:
             for c in ("s", "max_rss", "cpu_time")
         }
         rule = path.relative_to(folder).with_suffix("").as_posix()
-        stages.append(
-            Stage(
-                rule,
-                sum(values["s"]) / len(rows),
-                max(values["max_rss"]),
-                sum(values["cpu_time"]) / len(rows),
-            )
-        )
+        seconds, cpu_seconds = (sum(values[name]) / len(rows) for name in ("s", "cpu_time"))
+        stages.append(Stage(rule, seconds, max(values["max_rss"]), cpu_seconds))
     return tuple(stages)
 
 

@@ -59,12 +59,9 @@ def advice(machine: Machine, is_built: bool) -> list[str]:
 
 def missing(versions: dict[str, str]) -> list[str]:
     """Return one line for every optional program that is not there."""
-    if versions["bedtools"] != ABSENT:
-        return []
-    return [
-        "bedtools is missing, so leakage and chromatin-set --check_every have no cross-check: "
-        f"{HOW_TO_INSTALL}"
-    ]
+    without = "leakage and chromatin-set --check_every have no cross-check"
+    line = f"bedtools is missing, so {without}: {HOW_TO_INSTALL}"
+    return [line] if versions["bedtools"] == ABSENT else []
 
 
 def _native(machine: Machine, is_built: bool) -> str:
@@ -195,16 +192,15 @@ def backends(machine: Machine) -> dict[str, str]:
 
     obstacle, no_triton = flex_obstacle(machine), triton_obstacle(machine)
     where = "forward and backward on the GPU" if machine.gpus else "forward only on a CPU"
+    flex, triton = f"works, {where}", "works on the GPU"
     return {
         "dense": "works; for tests and short sequences",
         "gather": "works",
         "cpu_chunks": "works on the CPU",
-        "flex": f"does not work: {obstacle}"
-        if obstacle
-        else f"works, {where}; compiled at first use",
+        "flex": f"does not work: {obstacle}" if obstacle else f"{flex}; compiled at first use",
         "triton": f"does not work: {no_triton}"
         if no_triton
-        else "works on the GPU; compiled at first use",
+        else f"{triton}; compiled at first use",
         "etc": "BigBird-ETC has forms of its own, auto and dense, which work; none of them is native",
     }
 
@@ -232,7 +228,6 @@ def native() -> tuple[str, bool]:
 
 
 def build_native_kernel() -> Path:
-    """Build the native kernel and return its path."""
     from dna_bigbird.attention.kernels.native.build import build
     from dna_bigbird.attention.kernels.native.isa import best_isa
 

@@ -31,7 +31,6 @@ class Pretraining:
 
     @property
     def training(self) -> Section:
-        """The settings of the training itself."""
         return self.sections["pretraining"]
 
     def options(self, section: str, group: str = "") -> str:
@@ -111,7 +110,6 @@ class Head:
 
     @property
     def data(self) -> str:
-        """The file of its labelled set."""
         return f"{self.inputs.results}/{self.set_name}/set.h5"
 
     @property
@@ -151,7 +149,6 @@ class Head:
         }
 
     def options(self, *keys: str) -> str:
-        """Return some of its settings as options."""
         return options(self.section, keys=keys)
 
     def group_options(self, key: str, group: str = "") -> str:
@@ -215,7 +212,6 @@ class Member:
 
     @property
     def training(self) -> Section:
-        """The settings of the training."""
         return self.head.section.get("training", {})
 
 

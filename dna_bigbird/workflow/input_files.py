@@ -85,7 +85,6 @@ class InputFiles:
 
     @property
     def variants(self) -> Files:
-        """Variants that models score."""
         return f"{self.demo}/variants.vcf" if self.is_demo else self.named("variants")
 
     @property
@@ -100,7 +99,6 @@ class InputFiles:
 
     @property
     def peak_sheet(self) -> Files:
-        """The sample sheet alone."""
         return self.peaks if isinstance(self.peaks, str) else []
 
     @property
@@ -154,7 +152,6 @@ class InputFiles:
 
     @property
     def deepsea_labels(self) -> Files:
-        """The names of the bundle's labels."""
         published = f"{resource_folder('data_specs')}/deepsea_919_peaks.tsv"
         return self.named("deepsea_labels") or published
 

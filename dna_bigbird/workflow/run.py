@@ -119,12 +119,10 @@ class Run:
 
     @property
     def results(self) -> str:
-        """The folder of its results."""
         return self.inputs.results
 
     @property
     def genome(self) -> str:
-        """The genome that it makes."""
         return f"{self.results}/genome/genome.fa"
 
     @property
@@ -179,7 +177,6 @@ class Run:
 
     @cached_property
     def pretraining(self) -> Pretraining:
-        """The pretraining of the run."""
         return run_pretraining(self.settings, {}, self.settings["seed"], self.inputs)
 
     @cached_property
@@ -191,7 +188,6 @@ class Run:
 
     @cached_property
     def members(self) -> Mapping[str, Member]:
-        """Every fine-tuning by its name."""
         return {member.name: member for head in self.heads.values() for member in head.members}
 
     def set_heads(self, task: str) -> list[str]:
@@ -205,7 +201,6 @@ class Run:
 
     @property
     def repeated_heads(self) -> list[str]:
-        """The variants with seeds."""
         return [name for name, head in self.heads.items() if head.seeds]
 
     def network_seed(self, head: str, folder: str) -> int:
@@ -230,7 +225,6 @@ class Run:
 
     @property
     def experiments(self) -> Section:
-        """The section of the paper's comparisons."""
         return self.settings.get("experiments", {})
 
     def table(self, name: str) -> str:
@@ -251,11 +245,9 @@ class Run:
         end_with(self.files.error(path, f"{text}; config/README.md says how to write one"))
 
     def compared_variants(self, table: str) -> list[str]:
-        """Return the trainings of all variants of a table."""
         return [name for variant in self.experiments[table] for name in self.variants[variant]]
 
     def compared_heads(self, table: str) -> list[Head]:
-        """Return the models of a table."""
         return [self.heads[head_named(x, self.settings)] for x in self.experiments[table]]
 
     def compared_files(self, table: str) -> list[str]:
@@ -280,7 +272,6 @@ class Run:
 
     @cached_property
     def text(self) -> TextTasks:
-        """The section of the text tasks."""
         return TextTasks(f"{self.results}/text", self.settings["text"], self.settings["seed"])
 
 

@@ -35,7 +35,6 @@ class Extents:
 
     @property
     def length_bp(self) -> int:
-        """Bases in all stretches."""
         return sum(stretch.length for stretch in self)
 
     def overlap(self, interval: Interval) -> bool:

@@ -159,7 +159,6 @@ class Track:
 
     @property
     def rows(self) -> int:
-        """Number of values or lines."""
         return len(self.values) + len(self.lines)
 
     @property

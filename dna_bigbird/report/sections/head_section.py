@@ -38,10 +38,7 @@ SOURCES = {
     "deepsea": ("DeepSEA CNN", GREEN, (0, (7, 2))),
     "chance": ("chance", GREY, (0, (1, 1.5))),
 }
-PATTERNS = {
-    "roc": "false positive rate {}, true positive rate {}",
-    "pr": "recall {}, precision {}",
-}
+PATTERNS = {"roc": "false positive rate {}, true positive rate {}", "pr": "recall {}, precision {}"}
 
 
 def curve_figure(curves: Sequence[Curve], curve_type: str, *, title: str, tag: str = "") -> Figure:
@@ -191,8 +188,6 @@ class Labels:
 
 @dataclass(frozen=True)
 class Head:
-    """The data of the section."""
-
     name: str
     measure: str
     """The name of the main score."""

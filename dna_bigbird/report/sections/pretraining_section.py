@@ -119,8 +119,6 @@ class TrainingPictures:
 
 @dataclass(frozen=True)
 class NgramRow:
-    """An n-gram baseline."""
-
     name: str
     direction: str
     bits: Score

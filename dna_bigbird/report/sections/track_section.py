@@ -149,8 +149,6 @@ def _arrows(ax: Axes, track: Track, region: Interval, below: float) -> None:
 
 @dataclass(frozen=True)
 class Tracks:
-    """The data of the section."""
-
     has_predictions: bool
     picture: Picture | None = None
     """None if nothing is predicted in the region."""
@@ -164,10 +162,7 @@ class Tracks:
 
 
 def tracks(
-    results: Results,
-    truth_promoters: Path | None,
-    truth_peaks: Path | None,
-    gallery: Gallery,
+    results: Results, truth_promoters: Path | None, truth_peaks: Path | None, gallery: Gallery
 ) -> Tracks:
     """Choose a region and draw its predictions and truth."""
     tables = {head: results.folder / "predictions" / f"{head}.tsv" for head in HEADS}

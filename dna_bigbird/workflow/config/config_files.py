@@ -122,9 +122,7 @@ def option_name(path: KeyPath) -> str:
 
 
 def read_config_files(
-    paths: Sequence[Path],
-    overrides: Mapping[str, object] | None = None,
-    section: KeyPath = (),
+    paths: Sequence[Path], overrides: Mapping[str, object] | None = None, section: KeyPath = ()
 ) -> ConfigFiles:
     """Read the files of a config; `section` are the keys of the part that has the settings."""
     files = [read_yaml(path, _shown(path)) for path in paths]

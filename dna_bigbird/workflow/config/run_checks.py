@@ -62,9 +62,7 @@ def _scored(run: Mapping) -> list[str]:
 
 def _predictions(run: Mapping) -> Iterator[Mistake]:
     """Yield models that predict but are not trained."""
-    named: list[tuple[KeyPath, str]] = [
-        (("variants", i), task) for i, task in enumerate(_scored(run))
-    ]
+    named: list[Mistake] = [(("variants", i), task) for i, task in enumerate(_scored(run))]
     predictions = run.get("predictions", {})
     parts = [part for part in ("mutagenesis", "browser") if predictions.get(part)]
     named += [((part, "model"), predictions[part]["model"]) for part in parts]
@@ -77,16 +75,12 @@ def _encoder(run: Mapping) -> Iterator[Mistake]:
     """Yield a bundle to start from that is none, or from which nothing is trained."""
     name = run.get("pretrained", "bundled")
     if name != "bundled" and not (Path(plain_path(name)) / "config.json").is_file():
-        yield (
-            ("pretrained",),
-            f"{name}: no model bundle (a folder with config.json); expected `bundled` or such a folder",
-        )
+        text = "no model bundle (a folder with config.json); expected `bundled` or such a folder"
+        yield ("pretrained",), f"{name}: {text}"
     uses = {*_tasks(run), *({"experiments", "bench"} & set(run))}
     if "pretrained" in run and not uses:
-        yield (
-            ("pretrained",),
-            "nothing is trained from it; add a section `promoter: {}` or `chromatin: {}`",
-        )
+        text = "nothing is trained from it; add a section `promoter: {}` or `chromatin: {}`"
+        yield ("pretrained",), text
 
 
 def _regions(run: Mapping) -> Iterator[Mistake]:
@@ -187,11 +181,8 @@ def _coordinates(run: Mapping) -> Iterator[Mistake]:
         return
     path, bundle = ("inputs", "deepsea"), inputs["deepsea"]
     if not is_path(bundle):
-        yield (
-            path,
-            f"the archive {bundle!r} has no coordinates in it; add "
-            "`deepsea_coordinates: deepsea_train_coordinates`, or the path of allTFs.pos.bed",
-        )
+        advice = "`deepsea_coordinates: deepsea_train_coordinates`, or the path of allTFs.pos.bed"
+        yield path, f"the archive {bundle!r} has no coordinates in it; add {advice}"
         return
     folder = Path(plain_path(bundle))
     if not folder.is_dir():

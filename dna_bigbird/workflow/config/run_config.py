@@ -194,7 +194,6 @@ _EXPONENT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
 
 @cache
 def read_schema() -> dict:
-    """Return the schema of the workflow's configs."""
     path: Path = resource_folder("workflow") / "schemas" / "config.schema.yaml"
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where PyYAML has it
     return loader(path.read_text(encoding="utf-8")).get_single_data()
