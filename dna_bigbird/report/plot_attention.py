@@ -90,7 +90,7 @@ def plot_attention(
         etc: The pattern of --pattern etc.
         longformer: The pattern of --pattern longformer.
     """
-    from dna_bigbird.report import plot_attention_blocks as steps
+    from dna_bigbird.report import plot_attention_drawing as steps
 
     check_suffix(output)
     if tokens is not None and num_blocks is not None:
@@ -137,8 +137,7 @@ def _draw_tokens(
     others: dict[str, object],
 ) -> AttentionDrawing:
     """Draw a pattern of single tokens; raise InputError if options of block patterns are given."""
-    from dna_bigbird.report import plot_attention_blocks as steps
-    from dna_bigbird.report import plot_attention_streams as streams
+    from dna_bigbird.report import plot_attention_drawing as steps
 
     if others:
         raise InputError(
@@ -146,10 +145,10 @@ def _draw_tokens(
             f"{pattern}"
         )
     if isinstance(drawing, EtcDrawing):
-        panel, reasons, legend = streams.etc_panel(drawing), streams.ETC_REASONS, streams.ETC_LEGEND
+        panel, reasons, legend = steps.etc_panel(drawing), steps.ETC_REASONS, steps.ETC_LEGEND
     else:
-        panel = streams.longformer_panel(drawing)
-        reasons, legend = streams.LONGFORMER_REASONS, streams.LONGFORMER_LEGEND
+        panel = steps.longformer_panel(drawing)
+        reasons, legend = steps.LONGFORMER_REASONS, steps.LONGFORMER_LEGEND
     if output is not None:
         steps.write_picture(output, [panel], 1, reasons, "token")
     return AttentionDrawing(output, (f"{panel.title}\n{panel.text}",), legend)
