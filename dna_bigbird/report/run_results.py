@@ -92,6 +92,8 @@ class Results:
     documents: tuple[DocumentCount, ...]
     stages: tuple[Stage, ...]
     lift: LiftCount | None
+    given_encoder: str
+    """The bundle that the run starts from: `bundled` or a path; "" if it was pretrained here."""
 
     @property
     def models(self) -> dict[str, ModelResult]:
@@ -103,11 +105,6 @@ class Results:
     def first_model(self) -> ModelResult:
         """The model whose settings describe the run: the pretrained one, or the first head."""
         return next(iter(self.models.values()))
-
-    @property
-    def given_encoder(self) -> str:
-        """The bundle that the run starts from: `bundled` or a path; "" if it was pretrained here."""
-        return str(self.config.get("pretrained", ""))
 
     @property
     def is_semi_synthetic(self) -> bool:
@@ -122,13 +119,13 @@ def read_results(folder: Path, config_file: Path) -> Results:
             f"{folder}: no such results folder. Make one with: snakemake --cores 2 all"
         )
     text = read_text(Path(config_file), "it is the workflow's configuration, as config/config.yaml")
-    config = parse_yaml(text, str(config_file)).values()
+    settings = parse_yaml(text, str(config_file)).values()
+    given_encoder = str(settings.get("pretrained", ""))
     heads = {
         head: read_model(folder, head) if (folder / "models" / head).is_dir() else None
         for head in HEADS
     }
-    has_pretraining = not config.get("pretrained")
-    if not has_pretraining and not any(heads.values()):
+    if given_encoder and not any(heads.values()):
         raise InputError(
             f"{folder / 'models'}: no model; the rule evaluate makes it. Run the workflow to its end "
             "first"
@@ -136,8 +133,8 @@ def read_results(folder: Path, config_file: Path) -> Results:
     return Results(
         folder=folder,
         config_text=text,
-        config=config,
-        pretrained=read_model(folder, "pretrained") if has_pretraining else None,
+        config=settings,
+        pretrained=read_model(folder, "pretrained") if not given_encoder else None,
         heads=heads,
         language=ModelMetrics.from_json(
             optional_json(folder / "evaluation" / "pretrained" / "lm.json")
@@ -146,6 +143,7 @@ def read_results(folder: Path, config_file: Path) -> Results:
         documents=_documents(folder / "corpus"),
         stages=_stages(folder / "benchmarks"),
         lift=_lift(folder / "promoter"),
+        given_encoder=given_encoder,
     )
 
 
