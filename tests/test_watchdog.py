@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.core import watchdog
+from dna_bigbird.core import child_start, watchdog
 from dna_bigbird.core.watchdog import Process, announce, start, state_of, this_process
 
 STAND_IN = """
@@ -128,7 +128,7 @@ def test_a_parent_that_died_first_ends_the_job_at_once(monkeypatch, change):
 
 @pytest.mark.parametrize("with_pidfd", [True, False])
 def test_the_end_comes_with_the_parent(monkeypatch, sleeper, with_pidfd):
-    monkeypatch.setattr(watchdog, "POLL_S", 0.01)
+    monkeypatch.setattr(child_start, "POLL_S", 0.01)
     if not with_pidfd:
         monkeypatch.delattr(os, "pidfd_open")
     monkeypatch.setenv(watchdog.VARIABLE, identity(sleeper.pid).to_json())

@@ -13,9 +13,8 @@ import yaml
 
 from dna_bigbird.cli.commands import every_command, find_command
 from dna_bigbird.cli.main import main
-from dna_bigbird.cli.parser import Parser, build_parser
+from dna_bigbird.cli.parser import Parser, build_parser, task_of
 from dna_bigbird.cli.reading import read_arguments
-from dna_bigbird.cli.text_train import task_of
 from dna_bigbird.core.errors import InputError, command_line
 from tools.texts import ROOT, cleaned, lines_of
 

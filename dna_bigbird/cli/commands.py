@@ -43,14 +43,14 @@ def _text(name: str, about: str, **rest: object) -> Command:
 
 _WITH_PROGRESS: Mapping = {"python_only": ("progress",), "values": {"progress": True}}
 """A command shows progress wherever it can; a function has an argument for it."""
+_OF_FILES: Mapping = {**_WITH_PROGRESS, "python_only": ("sequences", "progress")}
+"""In Python they also read sequences."""
 
 _GENOME = {"genome": "fasta"}
 """`--fasta` is a genome if windows or variants are positions in it."""
 
 COMMANDS = {
-    "init": _command(
-        "dna_bigbird.workflow.init", "write a folder in which the workflow runs with the installed package", positional=("folder",)
-    ),
+    "init": _command("dna_bigbird.workflow.init", "write a folder in which the workflow runs with the installed package", positional=("folder",)),
     "demo-data": _command("dna_bigbird.demo.demo_data", "write the semi-synthetic demo: real hg19 background, planted truth"),
     "fetch": _command("dna_bigbird.genome.fetch", "download one input named in data_specs/, or take a local copy, and verify it"),
     "genome": _command("dna_bigbird.genome.genome", "check and join FASTA files into one indexed reference"),
@@ -117,51 +117,46 @@ COMMANDS = {
     ),
     "compare-seeds": _command("dna_bigbird.evaluation.compare_seeds", "average the scores of trainings with several seeds, next to baselines"),
     "compare-heads": _command("dna_bigbird.evaluation.compare_heads", "compare promoter or chromatin models with each other and with published ones"),
-    "predict": Command(
-        "dna_bigbird.prediction.predict:predict",
+    "predict": _command(
+        "dna_bigbird.prediction.predict",
         "probabilities for every window of a FASTA file",
-        python_only=("sequences", "progress"),
-        values={"progress": True},
+        **_OF_FILES,
         defaults={"fasta": REQUIRED, "output": "-"},
         aliases={"place": "span"},
         second_names=_GENOME,
     ),
-    "embed": Command(
-        "dna_bigbird.prediction.embed:embed",
+    "embed": _command(
+        "dna_bigbird.prediction.embed",
         "vectors (hidden states of a model) for every window of a FASTA file",
-        python_only=("sequences", "progress"),
-        values={"progress": True},
+        **_OF_FILES,
         defaults={"fasta": REQUIRED, "output": REQUIRED},
         second_names=_GENOME,
     ),
-    "score-variants": Command(
-        "dna_bigbird.prediction.score_variants:score_variants",
+    "score-variants": _command(
+        "dna_bigbird.prediction.score_variants",
         "what each allele of a VCF file changes in a model's predictions",
         **_WITH_PROGRESS,
         defaults={"output": "-"},
         second_names=_GENOME,
     ),
-    "mutagenesis": Command(
-        "dna_bigbird.prediction.mutagenesis:mutagenesis",
+    "mutagenesis": _command(
+        "dna_bigbird.prediction.mutagenesis",
         "the effect of every substitution in a region, as a matrix and a picture",
         **_WITH_PROGRESS,
         defaults={"output": "-"},
         second_names=_GENOME,
     ),
-    "attribute": Command(
-        "dna_bigbird.prediction.attribute:attribute",
+    "attribute": _command(
+        "dna_bigbird.prediction.attribute",
         "what each base adds to a label: bigWig, a table, or HDF5 for motif discovery",
-        python_only=("sequences", "progress"),
-        values={"progress": True},
+        **_OF_FILES,
         defaults={"fasta": REQUIRED, "output": "-"},
         second_names=_GENOME,
     ),
     "motifs": _command(
         "dna_bigbird.prediction.motifs", "search the files of attribute for motifs, and name them by known matrices", **_WITH_PROGRESS
     ),
-    "marginalise": _command(
-        "dna_bigbird.prediction.marginalise", "insert motifs into shuffled sequences: what they change, alone and by distance"
-    ),
+    "marginalise": _command("dna_bigbird.prediction.marginalise", "insert motifs into shuffled sequences: what they change, alone and by distance"),
     "view": _command("dna_bigbird.report.view", "write a page with a genome browser: regions with their tracks, without a network"),
     "rank-variants": _command("dna_bigbird.evaluation.rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(
@@ -186,11 +181,7 @@ COMMANDS = {
     "plan": _command("dna_bigbird.workflow.plan", "print what a run of the workflow would make: rows, expected minutes and memory"),
     "report": _command("dna_bigbird.report.report", "write the HTML report of a workflow run"),
     "clear-lock": _command("dna_bigbird.workflow.clear_lock", "remove a stale Snakemake lock after proof that its process is dead"),
-    "completion": Command(
-        "dna_bigbird.cli.completion:completion",
-        "let bash, zsh or tcsh complete commands, options and files",
-        positional=("shell",),
-    ),
+    "completion": _command("dna_bigbird.cli.completion", "let bash, zsh or tcsh complete commands, options and files", positional=("shell",)),
     "doctor": _command("dna_bigbird.workflow.doctor", "report what works on this machine and what is slow; build the native CPU kernel"),
 }  # fmt: skip
 """In the order in which the workflow runs them."""
@@ -198,22 +189,10 @@ COMMANDS = {
 TEXT = {
     "vocabulary": _text("vocabulary", "learn a SentencePiece vocabulary from text, laid out as BigBird's"),
     "pretrain": _text("pretrain", "pretrain BigBird on text with whole-word masking"),
-    "warm-start": _text(
-        "warm_start",
-        "make a text model from a RoBERTa or BERT folder",
-        aliases={"from": "from_huggingface"},
-    ),
-    "train": _text(
-        "train",
-        "fine-tune on a text task: classes, questions, summaries",
-        function_for="dna_bigbird.cli.text_train:train_function",
-    ),
+    "warm-start": _text("warm_start", "make a text model from a RoBERTa or BERT folder", aliases={"from": "from_huggingface"}),
+    "train": _text("train", "fine-tune on a text task: classes, questions, summaries", function_for="dna_bigbird.cli.parser:train_function"),
     "evaluate": _text("evaluate", "score a fine-tuned model with the official metric, next to trivial baselines"),
-    "runs": _text(
-        "runs",
-        "mean and standard deviation of the scores of several runs",
-        aliases={"metrics": "scores"},
-    ),
+    "runs": _text("runs", "mean and standard deviation of the scores of several runs", aliases={"metrics": "scores"}),
     "predict": _text("predict", "write predictions in the official format of the set"),
     "documents": _text("documents", "turn any of the sets into plain documents, one JSON object per line"),
     "made-data": _text("made_data", "write small made-up sets in the native formats"),

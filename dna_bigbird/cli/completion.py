@@ -39,10 +39,7 @@ def completion(shell: Literal["bash", "zsh", "tcsh"]) -> None:
 
 
 def plain_parser() -> argparse.ArgumentParser:
-    """Return all commands with their options as a parser of the standard library.
-
-    It imports the modules of all commands.
-    """
+    """Return all commands with their options as argparse has them; all modules are imported."""
     root = argparse.ArgumentParser(prog="dna-bigbird")
     root.add_argument("--version", action="store_true", help="show the version and exit")
     for names, text in SWITCHES.items():

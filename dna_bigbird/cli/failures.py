@@ -41,10 +41,7 @@ def fail(message: str, status: int = 2) -> NoReturn:
 
 
 def explain(error: BaseException) -> tuple[str, int]:
-    """Return the message for an unexpected error, and the exit status.
-
-    Status 2 means that the user can change the cause (files, memory), 1 a fault of this program.
-    """
+    """Return the message for an unexpected error, and 2 if the user can change the cause, else 1."""
     if (isinstance(error, OSError) and error.errno == errno.ENOMEM) or _is_memory(error):
         return _NO_MEMORY, 2
     if isinstance(error, OSError):

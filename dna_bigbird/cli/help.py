@@ -30,10 +30,6 @@ def like_command(name: str) -> str:
 def like_option(name: str, options: Collection[str]) -> str:
     """Return a question that names the options nearest to an unknown one, or nothing.
 
-    Args:
-        name: Without dashes. It may lack its group, as `max_steps` of `training.max_steps`.
-        options: Names of the command's options, without dashes.
-
     Example:
         >>> like_option("ouput", {"output", "fasta"}), like_option("strat", {"training.strategy"})
         ('; did you mean --output?', '; did you mean --training.strategy?')

@@ -13,7 +13,7 @@ from dna_bigbird import __version__
 from dna_bigbird.cli.commands import ABOUT_GROUPS, COMMANDS, GROUPS, SECTIONS, find_command
 from dna_bigbird.cli.failures import explain, fail
 from dna_bigbird.cli.help import like_command
-from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.parser import build_parser, current_name
 from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.cli.streams import (
     forget_standard_output,
@@ -22,7 +22,6 @@ from dna_bigbird.cli.streams import (
     protect_terminal,
     write_utf8,
 )
-from dna_bigbird.cli.text_train import current_name
 from dna_bigbird.cli.verbosity import applied, take_verbosity
 from dna_bigbird.core import signals, watchdog
 from dna_bigbird.core.errors import TRACEBACK, InputError, OutputError, command_line, note
@@ -39,15 +38,9 @@ KEPT_PRODUCTS = "64"
 
 
 def keep_freed_memory() -> bool:
-    """Keep freed memory for later use instead of returning it to the system.
-
-    By default glibc returns every large block when a tensor is freed, and the system clears the same
-    pages for the next tensor: 10 % of a training step of the base model on a CPU. Peak memory hardly
-    grows.
-
-    Returns:
-        False if the C library does not support it.
-    """
+    """Keep freed memory instead of returning it to the system; False if the C library cannot."""
+    # By default glibc returns every large block when a tensor is freed, and the system clears the same pages
+    # for the next one: 10 % of a training step of the base model on a CPU. Peak memory hardly grows.
     if platform.libc_ver()[0] != "glibc":
         return False
     mallopt = ctypes.CDLL(None).mallopt
@@ -56,11 +49,9 @@ def keep_freed_memory() -> bool:
 
 
 def keep_few_products() -> None:
-    """Limit how many matrix products oneDNN and PyTorch keep prepared.
-
-    By default each keeps 1,024: 2 GB after 100 bfloat16 training steps on batches of different
-    lengths. A step needs about 20, the same in every layer. Variables that the user has set stay.
-    """
+    """Limit how many matrix products oneDNN and PyTorch keep prepared."""
+    # By default each keeps 1,024: 2 GB after 100 bfloat16 training steps on batches of different lengths.
+    # A step needs about 20, the same in every layer.
     for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
         os.environ.setdefault(name, KEPT_PRODUCTS)
 
@@ -75,13 +66,9 @@ measurable on an idle machine and gain the most next to busy processes: benchmar
 
 
 def let_waiting_threads_sleep() -> None:
-    """Let OpenMP threads sleep after a short wait, unless the user chose how they wait.
-
-    Threads of PyTorch and of the native kernel wait for each other many times per layer, by default
-    in a loop that keeps the processor busy. If another program needs that processor, the thread that
-    the others wait for cannot run, and everything becomes many times slower (figures:
-    docs/predicting.md). Child processes inherit the setting.
-    """
+    """Let OpenMP threads sleep after a short wait, unless the user chose how they wait."""
+    # Threads wait for each other many times per layer, by default in a loop that keeps the processor busy.
+    # If another program needs it, everything becomes many times slower (figures: docs/predicting.md).
     if not any(name in os.environ for name in CHOICES):
         os.environ.update(SETTINGS)
 
@@ -120,11 +107,7 @@ HELP = ("-h", "--help", "help")
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run `dna-bigbird`.
-
-    Exits with 0; with 2 and one line on standard error for input, files and memory that the user
-    can change; with 1 and one line for a fault of this program.
-    """
+    """Run `dna-bigbird`: exit status 0, 2 for what the user can change, 1 for a fault of this program."""
     signals.interrupt()
     open_closed_streams()
     write_utf8()
@@ -194,11 +177,7 @@ def help_last(argv: list[str]) -> list[str]:
 
 
 def named_command(word: str, rest: list[str]) -> tuple[str, list[str]]:
-    """Return the name of a command, with its group, and its arguments.
-
-    Raises:
-        InputError: If there is no such command, naming the nearest one.
-    """
+    """Return the name of a command, with its group, and its arguments."""
     if word.startswith("-"):
         raise InputError(
             f"found the option {word}, expected a command before it, such as: dna-bigbird predict. "
@@ -238,11 +217,7 @@ def _writes_files(function: Callable, arguments: dict[str, object]) -> bool:
 
 @contextlib.contextmanager
 def protected(function: Callable, arguments: dict[str, object]) -> Iterator[None]:
-    """Check that no input is overwritten, and lock the outputs against other processes.
-
-    Raises:
-        InputError: Naming the paths.
-    """
+    """Check that no input is overwritten, and lock the outputs against other processes."""
     check_paths(function, arguments)
     with contextlib.ExitStack() as claims:
         # Several processes of one training write the same output: the checkpoints folder is locked.

@@ -27,8 +27,6 @@ class OptionError(InputError):
 
 @dataclass(frozen=True)
 class CommandOption:
-    """One option of a command."""
-
     dest: str
     """Its full name: `training.max_steps`."""
     names: tuple[str, ...]
@@ -46,7 +44,6 @@ class CommandOption:
 
     @property
     def is_required(self) -> bool:
-        """True for an option that must be given."""
         return self.default is REQUIRED
 
     @property

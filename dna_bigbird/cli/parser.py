@@ -9,13 +9,70 @@ import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from dna_bigbird.cli.commands import REQUIRED, Command, find_command
 from dna_bigbird.cli.option_types import GENERAL, CommandOption
 from dna_bigbird.core.choices import without_annotations
+from dna_bigbird.core.errors import note
 from dna_bigbird.core.lazy_names import load
 from dna_bigbird.core.shared_options import doc_of, without_doc
+from dna_bigbird.core.yaml_files import read_yaml
+
+# `text train`: its options depend on the task, which is looked up before they are read.
+
+TRAIN = "text train"
+END_OF_OLD_NAMES = "0.2"
+
+
+def current_name(command: str, rest: list[str]) -> tuple[str, list[str]]:
+    """Return the current name of a command and its arguments; 0.1 had `text train-hotpotqa`."""
+    if not command.startswith(f"{TRAIN}-"):
+        return command, rest
+    from dna_bigbird.bundles.text_tasks import tasks
+
+    for task in tasks().values():
+        if task.old_command and command == f"text {task.old_command}":
+            note(
+                f"{command} is now: dna-bigbird {TRAIN} --task {task.name}; the old name goes with "
+                f"version {END_OF_OLD_NAMES}"
+            )
+            return TRAIN, ["--task", task.name, *rest]
+    return command, rest
+
+
+def train_function(argv: list[str]) -> Callable:
+    """Return `text.train` with the options of the task in the arguments, else of all tasks."""
+    from dna_bigbird.text.set_options import check_task
+    from dna_bigbird.text.text_train import typed_train
+
+    help_only = not argv or not {"-h", "--help"}.isdisjoint(argv)
+    name = task_of(argv)
+    if name is not None or not help_only:
+        check_task(name)
+    return typed_train(name)
+
+
+def task_of(argv: list[str]) -> str | None:
+    """Return the value of --task, or of `task:` in the last --config file that has it.
+
+    Example:
+        >>> task_of(["--seed", "1", "--task", "hotpotqa"]), task_of(["--seed", "1"])
+        ('hotpotqa', None)
+    """
+    named, configured = None, None
+    for position, argument in enumerate(argv):
+        name, equals, value = argument.partition("=")
+        if not equals:
+            value = argv[position + 1] if position + 1 < len(argv) else ""
+        if name == "--task":
+            named = value
+        elif name == "--config" and value:
+            task = read_yaml(Path(value)).values().get("task")
+            configured = configured if task is None else str(task)
+    return named or configured
+
 
 _SECTION = re.compile(r"^(?P<name>[A-Z]\w+):\n(?P<body>(?:[ ]+.*\n?|\n)*)", flags=re.MULTILINE)
 _ARGUMENT = re.compile(
@@ -41,20 +98,13 @@ class Option:
 
 
 def load_function(command: Command, argv: Sequence[str] = ()) -> Callable:
-    """Import the function of a command.
-
-    Args:
-        argv: Its arguments, for a command whose options depend on one of them.
-    """
+    """Import the function of a command, for `text train` that of the task in its arguments."""
     function = load(command.function_for or command.function)
     return function(argv) if command.function_for else function
 
 
 def options_of(function: Callable) -> list[Option]:
     """Return the parameters of a function, those of its `**keywords` included.
-
-    The type of `**keywords` names where they are passed on: `**run: Annotated[object, train]`. They
-    are the keyword-only parameters of that function, or the fields of that dataclass.
 
     Example:
         >>> def copy(source: str, times: int = 1) -> None:
@@ -67,6 +117,7 @@ def options_of(function: Callable) -> list[Option]:
         >>> [(option.name, option.help) for option in options_of(copy)]
         [('source', 'What to copy.'), ('times', 'How often.')]
     """
+    # `**run: Annotated[object, train]`: the keyword-only parameters of `train`, or fields of that dataclass.
     texts = arguments_in(function.__doc__)
     defaults = factory_defaults(function) if is_dataclass(function) else {}
     hints = typing.get_type_hints(function, include_extras=True)
@@ -185,10 +236,8 @@ class Parser:
 
     @cached_property
     def every_option(self) -> list[CommandOption]:
-        """Those of every command and those that stand for a group included: `--model FILE`.
-
-        Each option of a group has a name of its own, and elsewhere `--model` is a bundle: not shown.
-        """
+        """Those of every command included, and those that stand for a group: `--model FILE`."""
+        # The last are not shown: elsewhere `--model` is a bundle.
         groups = (
             CommandOption(name, (f"--{name}",), "", type(group.default))
             for name, group in self.groups.items()
@@ -197,7 +246,6 @@ class Parser:
 
     @cached_property
     def by_dest(self) -> dict[str, CommandOption]:
-        """The options by their full names."""
         return {option.dest: option for option in self.options}
 
     @property
@@ -235,11 +283,7 @@ class Parser:
 
 
 def build_parser(name: str, argv: Sequence[str] = ()) -> tuple[Parser, Callable]:
-    """Return the parser of one command, such as "text evaluate", and the function that it calls.
-
-    Args:
-        argv: The arguments; the options of `text train` depend on its --task.
-    """
+    """Return the parser of a command, such as "text evaluate", and the function that it calls."""
     command = find_command(name)
     function = load_function(command, argv)
     return parser_of(function, command, f"dna-bigbird {name}"), function

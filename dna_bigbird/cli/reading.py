@@ -35,14 +35,7 @@ class Setting(NamedTuple):
 
 
 def settings_of_group(parser: Parser, group: str, word: str, name: str) -> Iterator[Setting]:
-    """Yield the options of a group from the name of a file, or from YAML in place of it.
-
-    Args:
-        name: What named the file, for messages.
-
-    Raises:
-        OptionError, InputError: As `settings_in`; if there is no such file.
-    """
+    """Yield the options of a group from a file, or YAML in place of it, that `name` named."""
     if word.startswith("{"):
         yield from settings_in(parser, parse_yaml(word, name), group)
     elif os.path.isfile(word):
@@ -54,11 +47,7 @@ def settings_of_group(parser: Parser, group: str, word: str, name: str) -> Itera
 
 
 def settings_in(parser: Parser, file: YamlFile, group: str = "") -> Iterator[Setting]:
-    """Yield the options in a file.
-
-    Raises:
-        OptionError: Naming file and line, if the command has no such option.
-    """
+    """Yield the options in a file."""
     yield from _settings_of(parser, file, file.values(), group, ())
 
 
@@ -90,16 +79,8 @@ FLAGS = ("skip_default", *sorted(UNSET))
 
 
 def read_arguments(parser: Parser, argv: Sequence[str], is_partial: bool = False) -> dict[str, Any]:
-    """Return the arguments for the function of a command.
-
-    A wrong option ends the program with one line and status 2.
-
-    Args:
-        is_partial: Required options may be missing; their values are None.
-
-    Raises:
-        InputError: If a file of options cannot be read, or settings contradict each other.
-    """
+    """Return the arguments of a command's function; if partial, required ones may be None."""
+    # A wrong option ends the program with one line and status 2.
     try:
         values = _values(parser, argv)
         if not is_partial:
@@ -114,12 +95,7 @@ def read_arguments(parser: Parser, argv: Sequence[str], is_partial: bool = False
 
 
 def _values(parser: Parser, argv: Sequence[str]) -> dict[str, Any]:
-    """Return the value of every option by its full name; the command line overrides files.
-
-    Raises:
-        OptionError: If an option is unknown, or its value has another type.
-        InputError: If a file of options cannot be read.
-    """
+    """Return the value of every option by its full name; the command line overrides files."""
     uses = options_used(renamed(argv, parser.aliases), parser.every_option)
     used = {use.option.dest: use for use in uses}
     if "help" in used:
@@ -150,11 +126,7 @@ def _settings(parser: Parser, use: Use) -> Iterator[Setting]:
 
 
 def _checked(setting: Setting, values: Mapping[str, Any]) -> object:
-    """Return a value as the type of its option.
-
-    Raises:
-        OptionError: If it has another type.
-    """
+    """Return a value as the type of its option."""
     option, value, location, key = setting
     if value is None and (option.is_required or option.default is None):
         return None

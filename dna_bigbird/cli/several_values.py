@@ -35,11 +35,7 @@ _TAKEN = {float: (float, int), Path: (type(Path()),)}
 
 
 def typed(value: object, hint: object) -> Any:
-    """Return a value as one of the types of a hint; a value of text is read.
-
-    Raises:
-        ValueError: With the value, or the item of it, that has another type: for a number also `1_0`, Arabic
-            digits, or more than 18 of them.
+    """Return a value, or what a text says, as a type of the hint; ValueError has the part that is not.
 
     Example:
         >>> typed("[1, 2]", list[int]), typed("2", int | None), typed("null", int | None)
@@ -82,11 +78,7 @@ def _of_type(value: Any, part: Any) -> object:
 
 
 def value_of(option: CommandOption, words: list[str]) -> object:
-    """Return the value of an option that takes several with the words after it; its type is not checked.
-
-    Raises:
-        InputError: If a word of a mapping is not `NAME=VALUE`.
-    """
+    """Return the value of an option that takes several with the words after it; its type is not checked."""
     if len(words) == 1 and (_takes_text(option) or _is_json(words[0])):
         return words[0]
     if option.is_mapping:
@@ -99,9 +91,7 @@ def value_of(option: CommandOption, words: list[str]) -> object:
 
 
 def split_items(word: str) -> list[str]:
-    """Return the values that a word contains: it is split at commas.
-
-    A file that exists is one value. So is a region with thousands commas.
+    """Return the values in a word, split at commas; an existing file, or a region, is one value.
 
     Example:
         >>> split_items("a.fa,b.fa"), split_items("chr1,chr22:19,500,001-20,000,000,chr3")
@@ -202,11 +192,7 @@ def _renamed(argument: str, aliases: Mapping[str, str]) -> str:
 
 
 def options_used(argv: Sequence[str], options: Sequence[CommandOption]) -> list[Use]:
-    """Return the options that a command line gives, in its order; one of several values comes once, where it is last.
-
-    Raises:
-        OptionError: If there is no such option, or one has no value or too many.
-    """
+    """Return the options that a command line gives, in its order; one of several values comes once, where it is last."""
     positional = [option for option in options if not option.names]
     before, parts = _options_with_words(argv)
     uses: list[Use] = []
@@ -238,11 +224,7 @@ def _options_with_words(argv: Sequence[str]) -> tuple[list[str], list[tuple[str,
 
 
 def _use(text: str, words: list[str], options: Sequence[CommandOption]) -> Use:
-    """Return the option of a name, of the beginning of a name, or of `-oFILE`; `--name=value` is taken apart.
-
-    Raises:
-        OptionError: If the command has no such option.
-    """
+    """Return the option of a name, of the beginning of a name, or of `-oFILE`; `--name=value` is taken apart."""
     by_name = {name: option for option in options for name in option.names}
     name, equals, first = text.partition("=")
     words = [first, *words] if equals else words

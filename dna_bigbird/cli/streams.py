@@ -40,13 +40,8 @@ def write_utf8() -> None:
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-class PrintableStream:
-    """A text stream to a terminal: control characters of names are written as escapes.
-
-    Args:
-        stream: Standard output or standard error.
-        kept: Control characters that stay, in addition to line ends and tabs.
-    """
+class _Wrapped:
+    """A text stream in place of another one, with a `write` of its own."""
 
     def __init__(self, stream: TextIO, kept: str = "") -> None:
         self._stream, self._kept = stream, kept
@@ -54,15 +49,18 @@ class PrintableStream:
     def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
 
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+
+class PrintableStream(_Wrapped):
+    """A text stream to a terminal: control characters but `kept` ones are written as escapes."""
+
     def write(self, text: str) -> int:
         """Write a text, and return how many characters it has."""
         self._stream.write(printable(text, self._kept))
         return len(text)
-
-    def writelines(self, lines: Iterable[str]) -> None:
-        """Write texts one after the other."""
-        for line in lines:
-            self.write(line)
 
 
 def protect_terminal() -> None:
@@ -103,35 +101,21 @@ def forget_standard_output() -> None:
         os.close(null)
 
 
-class _Output:
+class _Output(_Wrapped):
     """Standard output whose errors name it."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
 
     def write(self, text: str) -> int:
         with _output_errors():
             return self._stream.write(text)
 
-    def writelines(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self.write(line)
-
     def flush(self) -> None:
         with _output_errors():
             self._stream.flush()
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._stream, name)
-
 
 @contextlib.contextmanager
 def named_standard_output() -> Iterator[None]:
-    """Report a failed write to standard output; flush it when the block ends.
-
-    Raises:
-        OutputError: If standard output is closed, or its disk is full.
-    """
+    """Report a failed write to standard output; flush it when the block ends."""
     stream = sys.stdout
     sys.stdout = _Output(stream)
     try:

@@ -32,9 +32,6 @@ class Verbosity:
 def take_verbosity(argv: Sequence[str]) -> tuple[Verbosity, list[str]]:
     """Return what the switches ask for, and the arguments without them.
 
-    Raises:
-        InputError: If both are there.
-
     Example:
         >>> take_verbosity(["predict", "-q", "--fasta", "x"])
         (Verbosity(quiet=True, verbose=False), ['predict', '--fasta', 'x'])

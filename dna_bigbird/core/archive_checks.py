@@ -25,14 +25,7 @@ _LONGEST_END = 22 + 0xFFFF
 
 
 class TarStream:
-    """The unpacked bytes of a tar archive, for tarfile to read.
-
-    Args:
-        allowance: None for an archive that is not compressed.
-
-    Attributes:
-        largest_read: Bytes that a header may have; None once the members are known.
-    """
+    """The unpacked bytes of a tar archive, for tarfile; an uncompressed one needs no `allowance`."""
 
     def __init__(self, stream: BinaryIO, allowance: Allowance | None) -> None:
         self.stream, self.allowance = stream, allowance
@@ -57,13 +50,7 @@ class TarStream:
             raise self.allowance.refusal()
 
     def check_end(self, position: int) -> None:
-        """Check that the archive ends with its mark, and compressed data with their checksum.
-
-        tarfile takes a damaged header for the end.
-
-        Raises:
-            tarfile.ReadError: If there is something else at the end of the last member.
-        """
+        """Check that the archive ends with its mark: tarfile takes a damaged header for the end."""
         self.seek(position)
         if self.read(BLOCK) != bytes(BLOCK):
             raise tarfile.ReadError(f"it is cut off or damaged at byte {position:,}")
@@ -72,11 +59,7 @@ class TarStream:
 
 
 def tar_stream(raw: BinaryIO, allowance: Allowance | None = None) -> TarStream:
-    """Return what tarfile reads of an archive that is plain, gzip, bzip2 or xz.
-
-    Args:
-        allowance: Of a compressed archive; None: it is read to its end, however large.
-    """
+    """Return what tarfile reads of an archive: plain, or gzip, bzip2 or xz, within its `allowance`."""
     start = raw.read(8)
     raw.seek(0)
     unpack = next((x for magic, x in COMPRESSIONS.items() if start.startswith(magic)), None)
@@ -84,14 +67,7 @@ def tar_stream(raw: BinaryIO, allowance: Allowance | None = None) -> TarStream:
 
 
 def tar_members(archive: tarfile.TarFile, stream: TarStream) -> Iterator[tarfile.TarInfo]:
-    """Yield the regular files of a tar archive; after them large reads are allowed.
-
-    Args:
-        stream: What the archive reads.
-
-    Raises:
-        tarfile.ReadError: If a header is not valid, or the archive is cut off.
-    """
+    """Yield the regular files of a tar archive; after them large reads are allowed."""
     position = -1
     for member in archive:
         if member.size < 0 or archive.offset <= position:  # tarfile would go back, for ever
@@ -107,11 +83,7 @@ def tar_members(archive: tarfile.TarFile, stream: TarStream) -> Iterator[tarfile
 
 
 def check_count(stream: BinaryIO, count: int) -> None:
-    """Check that all entries of a zip archive were read; zipfile passes over a wrong size of their list.
-
-    Raises:
-        zipfile.BadZipFile: If the end of the archive says another number.
-    """
+    """Check that all entries of a zip archive were read: zipfile passes over a wrong number of them."""
     stream.seek(0, io.SEEK_END)
     stream.seek(max(0, stream.tell() - _LONGEST_END))
     _, _, end = stream.read().rpartition(_ZIP_END)

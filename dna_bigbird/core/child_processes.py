@@ -60,24 +60,18 @@ class EndingContext(SpawnContext):
 
 def ending_worker() -> Callable[[int], None]:
     """Return the `worker_init_fn` with which data workers of torch end with this process."""
-    return functools.partial(_start_data_worker, os.getpid(), _is_main_thread())
+    return functools.partial(child_start.end_with_parent, os.getpid(), _is_main_thread())
 
 
 @contextlib.contextmanager
 def _unheard_in_children(number: int) -> Iterator[None]:
-    """Block a signal in the processes that the block starts: they inherit this thread's mask.
-
-    A handler of theirs would come too late: Python imports for seconds first.
-    """
+    """Block a signal in the processes that the block starts: they inherit this thread's mask."""
+    # A handler of theirs would come too late: Python imports for seconds first.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _start_data_worker(parent: int, by_signal: bool, number: int) -> None:
-    child_start.end_with_parent(parent, by_signal)
 
 
 def _with_first_instructions(command_line: Callable[..., list[str]], **options) -> list[str]:
@@ -100,18 +94,9 @@ def _is_main_thread() -> bool:
 
 
 class Workers(Generic[Task, Result]):
-    """Processes that each call a function of their own on many tasks.
+    """Processes that each call the function that `make(number)` returns in them, on many tasks."""
 
-    Args:
-        make: Called once in each process with its number, from 0; returns the function. It and the
-            tasks are pickled.
-        count: Number of processes, at least 1.
-        does: What they do, for messages.
-        advice: What to do if one was killed, for its message.
-
-    Attributes:
-        close: Ends the processes; `close.alive` is False once they have ended.
-    """
+    # `make` and the tasks are pickled; `does` and `advice` are for the message if a process was killed.
 
     def __init__(
         self,
@@ -135,14 +120,7 @@ class Workers(Generic[Task, Result]):
             theirs.close()
 
     def map(self, tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield the result of each task, in their order; tasks are read a little ahead.
-
-        The processes end if not all results are taken.
-
-        Raises:
-            InputError: What a process raised, or that it was killed.
-            RuntimeError: What else a process raised, with its traceback.
-        """
+        """Yield the result of each task, in their order; tasks are read a little ahead."""
         count = len(self._pipes)
         sent = received = 0
         try:

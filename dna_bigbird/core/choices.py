@@ -13,13 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_type_hints
 
-from dna_bigbird.core.errors import (
-    InputError,
-    checked_settings,
-    errors_for_reader,
-    note,
-    shortened,
-)
+from dna_bigbird.core.errors import InputError, checked_settings, errors_for_reader, note, shortened
 from dna_bigbird.core.messages import listed_words
 from dna_bigbird.core.paths import check_paths
 from dna_bigbird.core.settings import range_of
@@ -67,15 +61,7 @@ def with_current_name(value: Any, choices: tuple) -> Any:
 
 
 def check_argument(name: str, value: Any, hint: object) -> Any:
-    """Return the value of an argument; whole numbers of other libraries become `int`.
-
-    Checked are hints that list choices, numbers with their `Range`, `bool`, lists and mappings, each with or without
-    None. 100.0 is not a whole number, as in `range`. A seed is not negative, and a whole number has at most 64 bits.
-    What a list takes is in `several`; where the type is a list only, one value is a list of one.
-
-    Raises:
-        ChoiceError: Naming the argument, its value, what is expected and the nearest choice.
-        InputError: As `several`.
+    """Return the value of an argument, checked by its type; integers of NumPy become `int`.
 
     Example:
         >>> check_argument("strand", "Forward", Literal["both", "forward"])
@@ -138,14 +124,7 @@ def _is_text(types_: tuple, value: object) -> bool:
 
 
 def check_fields(settings: Any, group: str = "") -> None:
-    """Check the fields of a dataclass, for its `__post_init__`.
-
-    Args:
-        group: Of the options, for messages: `model` of `--model.num_layers`.
-
-    Raises:
-        ChoiceError: As `check_argument`.
-    """
+    """Check the fields of a dataclass, for its `__post_init__`; `group` is that of its options."""
     prefix = f"--{group}." if group else ""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
@@ -155,16 +134,8 @@ def check_fields(settings: Any, group: str = "") -> None:
 
 
 def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
-    """Make a decorator that checks the arguments of each call, as `check_argument`.
-
-    Text becomes a `Path` where the type is one, and no file that is read may be written. A keyword
-    that the function does not have is a TypeError that names the function and the nearest keyword.
-    Messages of an InputError name arguments, not options, unless a command runs.
-
-    Args:
-        rest: Dataclass of the settings that the function takes as further keywords, or function
-            that they are passed on to; if None, as `**keywords: Annotated[object, rest]` says.
-    """
+    """Make a decorator that checks the arguments of each call, and makes paths of text."""
+    # `rest`: dataclass or function of the further keywords, if no `**name: Annotated[object, rest]` is there.
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
@@ -198,11 +169,7 @@ def checked(*, rest: type | None = None) -> Callable[[Function], Function]:
 
 
 def renamed(**new_names: str) -> Callable[[Function], Function]:
-    """Make a decorator that still accepts old names of keywords, with a note.
-
-    Args:
-        new_names: New name by old name.
-    """
+    """Make a decorator that still accepts old names of keywords (old=new), with a note."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)

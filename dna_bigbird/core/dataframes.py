@@ -23,11 +23,6 @@ TEXT_COLUMNS = (
 
 
 def dataframe(columns: Mapping[str, object]) -> DataFrame:
-    """Return a data frame with these columns.
-
-    Raises:
-        MissingExtraError: Without pandas; it names the command that installs it.
-    """
     return _pandas().DataFrame(dict(columns))
 
 
@@ -43,13 +38,7 @@ def with_values(
     values: "np.ndarray",
     last: Mapping[str, object] = MappingProxyType({}),
 ) -> DataFrame:
-    """Return a data frame of columns, then those of a matrix, then more columns.
-
-    Args:
-        names: Of the columns of the matrix; a name may occur twice.
-        values: (rows, names).
-        last: The columns at the end.
-    """
+    """Return a data frame of columns, then of a matrix (rows, names), then of the `last` columns."""
     pandas = _pandas()
     matrix = pandas.DataFrame(values, columns=list(names))
     parts = [pandas.DataFrame(dict(columns)), matrix]

@@ -87,11 +87,7 @@ def note(text: str) -> None:
 
 @contextmanager
 def errors_for_reader() -> Iterator[None]:
-    """Let an InputError name options of the running command; in Python, arguments.
-
-    Raises:
-        MissingExtraError: If a package of an extra is not installed.
-    """
+    """Let an InputError name options of the running command; in Python, arguments."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -105,11 +101,7 @@ def errors_for_reader() -> Iterator[None]:
 
 @contextmanager
 def command_line(options: Collection[str]) -> Iterator[None]:
-    """Run a command: notes and an InputError name its options.
-
-    Args:
-        options: Names of the command's options, without dashes.
-    """
+    """Run a command: notes and an InputError name its options."""
     with named_as_options(options), errors_for_reader():
         yield
 
@@ -126,11 +118,8 @@ def checked_settings() -> Iterator[None]:
 
 
 def check_named(**values: object) -> None:
-    """Raise InputError for the first option without a value that has no default.
-
-    In Python such options have the default None because they follow an optional option; the command line
-    requires them.
-    """
+    """Raise InputError for the first option without a value that has no default."""
+    # In Python such options have the default None because they follow an optional one.
     for name, value in values.items():
         if value is None:
             raise InputError(f"--{name} is missing")

@@ -6,41 +6,25 @@ import shlex
 from urllib.parse import unquote, urlsplit
 
 EXTRAS = {
-    "anndata": "anndata",
-    "jinja2": "train",
-    "jsonschema": "workflow",
-    "kenlm": "kenlm",
-    "lightning_fabric": "train",
-    "memelite": "motifs",
-    "modiscolite": "motifs",
-    "pandas": "dataframe",
-    "pyarrow": "bench",
-    "pybedtools": "train",
-    "pyfaidx": "train",
-    "pyjaspar": "motifs",
-    "pyliftover": "train",
-    "pytorch_lightning": "train",
-    "rouge_score": "text",
-    "scipy": "train",
-    "sklearn": "train",
-    "snakemake": "workflow",
-    "threadpoolctl": "train",
-    "triton": "dev",
-}
+    "anndata": "anndata", "jinja2": "train", "jsonschema": "workflow", "kenlm": "kenlm",
+    "lightning_fabric": "train", "memelite": "motifs", "modiscolite": "motifs",
+    "pandas": "dataframe", "pyarrow": "bench", "pybedtools": "train", "pyfaidx": "train",
+    "pyjaspar": "motifs", "pyliftover": "train", "pytorch_lightning": "train",
+    "rouge_score": "text", "scipy": "train", "sklearn": "train", "snakemake": "workflow",
+    "threadpoolctl": "train", "triton": "dev",
+}  # fmt: skip
 """Module: extra. pyproject.toml has the package of each."""
 
 
 def install_command(extra: str) -> str:
-    """Return what installs an extra: from the checkout or file that dna-bigbird came from, else by its name.
-
-    pip writes down where a package came from (PEP 610, direct_url.json).
-    """
+    """Return what installs an extra: from the checkout or file that dna-bigbird came from, else its name."""
     target = shlex.quote(f"{_local_source() or 'dna-bigbird'}[{extra}]")
     return f"pip install {target}"
 
 
 def _local_source() -> str | None:
     """Return the folder or file that pip installed dna-bigbird from, if it is still there."""
+    # pip writes down where a package came from (PEP 610, direct_url.json).
     from importlib import metadata  # only after an error: it takes 20 ms
 
     for distribution in metadata.distributions(name="dna-bigbird"):

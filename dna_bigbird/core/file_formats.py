@@ -114,14 +114,10 @@ class Form:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder."""
         return self.what.startswith("a folder")
 
     def check(self, option: str, path: Path | str) -> None:
         """Raise InputError if the suffix of a name is that of another format.
-
-        Args:
-            option: Which argument, such as '--output'.
 
         Example:
             >>> Form("HDF5", (".h5", ".hdf5")).check("--output", "set.csv")
@@ -142,12 +138,7 @@ class Form:
 
 
 def check_known(option: str, path: Path, known: Sequence[str], format: str | None = None) -> None:
-    """Raise InputError for a suffix that names no format, where the suffix chooses the format.
-
-    Args:
-        known: Suffixes that the command writes.
-        format: Format that was named; it allows a suffix that may be any format.
-    """
+    """Raise InputError for a suffix that names no format, unless `format` is given and it may be any."""
     name, suffix = path.name.lower(), path.suffix.lower()
     if not suffix or name.endswith(tuple(known)) or (format and suffix not in FORMATS):
         return

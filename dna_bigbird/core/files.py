@@ -32,11 +32,7 @@ def sha256_of(path: Path) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Read a small text file.
-
-    Raises:
-        InputError: If it is missing, may not be read, or is not UTF-8.
-    """
+    """Read a small text file in UTF-8, or raise InputError."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -49,11 +45,7 @@ def read_text(path: Path) -> str:
 
 
 def check_readable(path: Path | str) -> None:
-    """Open a file that a library will read: its own message may call a forbidden file damaged.
-
-    Raises:
-        InputError: If it is missing, a folder, or may not be read.
-    """
+    """Open a file that a library will read: its own message may call a forbidden file damaged."""
     try:
         with open(path, "rb"):
             pass
@@ -84,20 +76,12 @@ def unreadable(path: Path | str, error: OSError) -> InputError:
 
 
 def read_json(path: Path) -> dict:
-    """Read a JSON object.
-
-    Raises:
-        InputError: If the file is not JSON, or another value than an object.
-    """
+    """Read a JSON object, or raise InputError."""
     return parse_json_object(read_text(path), path)
 
 
 def parse_json_object(text: str, source: Path | str, advice: str = ". Copy it again") -> dict:
-    """Return the object of a JSON text; see `parse_json`.
-
-    Raises:
-        InputError: If it is not JSON, or another value than an object.
-    """
+    """Return the object of a JSON text; see `parse_json`."""
     value = parse_json(text, source, advice)
     if not isinstance(value, dict):
         raise InputError(f"{source}: expected a JSON object, found {type(value).__name__}")
@@ -105,15 +89,7 @@ def parse_json_object(text: str, source: Path | str, advice: str = ". Copy it ag
 
 
 def parse_json(text: str, source: Path | str, advice: str = ". Copy it again") -> Any:
-    """Return the value of a JSON text.
-
-    Args:
-        source: File, line or member of an archive, for the message.
-        advice: End of the message.
-
-    Raises:
-        InputError: If it is not JSON, or has half of a character.
-    """
+    """Return the value of a JSON text; a message begins with `source` and ends with `advice`."""
     try:
         value = json.loads(text)
         if _MAYBE_HALF.search(text):
@@ -165,11 +141,7 @@ def shown_name(path: Path | str) -> str:
 
 
 def open_binary_or_stdin(path: Path | str):
-    """Open a file, or standard input for '-'.
-
-    Raises:
-        InputError: If there is no such file, or it is a folder.
-    """
+    """Open a file, or standard input for '-'."""
     if str(path) == "-":
         _check_standard_input()
         return sys.stdin.buffer
@@ -187,10 +159,9 @@ def _check_standard_input() -> None:
 
 
 class _WholeBgzip(io.RawIOBase):
-    """The bytes of a bgzip file; they must end with the empty block that bgzip writes last.
+    """The bytes of a bgzip file; they must end with the empty block that bgzip writes last."""
 
-    A file cut off between two blocks is whole gzip data; nothing else gives it away.
-    """
+    # A file cut off between two blocks is whole gzip data; nothing else gives it away.
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self.stream, self.name, self.last = stream, name, b""
@@ -216,15 +187,7 @@ class _WholeBgzip(io.RawIOBase):
 
 @contextlib.contextmanager
 def open_binary(path: Path | str, ratio: int = RATIO) -> Iterator[BinaryIO]:
-    """Open the unpacked bytes of a plain, gzip or bgzip file, or of standard input for '-'.
-
-    Args:
-        ratio: How many times its size on disk a file may become (see `unpacking`).
-
-    Raises:
-        InputError: If the file is missing, is in a binary format or UTF-16, its compression is
-            cut off or damaged, or more is read than it may become.
-    """
+    """Open the unpacked bytes of a plain, gzip or bgzip file or of '-'; for `ratio` see `unpacking`."""
     raw = open_binary_or_stdin(path)
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
     name = shown_name(path)
@@ -258,14 +221,7 @@ LONGEST_LINE = 1 << 26
 def numbered_lines(
     path: Path | str, longest: int = LONGEST_ROW, ratio: int = RATIO
 ) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text file (see `open_text`) with their numbers, from 1.
-
-    Args:
-        longest: Characters that a line may have.
-
-    Raises:
-        InputError: As `open_text`; for a line that has NUL bytes or is longer.
-    """
+    """Yield the lines of `open_text`, of at most `longest` characters, with their numbers, from 1."""
     shown = shown_name(path)
     with open_text(path, ratio) as text:
         lines = iter(lambda: text.readline(longest + 2), "")
@@ -284,13 +240,7 @@ def numbered_lines(
 
 @contextlib.contextmanager
 def open_text(path: Path | str, ratio: int = RATIO) -> Iterator[TextIO]:
-    """Open plain, gzip or bgzip text, or standard input for '-'; compression is seen from the bytes.
-
-    Lines end in LF, CRLF or CR, all given as LF. A byte order mark of UTF-8 is left out.
-
-    Raises:
-        InputError: As `open_binary`, or if the text is not UTF-8.
-    """
+    """Open plain, gzip or bgzip text, or '-'; all lines end in LF, and a byte order mark is left out."""
     with open_binary(path, ratio) as binary:
         try:
             with io.TextIOWrapper(binary, encoding="utf-8-sig", newline=None) as text:
@@ -302,10 +252,8 @@ def open_text(path: Path | str, ratio: int = RATIO) -> Iterator[TextIO]:
 
 
 def looks_like(path: Path | str) -> str | None:
-    """Return what the first line of a text file, plain or compressed, looks like (`text_format`).
-
-    None for standard input and pipes, which can be read only once, and for what cannot be read.
-    """
+    """Return what the first line of a text file, plain or compressed, looks like (`text_format`)."""
+    # None for standard input and pipes, which can be read only once.
     if not Path(path).is_file():
         return None
     with contextlib.suppress(InputError, OSError), open_text(path) as text:

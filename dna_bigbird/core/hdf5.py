@@ -25,12 +25,11 @@ LOCKS_FAILED = ("unable to lock file", "flag values don't match")
 
 
 class _PatientFile(io.FileIO):
-    """A file whose failed writes are remembered instead of raised.
+    """A file whose failed writes are remembered instead of raised."""
 
-    The HDF5 library cannot close a file that it cannot flush: it leaves open objects behind and
-    crashes when the process ends. So the write is reported to it as successful, and the caller gets
-    the first error once the file is closed. What could not be written reads as zeros.
-    """
+    # The HDF5 library cannot close a file that it cannot flush: it leaves open objects behind and crashes
+    # when the process ends. So the write is reported to it as successful, and the caller gets the first
+    # error once the file is closed. What could not be written reads as zeros.
 
     error: OSError | None = None
 
@@ -55,13 +54,7 @@ class _PatientFile(io.FileIO):
 
 @contextlib.contextmanager
 def new_hdf5(path: Path) -> Iterator[h5py.File]:
-    """Yield an empty HDF5 file that becomes `path` if the block succeeds.
-
-    Equal contents give equal bytes: one library version bound, no time stamps.
-
-    Raises:
-        InputError: If the disk is full or the folder cannot be written to.
-    """
+    """Yield an empty HDF5 file that becomes `path` if the block succeeds; equal contents, equal bytes."""
     with atomic_path(path) as partial, _PatientFile(partial, "w+") as raw:
         try:
             with h5py.File(raw, "w", libver=("v110", "v110")) as file:
@@ -72,18 +65,11 @@ def new_hdf5(path: Path) -> Iterator[h5py.File]:
 
 
 def read_hdf5(path: Path | str) -> h5py.File:
-    """Open a file that is only read; without a lock where the file system has none.
-
-    No command here writes into a file in place, which is what a lock would keep away. The default comes
-    first, and True last, because HDF5 opens a file twice in a process only with one setting, and the caller
-    may have it open.
-    `locking="best-effort"` would not serve: HDF5 1.14 and 2.0 then accept the error ENOSYS only, and file
-    systems answer ENOLCK or EOPNOTSUPP.
-
-    Raises:
-        InputError: If the environment variable HDF5_USE_FILE_LOCKING demands a lock.
-        OSError: As `h5py.File`.
-    """
+    """Open a file that is only read; without a lock where the file system has none."""
+    # No command here writes into a file in place, which is what a lock would keep away. The default comes
+    # first, and True last, because HDF5 opens a file twice in a process only with one setting, and the
+    # caller may have it open. "best-effort" would not serve: HDF5 1.14 and 2.0 then accept the error ENOSYS
+    # only, and file systems answer ENOLCK or EOPNOTSUPP.
     for locking in (None, False, True):
         try:
             return h5py.File(path, "r", locking=locking)
@@ -119,10 +105,8 @@ BLOCK_BYTES = 1 << 24
 
 
 def read_attributes(file: h5py.File) -> dict[str, Any]:
-    """Return all attributes: text as str, numbers as those of Python.
-
-    Text of variable length is read from files of earlier versions only.
-    """
+    """Return all attributes: text as str, numbers as those of Python."""
+    # Text of variable length is read from files of earlier versions only.
     names = set(file.attrs)
     texts = json.loads(file.attrs[TEXTS]) if TEXTS in names else {}
     values = {name: file.attrs[name] for name in sorted(names - texts.keys() - {TEXTS})}
@@ -163,14 +147,7 @@ def _header_sha256(file: h5py.File, attributes: Mapping[str, Any]) -> str:
 
 @contextlib.contextmanager
 def reading(path: Path, advice: str) -> Iterator[None]:
-    """Turn whatever h5py raises for a file that is damaged or cannot be read into one line.
-
-    Args:
-        advice: How to make the file again.
-
-    Raises:
-        InputError: Naming the file.
-    """
+    """Turn whatever h5py raises for a file that is damaged or cannot be read into one line."""
     try:
         yield
     except InputError:
@@ -185,11 +162,7 @@ def reading(path: Path, advice: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def open_hdf5(path: Path, advice: str) -> Iterator[h5py.File]:
-    """Open a file for a block that only reads.
-
-    Raises:
-        InputError: As `reading`, or if it is not an HDF5 file.
-    """
+    """Open a file for a block that only reads."""
     check_readable(path)
     with reading(path, advice):
         try:
@@ -260,11 +233,7 @@ class StoreFormat:
 
     @contextlib.contextmanager
     def create(self, path: Path) -> Iterator["StoreWriter"]:
-        """Yield a new file that becomes `path` if the block succeeds.
-
-        Raises:
-            InputError: If the disk is full or the folder cannot be written to.
-        """
+        """Yield a new file that becomes `path` if the block succeeds."""
         with new_hdf5(path) as file:
             writer = StoreWriter(file, self)
             yield writer
@@ -279,16 +248,7 @@ class StoreFormat:
         verify: bool | Collection[str] = True,
         progress: Callable[[list], Iterable] = iter,
     ) -> Iterator[tuple[h5py.File, dict[str, Any]]]:
-        """Yield a file for a block that only reads, and its attributes, which are always checked.
-
-        Args:
-            verify: Compare all datasets, or those of these names, with their checksums; a file of an
-                earlier version may have none, which a note says.
-            progress: Called with the list of blocks to read; for a progress bar.
-
-        Raises:
-            InputError: If the file is missing, damaged, or not of this format and its versions.
-        """
+        """Yield a file that is only read, and its attributes; `verify`: check all datasets, or these."""
         if not Path(path).is_file():
             raise InputError(f"{path}: no such {self.what}; {self.make}")
         with open_hdf5(path, self.again) as file:
@@ -345,11 +305,8 @@ class StoreWriter:
     def put(
         self, name: str, values: np.ndarray, *, named_last: bool = False, **options: object
     ) -> None:
-        """Write a whole dataset; options are those of h5py.
-
-        Args:
-            named_last: As stores of text always were: the same content in other bytes.
-        """
+        """Write a whole dataset; options are those of h5py."""
+        # named_last: as stores of text always were: the same content in other bytes.
         self._digest(name, values)
         dataset = self.file.create_dataset(None if named_last else name, data=values, **options)
         if named_last:
@@ -397,11 +354,7 @@ class StoredArrays:
         return {**self.__dict__, "_file": None, "_datasets": {}, "_pid": -1}
 
     def read(self, name: str, start: int, end: int) -> np.ndarray:
-        """Return the rows [start, end) of a dataset.
-
-        Raises:
-            InputError: If the file is damaged there.
-        """
+        """Return the rows [start, end) of a dataset."""
         with reading(self._path, self._format.again):
             if self._pid != os.getpid():
                 self._file, self._datasets, self._pid = read_hdf5(self._path), {}, os.getpid()

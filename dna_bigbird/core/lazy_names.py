@@ -16,18 +16,12 @@ def lazy_names(
 ) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
     """Return `__all__`, `__getattr__` and `__dir__` of a package.
 
-    No module of the package may have the name of a function in it: importing the module would hide
-    the function.
-
-    Args:
-        package: Name of the package.
-        modules: Public name: its module. "module:" is the module itself.
-
     Example:
         >>> names, get, list_names = lazy_names("package", {"sqrt": "math"})
         >>> get("sqrt")(9.0)
         3.0
     """
+    # No module of the package may have the name of a function in it: its import would hide the function.
 
     def get(name: str) -> object:
         if name not in modules:

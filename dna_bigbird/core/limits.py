@@ -27,10 +27,8 @@ def usable_processors(cgroup: Path = CGROUP, own: Path = PROC / "self/cgroup") -
 def free_bytes(
     meminfo: Path = PROC / "meminfo", cgroup: Path = CGROUP, own: Path = PROC / "self/cgroup"
 ) -> int | None:
-    """Return the memory that this process may still take; None where the system does not tell.
-
-    Pages of files that can be dropped at any time count as free.
-    """
+    """Return the memory that this process may still take; None where the system does not tell."""
+    # Pages of files that can be dropped at any time count as free.
     available = re.search(r"^MemAvailable:\s*(\d+) kB$", _text(meminfo), re.MULTILINE)
     free = [int(available[1]) * 1024] if available else []
     for folder in _groups(cgroup, own):
@@ -43,15 +41,7 @@ def free_bytes(
 
 
 def check_memory(option: str, needed: int) -> None:
-    """Check before work that what an option asks for fits into free memory.
-
-    Args:
-        option: With its value, such as '--replicates 1000'.
-        needed: Bytes.
-
-    Raises:
-        InputError: Naming both amounts.
-    """
+    """Raise InputError if what an option asks for, in bytes, is more than the free memory."""
     free = free_bytes()
     if free is not None and needed > free:
         raise InputError(
@@ -61,10 +51,8 @@ def check_memory(option: str, needed: int) -> None:
 
 
 def allowed_threads(asked: int) -> int:
-    """Return how many threads to use, at most one for each processor this process may use.
-
-    Tens of thousands of threads crash the OpenMP library instead of failing with an error.
-    """
+    """Return how many threads to use, at most one for each processor this process may use."""
+    # Tens of thousands of threads crash the OpenMP library instead of failing with an error.
     usable = usable_processors()
     if asked > usable:
         note(
@@ -82,13 +70,7 @@ def use_threads(asked: int) -> None:
 
 
 def allowed_workers(asked: int, bytes_each: int) -> int:
-    """Return how many processes to start, if any are asked for at least one.
-
-    At most four for each processor this process may use, and as many as free memory holds.
-
-    Args:
-        bytes_each: Memory that one process takes for itself.
-    """
+    """Return how many processes to start: four per usable processor, or as many as memory holds."""
     usable, free = usable_processors(), free_bytes()
     most = WORKERS_PER_PROCESSOR * usable
     reason = f"at most {WORKERS_PER_PROCESSOR} for each of {_count(usable, 'usable processor')}"

@@ -25,11 +25,7 @@ os.register_at_fork(after_in_child=_release_in_child)
 
 
 def lock(stream: IO) -> Literal["held", "busy", "unsupported"]:
-    """Lock an open file for this process until it is closed.
-
-    Returns:
-        "busy" if another process holds it, "unsupported" if the file system has no locks.
-    """
+    """Lock an open file until it is closed; "unsupported" if the file system has no locks."""
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -59,18 +55,8 @@ def in_this_process(stream: IO) -> Iterator[None]:
 
 @contextlib.contextmanager
 def kernel_lock(path: Path, busy: str | None) -> Iterator[BinaryIO]:
-    """Hold a lock that belongs to this process alone; if it is killed, the kernel frees it.
-
-    Yields the locked file, open for reading and writing; what is in it stays. The holder may
-    delete the file. Where a file system has no locks, nothing is held.
-
-    Args:
-        path: Created if missing, with its folder.
-        busy: What to say if another living process holds it; None: wait until it does not.
-
-    Raises:
-        InputError: With the text `busy`.
-    """
+    """Yield a file, created if missing, locked by this process; `busy` is the message, None: wait."""
+    # If the process is killed, the kernel frees it. Where a file system has no locks, nothing is held.
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -27,11 +27,7 @@ _running: ContextVar[frozenset[str] | None] = ContextVar("running", default=None
 
 @contextmanager
 def named_as_options(options: Collection[str]) -> Iterator[None]:
-    """Let messages name the options of a command, see `with_options`.
-
-    Args:
-        options: Names of the command's options, without dashes.
-    """
+    """Let messages name the options of a command, see `with_options`."""
     token = _running.set(frozenset(options))
     try:
         yield
@@ -49,17 +45,14 @@ def for_reader(text: str) -> str:
 def with_options(text: str, options: Collection[str]) -> str:
     """Name settings in a message by the options of a command.
 
-    Shared code names an option as one command has it. If this command has the option in another
-    group, the group is changed. An option of a text task becomes `--change` if the command has
-    that. A setting that is not an option of the command loses its dashes. Options that follow the
-    name of a program stay.
-
     Example:
         >>> with_options("--schedule linear; see: dna-bigbird genome --help", {"training.schedule"})
         '--training.schedule linear; see: dna-bigbird genome --help'
         >>> with_options("give --options.domain web, or --pieces true", {"change"})
         'give --change domain=web, or pieces true'
     """
+    # Shared code names an option as one command has it: here the group becomes that of this command, an
+    # option of a text task `--change`; any other setting loses its dashes. Those of a program stay.
 
     def named(match: re.Match) -> str:
         if _belongs_to_a_program(text[: match.start()]):
@@ -100,13 +93,7 @@ def _belongs_to_a_program(before: str) -> bool:
 
 
 def printable(text: str, kept: str = "") -> str:
-    """Return a text with control characters written as escapes of Python, such as `\\x1b`.
-
-    A name in an input may contain escape sequences that would change what a terminal shows. Line
-    ends and tabs stay.
-
-    Args:
-        kept: More control characters that stay.
+    """Return a text whose control characters, which a terminal obeys, are escapes such as `\\x1b`.
 
     Example:
         >>> printable("chr1\\x1b[2J")

@@ -30,14 +30,7 @@ _NPZ_END = f"\n{SHA256} %s\n"
 
 
 def write_json_part(path: Path, settings: Mapping[str, Any], content: Mapping[str, Any]) -> None:
-    """Write a part of JSON values; the file is whole or absent.
-
-    Args:
-        settings: Everything that decides the content, checksums of inputs included.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
+    """Write a part of JSON values; `settings` are all that decides them, checksums of inputs too."""
     text = json_text({SETTINGS: dict(settings), **content}).removesuffix("\n}\n")
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as partial:
@@ -54,11 +47,7 @@ def read_json_part(path: Path, settings: Mapping[str, Any]) -> dict[str, Any] | 
 
 
 def array_part(key: str, arrays: Mapping[str, NDArray]) -> bytes:
-    """Return the bytes of a part of arrays.
-
-    Args:
-        key: Stands for everything that decides the arrays.
-    """
+    """Return the bytes of a part of arrays; `key` stands for everything that decides them."""
     stream = io.BytesIO()
     np.savez(stream, **{KEY: np.array(key)}, **arrays)
     return _sealed(stream.getvalue(), _NPZ_END)

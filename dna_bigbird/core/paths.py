@@ -97,9 +97,6 @@ class NamedPath:
 def named_paths(**values: Path | str | None) -> tuple[Path, ...]:
     """Return the paths of options that have no default, in their order.
 
-    Raises:
-        InputError: As `check_named`.
-
     Example:
         >>> data, output = named_paths(data="set.h5", output=Path("model"))
         >>> data.name, output.name
@@ -121,8 +118,6 @@ def listed_paths(value: Sequence[Path | str] | Path | str) -> list[Path]:
 
 def roles_of(function: Callable) -> dict[str, Role]:
     """Return the parameters of a function that are paths, with their roles.
-
-    Keywords that are passed on say to which function: `**run: Annotated[object, train]`.
 
     Example:
         >>> def copy(source: InputPath, output: OutputPath | None = None) -> None: ...
@@ -175,23 +170,8 @@ def paths_of(function: Callable, arguments: Mapping[str, object]) -> list[NamedP
 def check_paths(
     function: Callable, arguments: Mapping[str, object], also_read: Iterable[Path | str] = ()
 ) -> None:
-    """Raise InputError if a call would write over one of its inputs, twice to one name, or where it cannot.
-
-    Nothing but the start of a genome is opened, and nothing created. Compared are the files, not their names:
-    through links, hard links and `..`.
-
-    Args:
-        arguments: By parameter; those that are missing have their default.
-        also_read: Further inputs, such as the files that a sheet lists.
-
-    Raises:
-        InputError: If an output is an input, its index, part of an input model or an existing file
-            of an input folder; if an input is in a folder that is replaced; if two outputs are one;
-            if the suffix of an output is that of another format (see `suffixes`); if a genome is
-            ordinary gzip.
-        OutputError: If an output that is a file exists as a folder, or the reverse, or there is no
-            permission to write it.
-    """
+    """Raise InputError if a call would write over an input, twice to one name, or where it cannot."""
+    # Compared are the files, not their names: through links, hard links and `..`. Nothing is created.
     named = paths_of(function, arguments)
     read = [each for each in named if each.role not in WRITTEN]
     read += [NamedPath("input", Path(path), Role.INPUT) for path in also_read]
@@ -223,11 +203,7 @@ def _check_writable(output: NamedPath, is_folder: bool) -> None:
 
 
 def as_streams(function: Callable, arguments: Mapping[str, object]) -> dict[str, object]:
-    """Return arguments with '-' in place of /dev/stdin, and none in place of /dev/stdout.
-
-    Raises:
-        InputError: If standard output is named for an output that must be a file.
-    """
+    """Return arguments with '-' in place of /dev/stdin, and none in place of /dev/stdout."""
     changed = dict(arguments)
     for name, role in roles_of(function).items():
         text = str(arguments.get(name))

@@ -51,11 +51,7 @@ def shows_progress(function: Function) -> Function:
 
 
 def progress_bar(items: Iterable | None = None, **options: Any) -> "tqdm":
-    """Return a bar of `tqdm` with these options, shown as `progress_shown` and the output decide.
-
-    Args:
-        items: What is counted; None for a bar that the caller updates.
-    """
+    """Return a bar of `tqdm` with these options, shown as `progress_shown` and the output decide."""
     from tqdm import tqdm
 
     if not is_shown():

@@ -17,12 +17,6 @@ COPIES = "_files"
 def resource_folder(name: Resource, package: Path = PACKAGE) -> Path:
     """Return the folder `workflow/`, `config/` or `data_specs/` of the package that runs.
 
-    Args:
-        package: Folder of the package; it is in a checkout or installed.
-
-    Raises:
-        InputError: If the package was copied without them.
-
     Example:
         >>> (resource_folder("workflow") / "Snakefile").is_file()
         True
@@ -36,14 +30,9 @@ def resource_folder(name: Resource, package: Path = PACKAGE) -> Path:
 
 
 def import_folder(work: Path, package: Path = PACKAGE) -> Path:
-    """Return a folder for PYTHONPATH from which another Python imports only this package.
-
-    In a checkout that is the checkout. An installed package lies among all the others, which a
-    conda environment has in its own versions: there, a folder is made with a link to it.
-
-    Args:
-        work: Where that folder is made.
-    """
+    """Return a folder for PYTHONPATH from which another Python imports only this package."""
+    # An installed package lies among all the others, which a conda environment has in its own versions:
+    # there, a folder is made in `work` with a link to the package.
     if not (package / COPIES).is_dir():
         return package.parent
     folder = work.absolute() / "dna-bigbird"

@@ -53,11 +53,7 @@ class ResultFolder(Form):
         self.check_replaceable(Path(path))
 
     def check_replaceable(self, folder: Path, advice: str = "name a new folder") -> None:
-        """Raise InputError if a folder holds anything that no run wrote: it would be deleted.
-
-        Raises:
-            InputError: Naming the first such entry, or if the folder cannot be written.
-        """
+        """Raise InputError if a folder holds anything that no run wrote: it would be deleted."""
         check_can_write(folder, folder=True)
         if entry := self._foreign_entry(folder):
             raise InputError(
@@ -108,16 +104,8 @@ def _raise(error: OSError) -> NoReturn:
 
 @contextlib.contextmanager
 def atomic_directory(path: Path, result: ResultFolder) -> Iterator[Path]:
-    """Yield an empty temporary folder that replaces `path` if the block succeeds.
-
-    If `path` is a link, the folder that it names is replaced. After a kill at any moment either
-    the old or the new folder is whole.
-
-    Raises:
-        InputError: If the folder holds anything that no run wrote, also if it was added during the
-            block; or if another process writes this path.
-        OutputError: If the disk is full or the folder cannot be written to.
-    """
+    """Yield an empty folder that replaces `path`, or what it links to, if the block succeeds."""
+    # After a kill at any moment either the old or the new folder is whole.
     path = Path(path)
     result.check_replaceable(path, AFTER_WORK)
     try:

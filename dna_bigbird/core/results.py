@@ -40,12 +40,7 @@ def short_repr(self: Any) -> str:
 
 
 def representation(self: object, *parts: str, **values: object) -> str:
-    """Return `Name(parts, key=value, ...)`, at most MOST characters long.
-
-    Args:
-        parts: Texts that come first.
-        values: Values by name; few items of each are shown.
-    """
+    """Return `Name(parts, key=value, ...)`, at most MOST characters long."""
     start, end = f"{type(self).__name__}(", ", ...)"
     texts = [*parts, *(f"{name}={brief(value)}" for name, value in values.items())]
     whole = f"{start}{', '.join(texts)})"
@@ -114,12 +109,7 @@ def html_repr(self: Any) -> str:
 
 
 def html_facts(self: object, facts: dict[str, str], summary: str = "") -> str:
-    """Return an object's summary and a table with a row per fact.
-
-    Args:
-        facts: Texts by name.
-        summary: Lines of text; of many only the first.
-    """
+    """Return an object's summary and a table with a row per fact."""
     lines = summary.splitlines()
     shown = "\n".join([*lines[:MOST_LINES], *([MORE] if len(lines) > MOST_LINES else [])])
     above = f"<pre>{escape(shown)}</pre>" if shown else ""
@@ -186,7 +176,6 @@ class Rows(Result):
     rows: list[dict]
 
     def to_dataframe(self) -> DataFrame:
-        """Return the rows."""
         return dataframe_of_rows(self.rows)
 
     def _first_rows(self, count: int) -> tuple[DataFrame, int]:
@@ -278,7 +267,6 @@ class Comparison(Rows):
     """What the rows show, and what they do not."""
 
     def summary(self) -> str:
-        """Return the findings."""
         return "\n".join(self.findings)
 
 

@@ -45,14 +45,7 @@ def real_path(path: Path | str) -> Path:
 
 @contextlib.contextmanager
 def claim(target: Path) -> Iterator[None]:
-    """Keep other processes from writing an output as long as the block runs.
-
-    Missing folders above the output are created; those still empty at the end are removed.
-
-    Raises:
-        InputError: If another process writes it.
-        OSError: If the scratch folder cannot be created.
-    """
+    """Keep other processes from writing an output during the block; missing folders above are created."""
     target = real_path(target)
     if target in _claimed:
         yield
@@ -71,12 +64,7 @@ def claim(target: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def scratch_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder on the file system of an output, which this process claims meanwhile.
-
-    Raises:
-        InputError: If another process writes the output.
-        OSError: If the folder cannot be created.
-    """
+    """Yield an empty folder on the file system of an output, which this process claims meanwhile."""
     target = real_path(target)
     with claim(target):
         folder = Path(tempfile.mkdtemp(dir=_claimed[target]))
@@ -87,11 +75,7 @@ def scratch_folder(target: Path) -> Iterator[Path]:
 
 
 def replace_folder(new: Path, target: Path, scratch: Path) -> None:
-    """Put a folder in place of another one; a kill at any moment leaves one of them whole.
-
-    Args:
-        scratch: Folder of `scratch_folder`, which takes the replaced folder.
-    """
+    """Put a folder in place of another one; a kill at any moment leaves one of them whole."""
     if not target.exists():
         new.replace(target)
     elif not _exchange(new, target):
@@ -170,12 +154,8 @@ def _scratch_folders(parent: Path, name: str | None = None) -> list[Path]:
 
 
 def _is_alive(folder: Path, target: Path | None = None) -> bool:
-    """Return True if a living process holds a scratch folder; remove it if that is dead.
-
-    Args:
-        target: Restored from the scratch folder if a kill came between the two halves of a
-            replacement.
-    """
+    """Return True if a living process holds a scratch folder; remove it if that is dead."""
+    # `target` is restored if a kill came between the two halves of a replacement.
     try:
         stream = open(folder / LOCK, "r+")  # noqa: SIM115 - closed below
     except OSError:  # removed now, or not locked yet: its creator sees that it is gone

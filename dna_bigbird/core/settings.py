@@ -71,10 +71,6 @@ def optional(
 ) -> Callable[[type[Settings]], type[Settings]]:
     """Make a decorator of a frozen dataclass that has fields of another one as `... | None`, None if not given.
 
-    Args:
-        declared: The dataclass that declares the fields: types, ranges and descriptions are its own.
-        sentences: By the name of a field, a sentence that is added to its description.
-
     Example:
         >>> @dataclass(frozen=True)
         ... class Training:

@@ -22,15 +22,7 @@ ORDERED = Sequence | Iterator | KeysView | ValuesView | ItemsView
 
 
 def several(name: str, value: Any) -> list | None:
-    """Return the values of a list, an array, a column of a data frame or an iterator, in their order.
-
-    None stands for what is one value, such as text, a path or a model.
-
-    Args:
-        name: The argument, for messages.
-
-    Raises:
-        InputError: For what has no order, several columns or dimensions, names, or is an open file.
+    """Return the values of a list, array, column or iterator in order; None for one, such as text.
 
     Example:
         >>> several("labels", iter(["DNase", "CTCF"])), several("labels", "CTCF")

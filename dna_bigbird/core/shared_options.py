@@ -127,8 +127,7 @@ Coordinates = Annotated[
     ),
 ]
 Labels = Annotated[
-    Names,
-    Doc("Labels by name or shell pattern: 'GM12878*,CTCF' for example. Default: all."),
+    Names, Doc("Labels by name or shell pattern: 'GM12878*,CTCF' for example. Default: all.")
 ]
 BothStrands = Annotated[
     Literal["both", "forward"],

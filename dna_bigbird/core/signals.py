@@ -30,11 +30,7 @@ def interrupt() -> None:
 
 @contextlib.contextmanager
 def interrupting() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM raise Interrupted in the block, which may `remember` them instead.
-
-    Afterwards the handlers are those before. Only the main thread can set handlers; in another one
-    nothing changes.
-    """
+    """Let Ctrl-C and SIGTERM raise Interrupted in the block, which may `remember` them instead."""
     _begin()
     before = _handle({signal.SIGINT: _raise, signal.SIGTERM: _raise, SAVE: signal.getsignal(SAVE)})
     try:

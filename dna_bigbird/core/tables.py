@@ -118,10 +118,7 @@ def write_figure(output: Path, figure: "Figure") -> None:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows by the name of the column; None is an empty cell.
-
-    Columns whose names end in `_low` and `_high` are the ends of the interval of a score.
-    """
+    """Rows by column name; None is an empty cell, `_low` and `_high` end the interval of a score."""
 
     rows: Sequence[Mapping[str, object]]
     columns: Sequence[str] = ()

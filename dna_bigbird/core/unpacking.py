@@ -21,11 +21,7 @@ _limit_gib: ContextVar[float | None] = ContextVar("limit_gib", default=None)
 
 @contextmanager
 def unpacked_limit(gib: float) -> Iterator[None]:
-    """Set how much each file that is read in the block may become, in GiB.
-
-    Args:
-        gib: 0: `RATIO` times the file's size on disk, at least `LEAST_BYTES`.
-    """
+    """Set how many GiB each file read in the block may become; 0: by `RATIO` and `LEAST_BYTES`."""
     token = _limit_gib.set(gib)
     try:
         yield
@@ -34,16 +30,7 @@ def unpacked_limit(gib: float) -> Iterator[None]:
 
 
 class Allowance:
-    """Counts the unpacked bytes of one file.
-
-    Args:
-        path: The file, which may be compressed.
-        ratio: How many times its size on disk it may become.
-
-    Attributes:
-        limit: Bytes that may be read; infinite for a pipe, whose size nobody knows, unless
-            `unpacked_limit` says it.
-    """
+    """Counts the unpacked bytes of a file; the `limit` of a pipe, whose size nobody knows, is infinite."""
 
     def __init__(self, path: Path | str, ratio: int = RATIO) -> None:
         self.path = path
@@ -55,11 +42,7 @@ class Allowance:
         )
 
     def take(self, count: int) -> None:
-        """Count bytes.
-
-        Raises:
-            InputError: If they are more than the file may become.
-        """
+        """Count bytes, or raise InputError if they are more than the file may become."""
         self.used += count
         if self.used > self.limit:
             raise self.refusal()
@@ -92,11 +75,7 @@ class CountedStream(io.RawIOBase):
 
 
 def read_limited(stream: BinaryIO | TextIO, allowance: Allowance) -> bytes | str:
-    """Return what is left of a stream, never much more than it may have.
-
-    Raises:
-        InputError: If it has more.
-    """
+    """Return what is left of a stream, never much more than it may have."""
     chunks = []
     while chunk := stream.read(CHUNK):
         allowance.take(len(chunk))

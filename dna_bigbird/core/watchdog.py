@@ -12,7 +12,6 @@ import atexit
 import contextlib
 import json
 import os
-import select
 import signal
 import socket
 import sys
@@ -23,9 +22,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from dna_bigbird.core.child_start import open_pidfd, wait_for_end
+
 VARIABLE = "DNA_BIGBIRD_RUN"
 RUNS = Path(".snakemake") / "dna_bigbird_runs"
-POLL_S = 0.5
 EXIT_STATUS = 143  # as if ended by SIGTERM
 PROC = Path("/proc")
 
@@ -48,11 +48,7 @@ class Process:
 
     @classmethod
     def from_json(cls, text: str) -> "Process":
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: If the text is anything else.
-        """
+        """Read what `to_json` wrote, or raise ValueError."""
         try:
             values = json.loads(text)
             return cls(**values | {"pid": int(values["pid"])})
@@ -67,10 +63,8 @@ def this_process() -> Process:
 
 
 def start_time_of(pid: int) -> str | None:
-    """Return when a process started (clock ticks since boot), or None if there is none or a zombie.
-
-    Where the system does not tell (no /proc, or other users' processes hidden) this is "".
-    """
+    """Return when a process started (clock ticks since boot), or None if there is none or a zombie."""
+    # "" where the system does not tell: no /proc, or processes of other users hidden.
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -86,10 +80,8 @@ def start_time_of(pid: int) -> str | None:
 
 
 def state_of(process: Process) -> State:
-    """Return whether a process lives; one that cannot be checked from here is "elsewhere".
-
-    Without proof of death it lives: an id in use with an unknown start time is alive.
-    """
+    """Return whether a process lives; one that cannot be checked from here is "elsewhere"."""
+    # Without proof of death it lives: an id in use with an unknown start time is alive.
     host, boot_id, pid_namespace = _this_system()
     if process.host != host:
         return "elsewhere"
@@ -106,15 +98,9 @@ def state_of(process: Process) -> State:
 
 
 def announce(folder: Path = RUNS, *, is_job: bool = False, is_cluster_job: bool = False) -> None:
-    """Record which Snakemake process runs the workflow; the Snakefile calls this when it is read.
-
-    Args:
-        folder: Where the main process leaves its record until it exits.
-        is_job: This Snakemake was started by another one on the same machine, to run one job: the
-            other one stays the process to watch.
-        is_cluster_job: This Snakemake runs a job of a cluster: its commands watch it, not the
-            one that submitted it.
-    """
+    """Record which Snakemake process runs the workflow; the Snakefile calls this when it is read."""
+    # is_job: another Snakemake on this machine started this one and stays the process to watch.
+    # is_cluster_job: its commands watch this Snakemake, not the one that submitted it.
     me = this_process()
     if is_job and os.environ.get(VARIABLE):
         return
@@ -135,15 +121,7 @@ def announce(folder: Path = RUNS, *, is_job: bool = False, is_cluster_job: bool 
 
 
 def start(end: Callable[[], None] | None = None) -> threading.Thread | None:
-    """Watch the Snakemake process that started this command, if any, in a thread.
-
-    Args:
-        end: What to do when it is gone; kills this process and its children if not given.
-
-    Returns:
-        The thread; None without a Snakemake process on this machine, or if it is gone already
-        (then `end` has been called).
-    """
+    """Watch the Snakemake that started this command, if any, in a thread; call `end` when it is gone."""
     end = end or _end_everything
     text = os.environ.get(VARIABLE)
     if not text:
@@ -154,7 +132,7 @@ def start(end: Callable[[], None] | None = None) -> threading.Thread | None:
         return None
     if state_of(parent) == "elsewhere":
         return None
-    watched = _open_pidfd(parent.pid)
+    watched = open_pidfd(parent.pid)
     if state_of(parent) == "dead":  # asked after opening: the id is not another process's
         if watched is not None:
             os.close(watched)
@@ -162,13 +140,7 @@ def start(end: Callable[[], None] | None = None) -> threading.Thread | None:
         return None
 
     def wait() -> None:
-        if watched is None:
-            while state_of(parent) == "alive":
-                time.sleep(POLL_S)
-        else:
-            poll = select.poll()
-            poll.register(watched, select.POLLIN)
-            poll.poll()
+        wait_for_end(watched, lambda: state_of(parent) == "alive")
         end()
 
     thread = threading.Thread(target=wait, name="dna-bigbird watchdog", daemon=True)
@@ -208,12 +180,3 @@ def _this_system() -> tuple[str, str, str]:
         boot.read_text().strip() if boot.exists() else "",
         os.readlink(namespace) if sys.platform == "linux" and namespace.is_symlink() else "",
     )
-
-
-def _open_pidfd(pid: int) -> int | None:
-    if not hasattr(os, "pidfd_open"):
-        return None
-    try:
-        return os.pidfd_open(pid)
-    except OSError:
-        return None

@@ -21,14 +21,7 @@ def partial_path(path: Path) -> Path:
 
 
 def check_can_write(path: Path, *, folder: bool = False, into: bool = False) -> None:
-    """Raise OutputError if a file (or folder) cannot be written here; a full disk shows later.
-
-    Args:
-        into: Files are added to the folder; otherwise it is replaced.
-
-    Raises:
-        OutputError: If there is something else of that name, or no permission.
-    """
+    """Raise OutputError if a file (or folder) cannot be written here; a full disk shows later."""
     try:
         if path.exists() and not (path.is_dir() if folder else path.is_file()):
             actual = (
@@ -57,12 +50,7 @@ def check_can_write_in(path: Path, *, into: bool = False) -> None:
 
 @contextlib.contextmanager
 def claimed(path: Path) -> Iterator[None]:
-    """Keep other processes from writing a file or folder as long as the block runs.
-
-    Raises:
-        InputError: If another process writes it.
-        OutputError: If the folder cannot be written to.
-    """
+    """Keep other processes from writing a file or folder as long as the block runs."""
     check_can_write_in(path)
     with contextlib.ExitStack() as stack:
         try:
@@ -74,16 +62,8 @@ def claimed(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that becomes `path` if the block succeeds.
-
-    If `path` is a link, the file that it names is written. On any error the temporary file is
-    removed and `path` stays as it was. A killed process leaves at most a hidden folder (see
-    `scratch`), which the next run removes.
-
-    Raises:
-        InputError: If another process writes this path.
-        OutputError: If the disk is full or the folder cannot be written to.
-    """
+    """Yield a temporary path that becomes `path`, or what it links to, if the block succeeds."""
+    # A killed process leaves at most a hidden folder (`scratch`), which the next run removes.
     path = Path(path)
     check_can_write(path)
     try:

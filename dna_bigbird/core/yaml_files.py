@@ -94,17 +94,10 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
                     key.tag = f"{_TAG}str"
         return super().construct_mapping(node, deep)
 
-    def construct_whole(self, node: yaml.ScalarNode) -> int:
-        """Return the value of `5` or `!!int 5`."""
-        value = whole_number(self.construct_scalar(node))
-        if value is None:
-            raise ValueError
-        return value
-
-    def construct_decimal(self, node: yaml.ScalarNode) -> float:
-        """Return the value of `0.5`, `1e-3`, `.inf` or `!!float 1`."""
-        value = yaml_decimal(self.construct_scalar(node))
-        if value is None:
+    def construct_number(self, node: yaml.ScalarNode) -> float:
+        """Return the value of `5` or `!!int 5`; of `0.5`, `1e-3`, `.inf` or `!!float 1`."""
+        read = whole_number if node.tag == f"{_TAG}int" else yaml_decimal
+        if (value := read(self.construct_scalar(node))) is None:
             raise ValueError
         return value
 
@@ -122,15 +115,11 @@ for _name, (_pattern, _first) in _SCALARS.items():
 _Loader.yaml_constructors = {
     _TAG + name: yaml.SafeLoader.yaml_constructors[_TAG + name]
     for name in ("null", "bool", "str", "seq", "map")
-} | {_TAG + "int": _Loader.construct_whole, _TAG + "float": _Loader.construct_decimal}
+} | dict.fromkeys((f"{_TAG}int", f"{_TAG}float"), _Loader.construct_number)
 
 
 def load_yaml(text: str) -> object:
-    """Return the value of a YAML or JSON text.
-
-    Raises:
-        yaml.YAMLError: If it is neither, or larger than `MAX_NODES` or `MAX_DEPTH`.
-    """
+    """Return the value of a YAML or JSON text, or raise YAMLError."""
     root = _compose(text)
     return None if root is None else _Loader("").construct_document(root)
 
@@ -213,24 +202,12 @@ def _merged(node: yaml.MappingNode) -> Iterator[yaml.Node]:
 
 
 def read_yaml(path: Path, name: str = "") -> YamlFile:
-    """Read a file of settings; an empty one has none.
-
-    Args:
-        name: The path as messages name it.
-
-    Raises:
-        InputError: Naming file and line, if it cannot be read, is not YAML, has something else than
-            keys at its top, or has one key twice.
-    """
+    """Read a file of settings, which messages call `name`; an empty one has none."""
     return parse_yaml(read_text(path), name or str(path))
 
 
 def parse_yaml(text: str, name: str) -> YamlFile:
-    """Read settings; see `read_yaml`.
-
-    Raises:
-        InputError: As `read_yaml`.
-    """
+    """Read settings; see `read_yaml`."""
     try:
         root = _compose(text) or yaml.MappingNode(_MAPPING, [])
         if not isinstance(root, yaml.MappingNode):

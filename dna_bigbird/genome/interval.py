@@ -20,6 +20,16 @@ class Interval:
         """Length in base pairs."""
         return self.end - self.start
 
+    @property
+    def text(self) -> str:
+        """As `parse_region` reads it and genome browsers write it: from 1, both ends included.
+
+        Example:
+            >>> Interval("chr1", 999, 2000).text
+            'chr1:1,000-2,000'
+        """
+        return f"{self.chrom}:{self.start + 1:,}-{self.end:,}"
+
     def overlap(self, other: "Interval") -> int:
         """Return how many base pairs both intervals share, on any strand.
 

@@ -1,10 +1,10 @@
-"""The report of a run as one HTML page that needs nothing outside itself."""
+"""The report of a run, or of one scored model, as one HTML page that needs nothing outside itself."""
 
 import importlib.metadata
 import math
 import platform
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,25 +13,108 @@ from matplotlib.figure import Figure
 from dna_bigbird import __version__
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.figures.style import GREEN, MODEL, add_marks, new_figure, style
-from dna_bigbird.evaluation.model_results import as_float, as_int, read_table
+from dna_bigbird.evaluation.model_results import (
+    ModelResult,
+    as_float,
+    as_int,
+    count_parameters,
+    read_calibration,
+    read_curves,
+    read_json_object,
+    read_labels,
+    read_model_config,
+    read_table,
+    read_targets,
+)
 from dna_bigbird.evaluation.rendering import SEMI_SYNTHETIC_TAG, Gallery, Picture, render
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.metrics.scores import ModelMetrics
+from dna_bigbird.metrics.task_results import FEWEST_ROWS
+from dna_bigbird.models.label_types import MULTI_CLASS, REGRESSION
 from dna_bigbird.prediction.mutagenesis_figure import LETTERS, UNITS, mutagenesis_figure
 from dna_bigbird.report.run_results import Results, Stage, duration, read_results
 from dna_bigbird.report.sections.head_section import head
 from dna_bigbird.report.sections.pretraining_section import pretraining
-from dna_bigbird.report.sections.summary_section import summary
+from dna_bigbird.report.sections.summary_section import main_score, summary
 from dna_bigbird.report.sections.track_section import tracks
 from dna_bigbird.report.sections.variant_section import variants
-from dna_bigbird.report.tracks import region_text
+
+# The page of one scored model.
+
+SOURCE = "dna-bigbird evaluate"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of each split of the set, and test rows that were read before; None if not recorded."""
+
+    splits: Mapping[str, float | None]
+    read: Mapping[str, float | None]
+    """By what read them: `pretraining`, `fine_tuning`."""
+
+
+def build_model_page(bundle: Path, report: Path) -> tuple[str, Gallery]:
+    """Read a scored bundle with its detailed scores and return the page and its pictures."""
+    result = read_scored_model(bundle, report)
+    config = result.config
+    gallery = Gallery(SEMI_SYNTHETIC_TAG if config.semi_synthetic else "")
+    is_regression = config.label_type == REGRESSION
+    page = render(
+        "model_report.html",
+        head=head(result, gallery),
+        rows=_rows(result.metrics),
+        fewest_rows=FEWEST_ROWS,
+        parameters=result.parameters,
+        chance=0.0 if config.label_type in (REGRESSION, MULTI_CLASS) else 0.5,
+        targets=read_targets(report / "per_label.tsv", SOURCE) if is_regression else [],
+    )
+    return page, gallery
+
+
+def read_scored_model(bundle: Path, report: Path) -> ModelResult:
+    """Read the result files of a model that `evaluate` or `finetune --scored` wrote; named by its type."""
+    config = read_model_config(bundle, SOURCE)
+    metrics = ModelMetrics.from_json(read_json_object(bundle / "metrics.json", SOURCE))
+    result = ModelResult(
+        name=config.label_type,
+        config=config,
+        metrics=metrics,
+        validation=ModelMetrics(),
+        parameters=count_parameters(bundle / "model.safetensors"),
+        history=(),
+    )
+    if metrics.split != "test" or main_score(result) not in metrics:
+        raise InputError(
+            f"{bundle / 'metrics.json'}: split {metrics.split!r} without {main_score(result)} of test "
+            f"rows; expected a bundle that {SOURCE} or finetune --scored wrote"
+        )
+    per_label = report / "per_label.tsv"
+    if not per_label.is_file():
+        raise InputError(
+            f"{per_label}: no such file; name the folder that {SOURCE} wrote for {bundle} with --report"
+        )
+    if config.label_type == REGRESSION:
+        return result
+    return replace(
+        result,
+        labels=read_labels(per_label, SOURCE),
+        curves=read_curves(report / "curves.tsv", SOURCE),
+        calibration=read_calibration(report / "calibration.tsv", SOURCE),
+    )
+
+
+def _rows(metrics: ModelMetrics) -> Rows:
+    keys = {"training": "n_train_rows", "validation": "n_validation_rows", "test": "n"}
+    read = {x: f"n_test_windows_read_in_{x}" for x in ("pretraining", "fine_tuning")}
+    numbers = ({name: metrics.number(key) for name, key in x.items()} for x in (keys, read))
+    return Rows(*numbers)
+
 
 COLUMNS = ("chrom", "pos", "ref")
 
 
 @dataclass(frozen=True)
 class Mutagenesis:
-    """The data of the section."""
-
     region: str
     file_name: str
     picture: Picture | None = None
@@ -42,14 +125,7 @@ class Mutagenesis:
 
 
 def mutagenesis(folder: Path, gallery: Gallery) -> Mutagenesis | None:
-    """Return the picture of all substitutions in a region, None if they were not predicted.
-
-    Args:
-        folder: predictions/ of a results folder.
-
-    Raises:
-        InputError: If the table is damaged.
-    """
+    """Return the picture of all substitutions in a region, None if they were not predicted."""
     path = folder / "mutagenesis.tsv"
     if not path.is_file():
         return None
@@ -72,9 +148,9 @@ def mutagenesis(folder: Path, gallery: Gallery) -> Mutagenesis | None:
             region.chrom, start, reference, labels, effects_P4L, effect=effect, tag=gallery.tag
         )
     except ValueError as error:
-        return Mutagenesis(region_text(region), path.name, problem=str(error))
+        return Mutagenesis(region.text, path.name, problem=str(error))
     picture = gallery.add("mutagenesis", figure, is_wide=True)
-    return Mutagenesis(region_text(region), path.name, picture, drawn, len(labels))
+    return Mutagenesis(region.text, path.name, picture, drawn, len(labels))
 
 
 def stage_figure(stages: Sequence[Stage], *, tag: str = "") -> Figure:
@@ -105,28 +181,10 @@ def stage_figure(stages: Sequence[Stage], *, tag: str = "") -> Figure:
 
 
 PIPELINE = [
-    "demo",
-    "fetch",
-    "genome",
-    "documents",
-    "tokenizer",
-    "tokenize",
-    "pretrain",
-    "evaluate_lm",
-    "lift",
-    "sites",
-    "set",
-    "leakage",
-    "baseline",
-    "finetune",
-    "evaluate",
-    "predict",
-    "score_variants",
-    "zero_shot",
-    "rank_variants",
-    "mutagenesis",
-    "browser_",
-]
+    "demo", "fetch", "genome", "documents", "tokenizer", "tokenize", "pretrain", "evaluate_lm",
+    "lift", "sites", "set", "leakage", "baseline", "finetune", "evaluate", "predict",
+    "score_variants", "zero_shot", "rank_variants", "mutagenesis", "browser_",
+]  # fmt: skip
 """Words in the names of rules, in the order in which the rules run."""
 
 
@@ -164,29 +222,14 @@ def _order(rule: str) -> int:
 
 
 PACKAGES = [
-    "torch",
-    "pytorch-lightning",
-    "snakemake",
-    "sentencepiece",
-    "tokenizers",
-    "safetensors",
-    "h5py",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "pysam",
-    "pyfaidx",
-    "pybedtools",
-    "pyBigWig",
-    "pyliftover",
-    "matplotlib",
-]
+    "torch", "pytorch-lightning", "snakemake", "sentencepiece", "tokenizers", "safetensors",
+    "h5py", "numpy", "scipy", "scikit-learn", "pysam", "pyfaidx", "pybedtools", "pyBigWig",
+    "pyliftover", "matplotlib",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Versions:
-    """The data of the section."""
-
     versions: Sequence[tuple[str, str]]
     seeds: Sequence[tuple[str, object]]
     """Where a seed is set, and the seed."""
@@ -228,15 +271,7 @@ def build_report(
     truth_promoters: Path | None = None,
     truth_peaks: Path | None = None,
 ) -> tuple[str, Gallery]:
-    """Read a results folder and return the page and its pictures.
-
-    Args:
-        truth_promoters: File of the true start sites.
-        truth_peaks: Sample sheet (label, group, cell, path) of the true peaks.
-
-    Raises:
-        InputError: As `read_results`, and for damaged truth or prediction files.
-    """
+    """Read a results folder and return the page and its pictures."""
     results = read_results(folder, config_file)
     gallery = Gallery(SEMI_SYNTHETIC_TAG if results.is_semi_synthetic else "")
     predictions = results.folder / "predictions"

@@ -90,21 +90,16 @@ def plot_attention(
         etc: The pattern of --pattern etc.
         longformer: The pattern of --pattern longformer.
     """
-    from dna_bigbird.report import plot_attention_blocks as steps
+    from dna_bigbird.report import plot_attention_drawing as steps
 
     check_suffix(output)
     if tokens is not None and num_blocks is not None:
         raise InputError("--tokens and --num_blocks say the same: give one of them")
     settings = {
-        "block_size": block_size,
-        "window_blocks": window_blocks,
-        "global_blocks": global_blocks,
-        "num_random": num_random,
-        "random_plan": random_plan,
-        "pattern_seed": pattern_seed,
-        "num_heads": num_heads,
-        "max_tokens": max_tokens,
-    }
+        "block_size": block_size, "window_blocks": window_blocks, "global_blocks": global_blocks,
+        "num_random": num_random, "random_plan": random_plan, "pattern_seed": pattern_seed,
+        "num_heads": num_heads, "max_tokens": max_tokens,
+    }  # fmt: skip
     settings = {name: value for name, value in settings.items() if value is not None}
     drawings = {"etc": etc, "longformer": longformer}
     for name, drawing in drawings.items():
@@ -142,7 +137,7 @@ def _draw_tokens(
     others: dict[str, object],
 ) -> AttentionDrawing:
     """Draw a pattern of single tokens; raise InputError if options of block patterns are given."""
-    from dna_bigbird.report import plot_attention_blocks as steps
+    from dna_bigbird.report import plot_attention_drawing as steps
 
     if others:
         raise InputError(
@@ -150,14 +145,10 @@ def _draw_tokens(
             f"{pattern}"
         )
     if isinstance(drawing, EtcDrawing):
-        from dna_bigbird.report.plot_attention_streams import ETC_LEGEND, ETC_REASONS, etc_panel
-
-        panel, reasons, legend = etc_panel(drawing), ETC_REASONS, ETC_LEGEND
+        panel, reasons, legend = steps.etc_panel(drawing), steps.ETC_REASONS, steps.ETC_LEGEND
     else:
-        from dna_bigbird.report import plot_attention_streams as of_longformer
-
-        panel = of_longformer.longformer_panel(drawing)
-        reasons, legend = of_longformer.LONGFORMER_REASONS, of_longformer.LONGFORMER_LEGEND
+        panel = steps.longformer_panel(drawing)
+        reasons, legend = steps.LONGFORMER_REASONS, steps.LONGFORMER_LEGEND
     if output is not None:
         steps.write_picture(output, [panel], 1, reasons, "token")
     return AttentionDrawing(output, (f"{panel.title}\n{panel.text}",), legend)

@@ -1,7 +1,6 @@
 """The picture of an attention pattern: which key blocks a query block reads."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.colors import BoundaryNorm, ListedColormap
@@ -10,18 +9,11 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from dna_bigbird.core.figures.style import DARK, KMER, MODEL, PURPLE, SKY, new_figure, style
+from dna_bigbird.report.plot_attention_options import Panel
 
 NOTHING = "#f4f5f6"
 COLOURS = (MODEL, SKY, KMER, DARK, PURPLE)
 """Of the reasons 1, 2, 3, …; the first four differ in lightness, too."""
-
-
-class Panel(NamedTuple):
-    """One head."""
-
-    title: str
-    codes: np.ndarray
-    """(query blocks, key blocks): 0 where nothing is read, else the number of the reason."""
 
 
 def attention_figure(
@@ -30,12 +22,7 @@ def attention_figure(
     panels_in_a_row: int = 4,
     unit: str = "block",
 ) -> Figure:
-    """Draw heads side by side, a square a pair of blocks.
-
-    Args:
-        unit: What a row and a column stand for.
-        reasons: Name of each code for the legend, from 1. Those that no panel has are left out.
-    """
+    """Draw heads side by side, a square a pair of blocks."""
     columns = min(len(panels), panels_in_a_row)
     rows = -(-len(panels) // columns)
     with style():

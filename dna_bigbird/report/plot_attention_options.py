@@ -1,10 +1,22 @@
-"""The options of `plot-attention --pattern etc` and `longformer`."""
+"""What `plot-attention` draws: one panel, and the options of `--pattern etc` and `longformer`."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Positive, Range
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Panel(NamedTuple):
+    """One drawing: of a head, or of single tokens."""
+
+    title: str
+    codes: "np.ndarray"
+    """(queries, keys): 0 where nothing is read, else the number of the reason."""
+    text: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ class ReportPage(Result):
     num_figures: int
 
     def summary(self) -> str:
-        """Return size and number of pictures."""
         return f"{self.output}: {self.size_mb:.1f} MB, {self.num_figures} pictures"
 
 
@@ -56,8 +55,7 @@ def report(
             the path of `model` with `.report` added.
     """
     from dna_bigbird.core.writing import atomic_path
-    from dna_bigbird.report.model_page import build_model_page
-    from dna_bigbird.report.page import build_report
+    from dna_bigbird.report.page import build_model_page, build_report
 
     check_named(output=output)
     of_run = {"config_file": config_file, "truth_promoters": truth_promoters}

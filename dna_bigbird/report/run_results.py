@@ -1,7 +1,6 @@
 """Reads the result files of one workflow run; nothing is computed from sequence here."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +65,6 @@ class Stage:
 
     @property
     def run_time(self) -> str:
-        """The run time in words."""
         return duration(self.seconds)
 
 
@@ -94,6 +92,8 @@ class Results:
     documents: tuple[DocumentCount, ...]
     stages: tuple[Stage, ...]
     lift: LiftCount | None
+    given_encoder: str
+    """The bundle that the run starts from: `bundled` or a path; "" if it was pretrained here."""
 
     @property
     def models(self) -> dict[str, ModelResult]:
@@ -107,36 +107,25 @@ class Results:
         return next(iter(self.models.values()))
 
     @property
-    def given_encoder(self) -> str:
-        """The bundle that the run starts from: `bundled` or a path; "" if it was pretrained here."""
-        return _given_encoder(self.config)
-
-    @property
     def is_semi_synthetic(self) -> bool:
         """Whether any model of the run was trained on planted truth."""
         return any(model.config.semi_synthetic for model in self.models.values())
 
 
 def read_results(folder: Path, config_file: Path) -> Results:
-    """Read a results folder.
-
-    Raises:
-        InputError: If the folder, the configuration or a file that every run has is missing or
-            damaged; the message names the rule that makes it.
-    """
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(
             f"{folder}: no such results folder. Make one with: snakemake --cores 2 all"
         )
     text = read_text(Path(config_file), "it is the workflow's configuration, as config/config.yaml")
-    config = parse_yaml(text, str(config_file)).values()
+    settings = parse_yaml(text, str(config_file)).values()
+    given_encoder = str(settings.get("pretrained", ""))
     heads = {
         head: read_model(folder, head) if (folder / "models" / head).is_dir() else None
         for head in HEADS
     }
-    has_pretraining = not _given_encoder(config)
-    if not has_pretraining and not any(heads.values()):
+    if given_encoder and not any(heads.values()):
         raise InputError(
             f"{folder / 'models'}: no model; the rule evaluate makes it. Run the workflow to its end "
             "first"
@@ -144,8 +133,8 @@ def read_results(folder: Path, config_file: Path) -> Results:
     return Results(
         folder=folder,
         config_text=text,
-        config=config,
-        pretrained=read_model(folder, "pretrained") if has_pretraining else None,
+        config=settings,
+        pretrained=read_model(folder, "pretrained") if not given_encoder else None,
         heads=heads,
         language=ModelMetrics.from_json(
             optional_json(folder / "evaluation" / "pretrained" / "lm.json")
@@ -154,11 +143,8 @@ def read_results(folder: Path, config_file: Path) -> Results:
         documents=_documents(folder / "corpus"),
         stages=_stages(folder / "benchmarks"),
         lift=_lift(folder / "promoter"),
+        given_encoder=given_encoder,
     )
-
-
-def _given_encoder(settings: Mapping) -> str:
-    return str(settings.get("pretrained", ""))
 
 
 def _documents(folder: Path) -> tuple[DocumentCount, ...]:
@@ -180,18 +166,11 @@ def count_documents(split: str, path: Path) -> DocumentCount:
         sentences += number
         spans.setdefault(row.interval.chrom, []).append(row.interval)
     documents = [interval for intervals in spans.values() for interval in intervals]
-    return DocumentCount(
-        split,
-        documents=len(documents),
-        sentences=sentences,
-        total_bp=sum(x.length for x in documents),
-        covered_bp=sum(map(_covered_bp, spans.values())),
-    )
-
-
-def _covered_bp(intervals: list[Interval]) -> int:
-    starts, ends = merge_spans([x.start for x in intervals], [x.end for x in intervals])
-    return int((ends - starts).sum())
+    total_bp, covered_bp = sum(x.length for x in documents), 0
+    for intervals in spans.values():
+        starts, ends = merge_spans([x.start for x in intervals], [x.end for x in intervals])
+        covered_bp += int((ends - starts).sum())
+    return DocumentCount(split, len(documents), sentences, total_bp, covered_bp)
 
 
 def _stages(folder: Path) -> tuple[Stage, ...]:
@@ -206,14 +185,8 @@ def _stages(folder: Path) -> tuple[Stage, ...]:
             for c in ("s", "max_rss", "cpu_time")
         }
         rule = path.relative_to(folder).with_suffix("").as_posix()
-        stages.append(
-            Stage(
-                rule,
-                sum(values["s"]) / len(rows),
-                max(values["max_rss"]),
-                sum(values["cpu_time"]) / len(rows),
-            )
-        )
+        seconds, cpu_seconds = (sum(values[name]) / len(rows) for name in ("s", "cpu_time"))
+        stages.append(Stage(rule, seconds, max(values["max_rss"]), cpu_seconds))
     return tuple(stages)
 
 

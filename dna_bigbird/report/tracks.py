@@ -29,10 +29,7 @@ from dna_bigbird.labelled.chromatin.peak_sheet import EVERY_NAME, read_sheet
 
 
 class WindowScores(NamedTuple):
-    """The scores of one label as they are drawn.
-
-    Each score is at the middle of its window, as wide as the step between windows.
-    """
+    """The scores of a label: each at the middle of its window, as wide as the step between them."""
 
     starts: NDArray[np.float64]
     ends: NDArray[np.float64]
@@ -43,11 +40,7 @@ NO_WINDOWS = WindowScores(np.zeros(0), np.zeros(0), np.zeros(0))
 
 
 def _rows(path: Path) -> Iterator[tuple[Interval, dict[str, str], int]]:
-    """Yield the window, the cells and the line of each row of a prediction table.
-
-    Raises:
-        InputError: If its first columns are not sequence, start, end, or a row is damaged.
-    """
+    """Yield the window, the cells and the line of each row of a prediction table."""
     reader = csv.DictReader((line for _, line in numbered_lines(path)), delimiter="\t")
     if (reader.fieldnames or [])[:3] != ["sequence", "start", "end"]:
         raise InputError(
@@ -145,26 +138,13 @@ class Strip:
     has_truth: bool
 
 
-def region_text(region: Interval) -> str:
-    """Return a region as genome browsers write it, counted from 1 with both ends included.
-
-    Example:
-        >>> region_text(Interval("chr1", 999, 2000))
-        'chr1:1,000-2,000'
-    """
-    return f"{region.chrom}:{region.start + 1:,}-{region.end:,}"
-
-
 def read_promoters(path: Path) -> list[Interval]:
     """Read the start sites of true promoters, 1 bp each; see `genome.sites.reading.read_sites`."""
     return [site.interval for site in read_sites(path)]
 
 
 def read_peak_sheet(path: Path) -> dict[str, list[Interval]]:
-    """Read the peaks of every label of a sample sheet; see `labelled.chromatin.peak_sheet.read_sheet`.
-
-    The label `*` stands for one label per name in column 4 of its file.
-    """
+    """Read the peaks of every label of a sample sheet; `*` is a label per name in column 4."""
     peaks: dict[str, list[Interval]] = {}
     for row in read_sheet(path):
         for peak in iter_bed(row.path):
@@ -174,12 +154,9 @@ def read_peak_sheet(path: Path) -> dict[str, list[Interval]]:
 
 
 def choose_region(predicted: Sequence[Interval], truth: Truth) -> Interval | None:
-    """Choose at most 40 kb of what is predicted, where the truth is richest.
-
-    Rich means many labels with features whose middle is inside. Every label counts up to three of
-    its features, so one crowded label does not decide. The predictions are not used. Without any
-    truth it is the beginning of the longest part. The first of equals is chosen.
-    """
+    """Choose at most 40 kb of what is predicted, where most labels have features in the middle."""
+    # Every label counts up to three of its features, so one crowded label does not decide. The predictions
+    # are not used. Without any truth it is the beginning of the longest part; the first of equals is chosen.
     if not predicted:
         return None
     middles = [_middles(features) for features in truth.values()]
@@ -214,10 +191,7 @@ def _middles(features: Sequence[Interval]) -> dict[str, NDArray[np.int64]]:
 def choose_labels(
     region: Interval, labels: Sequence[str], groups: Mapping[str, str], truth: Truth
 ) -> list[str]:
-    """Choose at most eight labels with truth in the region, in turn from every group.
-
-    Within a group the label with more features comes first. Labels without truth come last.
-    """
+    """Choose at most eight labels in turn from every group, those with most features first."""
     count = {label: len(inside(region, truth.get(label, []))) for label in labels}
     by_group: dict[str, list[str]] = {}
     for label in sorted(labels, key=lambda x: (-count[x], labels.index(x))):
@@ -258,14 +232,7 @@ def build_strip(
     peaks: dict[str, list[Interval]] | None,
     groups: Mapping[str, str],
 ) -> Strip | None:
-    """Read predicted and true tracks of one region; None if nothing was predicted.
-
-    Args:
-        predictions: Prediction table of each head that has one: `promoter`, `chromatin`.
-        promoters: True start sites.
-        peaks: True peaks of each chromatin label.
-        groups: Group of each chromatin label.
-    """
+    """Read predicted and true tracks of one region; None if nothing was predicted."""
     parts = [part for part in map(covered, predictions.values()) if part]
     if not parts:
         return None

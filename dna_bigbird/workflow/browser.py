@@ -40,10 +40,8 @@ def _tracks(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def write_regions(output: str, regions: list[str], fasta: str, model: str) -> None:
-    """Write BED rows of regions with a window of the model on either side, joined where they overlap.
-
-    So every base of a region is in the middle of a window, even if the region is shorter than one.
-    """
+    """Write regions as BED rows with a window of the model on either side, joined where they overlap."""
+    # So every base of a region is in the middle of a window, even if the region is shorter than one.
     from dna_bigbird.genome.fasta import Genome, find_region
     from dna_bigbird.report.browser.extents import Extents
 

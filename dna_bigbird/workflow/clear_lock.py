@@ -57,12 +57,7 @@ def remove_stale_lock(
     leftovers_of: Callable[[list[watchdog.Process]], list[int]] | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Remove the lock and the records of dead runs; returns how many runs, 0 without a lock.
-
-    Raises:
-        InputError: If a recorded run is alive or on another machine, or no recorded run could have
-            made the lock; then nothing is changed.
-    """
+    """Remove the lock and the records of dead runs; returns how many runs, 0 without a lock."""
     leftovers_of = leftovers_of or jobs_left_by
     locks = {path: _version(path) for path in sorted((folder / ".snakemake/locks").glob("*.lock"))}
     records = _read_records(folder / watchdog.RUNS)
@@ -102,11 +97,8 @@ def jobs_left_by(processes: list[watchdog.Process]) -> list[int]:
 
 
 def _forget_ended_runs(records, state_of) -> None:
-    """Without a lock: drop the records of dead runs, and of runs elsewhere that must be over.
-
-    A run takes its lock seconds after its record and keeps it to the end: a day later it either
-    has a lock or has ended.
-    """
+    """Without a lock: drop the records of dead runs, and of runs elsewhere that must be over."""
+    # A run takes its lock seconds after its record and keeps it: a day later it has a lock or has ended.
     for path, (process, modified) in records.items():
         state = state_of(process)
         is_old = time.time_ns() - modified > DAY_NS

@@ -1,26 +1,32 @@
 """`dna-bigbird doctor`."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dna_bigbird.core.choices import checked
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.core.results import Result
+from dna_bigbird.core.tables import as_columns
 from dna_bigbird.genome.bedtools import HOW_TO_INSTALL
 from dna_bigbird.training.machine import ABSENT, Machine
+
+if TYPE_CHECKING:
+    from dna_bigbird.attention.autotune import Device, Row, ShapeClass
 
 # What is slow on a machine, why, and what to do about it.
 
 BUILD = "dna-bigbird doctor --build-native"
+HEAD_DIM, BLOCK_SIZES, TOKENS = 64, (64, 128), (512, 4096, 16384)
 
 
 @checked()
 def advice(machine: Machine, is_built: bool) -> list[str]:
-    """Return one line for everything that is slow.
-
-    Args:
-        is_built: The native CPU kernel is there.
-    """
+    """Return one line for everything that is slow."""
     is_x86 = machine.architecture.lower() in ("x86_64", "amd64")
     has_avx2, has_avx512 = (name in machine.isas for name in ("avx2", "avx512"))
     faults = [
@@ -53,12 +59,9 @@ def advice(machine: Machine, is_built: bool) -> list[str]:
 
 def missing(versions: dict[str, str]) -> list[str]:
     """Return one line for every optional program that is not there."""
-    if versions["bedtools"] != ABSENT:
-        return []
-    return [
-        "bedtools is missing, so leakage and chromatin-set --check_every have no cross-check: "
-        f"{HOW_TO_INSTALL}"
-    ]
+    without = "leakage and chromatin-set --check_every have no cross-check"
+    line = f"bedtools is missing, so {without}: {HOW_TO_INSTALL}"
+    return [line] if versions["bedtools"] == ABSENT else []
 
 
 def _native(machine: Machine, is_built: bool) -> str:
@@ -148,8 +151,7 @@ def verdict(machine: Machine, slow: list[str]) -> str:
 
 def table(title: str, rows: dict[str, str]) -> str:
     """Return a heading and one line per row."""
-    width = max(map(len, rows))
-    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows.items()), ""])
+    return "\n".join([title, as_columns(rows, "  "), ""])
 
 
 def described(machine: Machine) -> dict[str, str]:
@@ -170,7 +172,6 @@ def folders() -> dict[str, str]:
     """Return memory, the folders that are written to, and the path of the bundled model."""
     from dna_bigbird.attention.kernels.native.build import cache_folder
     from dna_bigbird.bundles.bundled import bundled_model
-    from dna_bigbird.core.errors import InputError
     from dna_bigbird.training.machine import free_space, memory
 
     try:
@@ -195,16 +196,15 @@ def backends(machine: Machine) -> dict[str, str]:
     if machine.gpus and TorchVersion(machine.torch) < (2, 12):
         obstacle = "on a GPU it needs torch 2.12 or newer"
     where = "forward and backward on the GPU" if machine.gpus else "forward only on a CPU"
+    flex, triton = f"works, {where}", "works on the GPU"
     return {
         "dense": "works; for tests and short sequences",
         "gather": "works",
         "cpu_chunks": "works on the CPU",
-        "flex": f"does not work: {obstacle}"
-        if obstacle
-        else f"works, {where}; compiled at first use",
+        "flex": f"does not work: {obstacle}" if obstacle else f"{flex}; compiled at first use",
         "triton": f"does not work: {no_triton}"
         if no_triton
-        else "works on the GPU; compiled at first use",
+        else f"{triton}; compiled at first use",
         "etc": "BigBird-ETC has forms of its own, auto and dense, which work; none of them is native",
     }
 
@@ -232,11 +232,6 @@ def native() -> tuple[str, bool]:
 
 
 def build_native_kernel() -> Path:
-    """Build the native kernel and return its path.
-
-    Raises:
-        NativeUnavailableError: If it cannot be built here.
-    """
     from dna_bigbird.attention.kernels.native.build import build
     from dna_bigbird.attention.kernels.native.isa import best_isa
 
@@ -244,23 +239,39 @@ def build_native_kernel() -> Path:
 
 
 def measured_table() -> str:
-    """Measure the attention backends on the GPU and return the table.
-
-    Raises:
-        InputError: If there is no GPU.
-    """
+    """Measure the attention backends on the GPU and return the table."""
     import torch
 
     from dna_bigbird.attention.autotune import Device
-    from dna_bigbird.core.errors import InputError
-    from dna_bigbird.workflow.measured_backends import measure_backends
+    from dna_bigbird.attention.autotune_timing import measure_on_gpu
 
     if not torch.cuda.is_available():
         raise InputError(
             "--measure times attention backends on a GPU, and PyTorch finds none here; on a CPU there "
             "is nothing to measure. See: dna-bigbird doctor"
         )
-    return measure_backends(Device.here())
+    return measure_backends(Device.here(), measure_on_gpu)
+
+
+def measure_backends(device: "Device", measured: Callable[["ShapeClass"], list["Row"]]) -> str:
+    """Measure every class of problems, keep what was found, and return the table."""
+    from dna_bigbird.attention.autotune import ShapeClass, choose, keep
+
+    shapes = [  # predictions first, for their kernels compile faster
+        ShapeClass("bfloat16", HEAD_DIM, block_size, tokens, training)
+        for training, block_size, tokens in product((False, True), BLOCK_SIZES, TOKENS)
+    ]
+    lines = [f"attention backends on {device.name}, driver {device.driver}, torch {device.torch}"]
+    lines.append("")
+    for shape in progress_bar(shapes, desc="measuring", unit=" problems"):
+        rows = measured(shape)
+        keep(shape, device, rows)
+        lines.append(f"{shape}: {choose(shape, device, None).backend}")
+        for row in rows:
+            result = f"{1000 * row.seconds:.3f} ms" if row.seconds is not None else row.reason
+            lines.append(f"  {row.backend:<8} {result}")
+    end = "kept for training with attention_backend auto and for predictions"
+    return "\n".join([*lines, "", end])
 
 
 def _yes(has: bool) -> str:

@@ -31,7 +31,6 @@ class Pretraining:
 
     @property
     def training(self) -> Section:
-        """The settings of the training itself."""
         return self.sections["pretraining"]
 
     def options(self, section: str, group: str = "") -> str:
@@ -111,7 +110,6 @@ class Head:
 
     @property
     def data(self) -> str:
-        """The file of its labelled set."""
         return f"{self.inputs.results}/{self.set_name}/set.h5"
 
     @property
@@ -135,10 +133,7 @@ class Head:
 
     @property
     def leakage(self) -> Files:
-        """The report on leakage that must be empty before it is scored.
-
-        Where near-identical sequences are kept on purpose there is none.
-        """
+        """The report on leakage that must be empty; none where near-identical rows are kept on purpose."""
         default = {"promoter": "drop", "chromatin": "keep"}[self.task]
         is_kept = self.section.get("near_identical", default) == "keep"
         return [] if is_kept else f"{self.inputs.results}/{self.set_name}/leakage.tsv"
@@ -154,7 +149,6 @@ class Head:
         }
 
     def options(self, *keys: str) -> str:
-        """Return some of its settings as options."""
         return options(self.section, keys=keys)
 
     def group_options(self, key: str, group: str = "") -> str:
@@ -218,7 +212,6 @@ class Member:
 
     @property
     def training(self) -> Section:
-        """The settings of the training."""
         return self.head.section.get("training", {})
 
 
@@ -236,12 +229,7 @@ def head_named(name: str, settings: Section) -> str:
 def read_heads(
     settings: Section, inputs: InputFiles, encoder: str, starts: Mapping[str, str]
 ) -> dict[str, Head]:
-    """Return every model of a run by its wildcard.
-
-    Args:
-        encoder: Bundle that trainings start from.
-        starts: Bundles of the variants of pretraining, by variant.
-    """
+    """Return every model of a run by its wildcard; `starts` are bundles of pretraining variants."""
     heads: dict[str, Head] = {}
     variants = settings.get("experiments", {}).get("heads", {})
     own = {task: {task: {}, "set": task} for task in TASKS if task in settings}

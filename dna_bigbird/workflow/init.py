@@ -41,7 +41,6 @@ class WorkflowFolder(Result):
     folder: Path
 
     def summary(self) -> str:
-        """Return the next commands."""
         lines = [f"{self.folder}: Snakefile, config/, profiles/. Next:"]
         if importlib.util.find_spec("snakemake") is None:
             lines.append(f"  {install_command('workflow')}")

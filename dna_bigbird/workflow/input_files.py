@@ -41,11 +41,7 @@ class InputFiles:
         return f"{self.results}/inputs/demo"
 
     def file(self, source: str) -> str:
-        """Return the path of a source.
-
-        Raises:
-            InputError: If a description of data_specs/ cannot be read.
-        """
+        """Return the path of a source."""
         if is_path(source):
             return plain_path(source)
         return f"{self.results}/inputs/{read_spec(find_spec(source)).output_name}"
@@ -89,7 +85,6 @@ class InputFiles:
 
     @property
     def variants(self) -> Files:
-        """Variants that models score."""
         return f"{self.demo}/variants.vcf" if self.is_demo else self.named("variants")
 
     @property
@@ -104,7 +99,6 @@ class InputFiles:
 
     @property
     def peak_sheet(self) -> Files:
-        """The sample sheet alone."""
         return self.peaks if isinstance(self.peaks, str) else []
 
     @property
@@ -151,26 +145,19 @@ class InputFiles:
 
     @property
     def deepsea_coordinates(self) -> Files:
-        """The coordinates of the bundle's rows, in its folder or next to it if the config has none.
-
-        Raises:
-            InputError: If there are none.
-        """
+        """The coordinates of the bundle's rows; in its folder or next to it if not named."""
         if "deepsea" not in self.section or "deepsea_coordinates" in self.section:
             return self.named("deepsea_coordinates")
         return str(find_coordinates(Path(plain_path(self.section["deepsea"]))))
 
     @property
     def deepsea_labels(self) -> Files:
-        """The names of the bundle's labels."""
         published = f"{resource_folder('data_specs')}/deepsea_919_peaks.tsv"
         return self.named("deepsea_labels") or published
 
     def content(self, *files: Files) -> str:
-        """Return a digest of files that the user gives, for params: Snakemake compares only times, and a copy may keep an old one.
-
-        Call it in a function of the wildcards alone: Snakemake does not compare params that are made of the input.
-        """
+        """Return a digest of the user's files, for params: Snakemake compares times, and a copy may keep one."""
+        # Call it in a function of the wildcards alone: Snakemake does not compare params made of the input.
         listed = [x for each in files for x in ([each] if isinstance(each, str) else each)]
         own = [x for x in listed if not x.startswith(f"{self.results}/") and os.path.isfile(x)]
         return hashlib.sha256("".join(map(_sha256_once, own)).encode()).hexdigest()

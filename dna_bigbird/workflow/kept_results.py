@@ -8,15 +8,10 @@ if TYPE_CHECKING:
 
 
 def keep_results(rules: Path) -> None:
-    """Keep the outputs of the rules in a folder until a command replaces them.
-
-    Snakemake removes the outputs of a job before it starts, and again if it fails. The commands write a
-    whole result under a temporary name and exchange it, so what is there is a whole one. After a failure
-    it stays marked as incomplete: the next run makes it again. Why `update()` is not used: docs/workflow.md.
-
-    Args:
-        rules: Folder of the files with the rules; those of another workflow are left alone.
-    """
+    """Keep the outputs of the rules in a folder until a command replaces them."""
+    # Snakemake removes the outputs of a job before it starts, and again if it fails. The commands write a
+    # whole result under a temporary name and exchange it, so what is there is a whole one. After a failure
+    # it stays marked as incomplete: the next run makes it again. Why not `update()`: docs/workflow.md.
     from snakemake.jobs import Job
 
     remove, clean_up = Job.remove_existing_output, Job.cleanup

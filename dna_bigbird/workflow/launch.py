@@ -39,16 +39,10 @@ class Launcher:
         return self.package
 
     def training(self, settings: Section, resources: Mapping[str, Any], threads: int) -> str:
-        """Return the dna-bigbird command of a training, once for each GPU where a profile asks for it.
-
-        The SLURM profile gives the resources mpi, nodes and tasks_per_node; without them there is no
-        launcher, and Lightning starts the processes of one machine. Snakemake strips the job's SLURM
-        variables: every option must be written out. Without --kill-on-bad-exit the processes left by
-        one that died would wait for it.
-
-        Args:
-            settings: Of the training: how many nodes and devices it is for.
-        """
+        """Return the dna-bigbird command of a training, once for each GPU where a profile asks for it."""
+        # The SLURM profile gives mpi, nodes and tasks_per_node; without them Lightning starts the processes of
+        # one machine. Snakemake strips the job's SLURM variables: every option must be written out. Without
+        # --kill-on-bad-exit the processes left by one that died would wait for it.
         run = self.command(None, resources)
         nodes, devices = settings.get("nodes", 1), settings.get("devices", 1)
         if not resources.get("mpi"):

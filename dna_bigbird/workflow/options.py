@@ -51,8 +51,6 @@ def option(name: str, value: object) -> str:
 def options(section: Section, group: str = "", keys: Collection[str] | None = None) -> str:
     """Write a section of the config as options `--group.key value`; without group `--key value`.
 
-    Nested sections that are settings of another command are left out, and so is what `keys` lacks.
-
     Example:
         >>> options({"max_steps": 9, "cpc": {"weight": 0.5}, "lora": {"rank": 4}}, "training")
         '--training.max_steps 9 --training.cpc.weight 0.5'

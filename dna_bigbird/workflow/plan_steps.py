@@ -39,11 +39,7 @@ EVALUATED, VALIDATED = 1000, 256
 
 
 def planned_steps(run: Mapping) -> Iterator[PlannedStep]:
-    """Yield the steps of a checked config in their order.
-
-    Raises:
-        InputError: If it has no genome: the costs of text are not estimated.
-    """
+    """Yield the steps of a checked config in their order, or raise InputError if it has no genome."""
     if "assembly" not in run:
         raise InputError("plan: the config has no genome; a plan of text tasks is not available")
     amounts = count_amounts(run)

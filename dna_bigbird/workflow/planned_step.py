@@ -16,7 +16,6 @@ class PlannedStep:
     """Where the seconds come from: `measured` here, or a `rule of thumb`."""
 
     def cells(self) -> tuple[str, ...]:
-        """Return the row of the table."""
         memory = "?" if self.memory_mb is None else f"{self.memory_mb / 1000:,.1f} GB"
         return self.name, self.what, minutes(self.seconds), memory, self.how
 

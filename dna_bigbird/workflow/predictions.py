@@ -74,12 +74,10 @@ class Predictions:
 
     @property
     def section(self) -> Section:
-        """The section of the config."""
         return self.settings.get("predictions", {})
 
     @property
     def folder(self) -> str:
-        """Where the files are."""
         return f"{self.inputs.results}/predictions"
 
     @property
@@ -120,12 +118,10 @@ class Predictions:
 
     @property
     def mutagenesis(self) -> Section:
-        """The section of every substitution of a region."""
         return self.section.get("mutagenesis", {})
 
     @property
     def mutagenesis_files(self) -> list[str]:
-        """The matrix of their effects."""
         return [f"{self.folder}/mutagenesis.tsv"] if self.mutagenesis else []
 
     @property
@@ -135,12 +131,10 @@ class Predictions:
 
     @property
     def browser(self) -> Section:
-        """The section of the page with a genome browser."""
         return self.section.get("browser", {})
 
     @property
     def browser_page(self) -> Files:
-        """That page."""
         return f"{self.inputs.results}/browser.html" if self.browser else []
 
     @property

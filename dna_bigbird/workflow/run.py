@@ -53,12 +53,7 @@ class Workflow(Protocol):
 
 
 def config_files(workflow: Workflow, config: Mapping, overrides: Mapping) -> ConfigFiles:
-    """Return the files that a config was merged from, for a run of its own or as a module.
-
-    Args:
-        config: The global `config` of our Snakefile.
-        overrides: Settings of `--config`.
-    """
+    """Return the files that a config was merged from, for a run of its own or as a module."""
     section = section_of(config, workflow.modifier_stack[0].globals["config"])
     if section is None:
         return ConfigFiles([], name=NOT_A_FILE)
@@ -66,15 +61,8 @@ def config_files(workflow: Workflow, config: Mapping, overrides: Mapping) -> Con
 
 
 def check_prefix(workflow: Workflow, results: str) -> None:
-    """Check that the module statement leaves the paths of results as they are.
-
-    Args:
-        results: Folder of the results.
-
-    Raises:
-        InputError: If it does not: options that are not inputs or outputs of a rule, as folders of
-            checkpoints, would keep their old path.
-    """
+    """Raise InputError if the module statement changes the paths of results."""
+    # Options that are not inputs or outputs of a rule, as folders of checkpoints, would keep their old path.
     path = f"{results}/checkpoints/pretrained"
     if workflow.modifier_stack[-1].modify_path(path) != path:
         raise InputError(
@@ -131,12 +119,10 @@ class Run:
 
     @property
     def results(self) -> str:
-        """The folder of its results."""
         return self.inputs.results
 
     @property
     def genome(self) -> str:
-        """The genome that it makes."""
         return f"{self.results}/genome/genome.fa"
 
     @property
@@ -191,7 +177,6 @@ class Run:
 
     @cached_property
     def pretraining(self) -> Pretraining:
-        """The pretraining of the run."""
         return run_pretraining(self.settings, {}, self.settings["seed"], self.inputs)
 
     @cached_property
@@ -203,7 +188,6 @@ class Run:
 
     @cached_property
     def members(self) -> Mapping[str, Member]:
-        """Every fine-tuning by its name."""
         return {member.name: member for head in self.heads.values() for member in head.members}
 
     def set_heads(self, task: str) -> list[str]:
@@ -217,7 +201,6 @@ class Run:
 
     @property
     def repeated_heads(self) -> list[str]:
-        """The variants with seeds."""
         return [name for name, head in self.heads.items() if head.seeds]
 
     def network_seed(self, head: str, folder: str) -> int:
@@ -242,7 +225,6 @@ class Run:
 
     @property
     def experiments(self) -> Section:
-        """The section of the paper's comparisons."""
         return self.settings.get("experiments", {})
 
     def table(self, name: str) -> str:
@@ -263,11 +245,9 @@ class Run:
         end_with(self.files.error(path, f"{text}; config/README.md says how to write one"))
 
     def compared_variants(self, table: str) -> list[str]:
-        """Return the trainings of all variants of a table."""
         return [name for variant in self.experiments[table] for name in self.variants[variant]]
 
     def compared_heads(self, table: str) -> list[Head]:
-        """Return the models of a table."""
         return [self.heads[head_named(x, self.settings)] for x in self.experiments[table]]
 
     def compared_files(self, table: str) -> list[str]:
@@ -292,21 +272,11 @@ class Run:
 
     @cached_property
     def text(self) -> TextTasks:
-        """The section of the text tasks."""
         return TextTasks(f"{self.results}/text", self.settings["text"], self.settings["seed"])
 
 
 def read_run(workflow: Workflow, settings: dict, overrides: Section) -> Run:
-    """Check the config that Snakemake has read, and return its run.
-
-    Args:
-        workflow: The global of the Snakefile.
-        settings: The merged config; numbers in it become numbers, and the schema's defaults are added.
-        overrides: Settings of `--config`.
-
-    Raises:
-        InputError: As `check_config`, `make_run` and `check_prefix`.
-    """
+    """Check the config that Snakemake has read, and return its run; `overrides` is `--config`."""
     files = config_files(workflow, settings, overrides)
     check_config(settings, files, is_job=not workflow.is_main_process)
     run = make_run(settings, files)
@@ -315,11 +285,7 @@ def read_run(workflow: Workflow, settings: dict, overrides: Section) -> Run:
 
 
 def make_run(settings: Section, files: ConfigFiles) -> Run:
-    """Return the run of a checked config.
-
-    Raises:
-        InputError: For a description of an input that cannot be read.
-    """
+    """Return the run of a checked config."""
     results = str(results_folder(settings))
     inputs = InputFiles(results, settings.get("inputs", {}))
     variants: dict[str, dict[str, Pretraining]] = {}

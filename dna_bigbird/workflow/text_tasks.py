@@ -45,7 +45,6 @@ class TextTraining:
 
     @property
     def recipes(self) -> list[str]:
-        """Files of settings."""
         return [plain_path(path) for path in self.settings.get("recipe", [])]
 
     @property
@@ -58,7 +57,6 @@ class TextTraining:
 
     @property
     def options(self) -> str:
-        """The options of the training command."""
         words = [
             *(option("config", path) for path in self.recipes),
             options(self.settings, keys=["dropout", "from_scratch"]),
@@ -87,7 +85,6 @@ class TextTasks:
 
     @property
     def made_text(self) -> str:
-        """The folder of generated text."""
         return f"{self.folder}/made"
 
     def settings(self, name: str) -> Section:
@@ -108,7 +105,6 @@ class TextTasks:
 
     @property
     def vocabulary(self) -> str:
-        """The file of the vocabulary."""
         learned = f"{self.folder}/vocabulary/spiece.model"
         return plain_path(self.settings("vocabulary").get("file", learned))
 
@@ -141,7 +137,6 @@ class TextTasks:
 
     @property
     def table1_folders(self) -> list[str]:
-        """The folders of the pretrainings of `table1`."""
         return [f"{self.folder}/{name}".rstrip("/") for name in self.pretrainings if name]
 
     # --- what is scored
@@ -187,7 +182,6 @@ class TextTasks:
 
     @property
     def repeated(self) -> list[str]:
-        """The runs with several seeds."""
         return [name for name, run in self.runs.items() if "seeds" in run]
 
     # --- pages

@@ -9,7 +9,7 @@ from dna_bigbird.attention.cores.etc import attend_global, attend_long
 from dna_bigbird.attention.etc_heads import EtcHeads
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.etc_layout import EtcLayout, offset_labels
-from dna_bigbird.report.plot_attention_streams import draw_etc, etc_reasons
+from dna_bigbird.report.plot_attention_drawing import draw_etc, etc_reasons
 
 
 def two_paragraphs():

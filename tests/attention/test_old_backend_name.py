@@ -16,7 +16,7 @@ from dna_bigbird.models.encoder import Encoder
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.training.run_folder import describe_change, read_chosen, read_settings
-from dna_bigbird.workflow.config import checking
+from dna_bigbird.workflow.config import run_config
 
 
 def test_attend_and_encoder():
@@ -53,7 +53,8 @@ def test_options_and_their_files(command, option, tmp_path):
 
 
 def test_the_schema_of_configs():
-    section = checking.read_schema()["$defs"]["LabelTrainConfig"]["properties"]["attention_backend"]
+    settings = run_config.read_schema()["$defs"]["LabelTrainConfig"]
+    section = settings["properties"]["attention_backend"]
     for name in ("merged", "cpu_chunks"):
         jsonschema.Draft202012Validator(section).validate(name)
 

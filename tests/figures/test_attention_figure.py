@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from dna_bigbird.report.plot_attention_figure import COLOURS, NOTHING, Panel, attention_figure
+from dna_bigbird.report.plot_attention_figure import COLOURS, NOTHING, attention_figure
+from dna_bigbird.report.plot_attention_options import Panel
 
 NAMES = {1: "global", 2: "window", 3: "random", 4: "counted more than once"}
 

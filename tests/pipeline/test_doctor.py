@@ -17,8 +17,7 @@ from dna_bigbird.attention.kernels.native.isa import ISAS, VARIABLE
 from dna_bigbird.cli.main import main
 from dna_bigbird.training import machine
 from dna_bigbird.training.machine import Machine
-from dna_bigbird.workflow.doctor import advice, backends, missing, verdict
-from dna_bigbird.workflow.measured_backends import measure_backends
+from dna_bigbird.workflow.doctor import advice, backends, measure_backends, missing, verdict
 
 GOOD = Machine(
     processor="A 9000",

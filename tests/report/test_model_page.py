@@ -11,7 +11,7 @@ import pytest
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.label_types import HEADLINES, gain_key
-from dna_bigbird.report import model_page
+from dna_bigbird.report import page as model_page
 from dna_bigbird.report.report import report
 from tests.tiny_bundle import draw_dna, write_pretrained_bundle
 

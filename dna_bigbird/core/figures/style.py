@@ -45,18 +45,7 @@ class Marks(Artist):
 def add_marks(
     ax: Axes, x: ArrayLike, y: ArrayLike, name: str, pattern: str, *columns: Sequence[object]
 ) -> None:
-    """Keep what a page shows at points of an axes.
-
-    Args:
-        x, y: Of the points, (N,), in data coordinates.
-        name: Written before the values, such as the name of a line; may be empty.
-        pattern: Text with a `{}` for each of `columns`.
-        columns: Values of every point, (N,) each: text, or numbers, which are rounded.
-
-    Example:
-        >>> ax = Figure().add_subplot()
-        >>> add_marks(ax, [0, 1], [0.25, 0.75], "BigBird", "recall {}, precision {}", [0, 1], [0.25, 0.75])
-    """
+    """Keep what a page shows at points (N,) of an axes; `pattern` has a {} for each of `columns`."""
     x_N, y_N = np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float))
     rows = [[_text(value) for value in row] for row in zip(*columns, strict=True)]
     if len(rows) != len(x_N):
@@ -65,11 +54,9 @@ def add_marks(
 
 
 def marks_text(fig: Figure) -> str:
-    """Return the marks of a figure that was drawn, as report.js reads them; "" if it has none.
-
-    A line `=NAME<tab>PATTERN` begins a set of marks. Each of its points is a line: parts of the width from the left,
-    parts of the height from the top, then the values, with tabs between. Points outside the axes are left out.
-    """
+    """Return the marks of a drawn figure as report.js reads them; "" if it has none."""
+    # `=NAME<tab>PATTERN` begins a set of marks; then a line per point: parts of the width from the left, of
+    # the height from the top, and the values, between tabs. Points outside the axes are left out.
     lines = []
     for marks in fig.findobj(Marks):
         drawn_N2 = marks.axes.transData.transform(marks.points_N2)
@@ -134,8 +121,6 @@ Look = tuple[str, str | tuple]
 
 def line_look(number: int, looks: Sequence[Look]) -> Look:
     """Return the look of a line, different for as many lines as `looks` has pairs with itself.
-
-    After the last look the colours come again, with the dashes of the next.
 
     Example:
         >>> [line_look(i, [("red", "-"), ("blue", ":")]) for i in (1, 2)]

@@ -19,11 +19,7 @@ class Extents:
 
     @classmethod
     def around(cls, genome: Genome, regions: Sequence[Interval], margin_bp: int) -> "Extents":
-        """Return the regions with `margin_bp` bases on either side, cut at the ends of the chromosomes.
-
-        Args:
-            regions: Named as the genome names its chromosomes.
-        """
+        """Return the regions with `margin_bp` bases on either side, cut at the ends of the chromosomes."""
         spans = {}
         for chrom in dict.fromkeys(region.chrom for region in regions):
             here = [region for region in regions if region.chrom == chrom]
@@ -39,25 +35,17 @@ class Extents:
 
     @property
     def length_bp(self) -> int:
-        """Bases in all stretches."""
         return sum(stretch.length for stretch in self)
 
     def overlap(self, interval: Interval) -> bool:
-        """Return True if an interval shares a base with the stretches.
-
-        Args:
-            interval: Named as the genome names its chromosomes.
-        """
+        """Return True if an interval shares a base with the stretches."""
         if interval.chrom not in self.spans:
             return False
         shared = covered_bp(self.spans[interval.chrom], [interval.start], [interval.end])
         return bool(np.any(shared > 0))
 
     def fasta(self) -> str:
-        """Return the bases as FASTA, with headers that igv.js reads: `>chr1:101-200 @len=5000`.
-
-        Positions count from 1 with both ends included; the number after @len is the length of the chromosome.
-        """
+        """Return the bases as FASTA, as igv.js reads it: `>chr1:101-200 @len=LENGTH OF chr1`, from 1."""
         lines = []
         for stretch in self:
             length = self.genome.lengths[stretch.chrom]

@@ -21,21 +21,15 @@ SOURCE_MAP = "//# sourceMappingURL="
 def browser_page(
     title: str, extents: Extents, regions: Sequence[Interval], tracks: Sequence[Track]
 ) -> str:
-    """Return the page as HTML text.
-
-    Its policy (Content-Security-Policy) allows the two scripts of the page by their SHA-256 and forbids every
-    connection: igv.js writes fields of a VCF file as HTML into its pop-up windows, and without the policy a script or
-    an address in such a field would be run or loaded.
-
-    Args:
-        regions: To jump to, the first one shown at the start.
-    """
+    """Return the page as HTML text; the first region is shown at the start."""
+    # Its policy (Content-Security-Policy) allows the two scripts by their SHA-256 and forbids every connection:
+    # igv.js writes fields of a VCF file as HTML, and a script or address in one would be run or loaded.
     scripts = (Script(library()), read_script("browser/start.js"))
     return render(
         "browser/page.html",
         title=title,
         genome=extents.genome.path.name,
-        regions=[locus(region) for region in regions],
+        regions=[region.text for region in regions],
         tracks=tracks,
         length_bp=extents.length_bp,
         version=VERSION,
@@ -51,16 +45,6 @@ def library() -> str:
     """Return igv.js without the name of its source map, which a browser's developer tools would look for."""
     code, _, _ = LIBRARY.read_text(encoding="utf-8").rpartition(SOURCE_MAP)
     return code
-
-
-def locus(region: Interval) -> str:
-    """Return a region as igv.js reads it: from 1, both ends included.
-
-    Example:
-        >>> locus(Interval("chr1", 0, 1200))
-        'chr1:1-1,200'
-    """
-    return f"{region.chrom}:{region.start + 1:,}-{region.end:,}"
 
 
 def page_data(extents: Extents, regions: Sequence[Interval], tracks: Sequence[Track]) -> dict:

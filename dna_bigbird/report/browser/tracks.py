@@ -44,13 +44,7 @@ Task = tuple[Path, list[Interval]]
 
 
 def read_values(path: Path, extents: Extents) -> list[Value]:
-    """Return the values in the stretches, cut at their ends, sorted by position in each stretch.
-
-    Values that are not finite are left out.
-
-    Raises:
-        InputError: If the file is missing, not a bigWig, or lacks a chromosome of the stretches.
-    """
+    """Return the finite values in the stretches, cut at their ends, by position in each stretch."""
     check_readable(path)
     check_utf8_name(path, "the library for bigWig files")
     try:
@@ -165,7 +159,6 @@ class Track:
 
     @property
     def rows(self) -> int:
-        """Number of values or lines."""
         return len(self.values) + len(self.lines)
 
     @property
@@ -195,12 +188,7 @@ def default_names(paths: Sequence[Path]) -> list[str]:
 
 
 def read_track(path: Path, extents: Extents, name: str) -> Track:
-    """Read what a file has in the shown stretches of a genome.
-
-    Raises:
-        InputError: If the file is missing, damaged, or its suffix is not that of a format in FORMATS; for bigWig files
-            also if they lack a chromosome.
-    """
+    """Read what a file has in the shown stretches of a genome."""
     suffix = _suffix(path)
     if not path.exists():
         raise InputError(f"--tracks {path}: no such file")
@@ -275,11 +263,7 @@ def _kept(lines: tuple[str, ...]) -> Iterator[str]:
 def _shown(
     path: Path, extents: Extents, rows: Iterable[tuple[Row, Interval]]
 ) -> Iterator[tuple[Row, str]]:
-    """Yield the rows whose interval is shown, with the genome's name of the chromosome.
-
-    Raises:
-        InputError: At the end, if the genome has none of the chromosomes.
-    """
+    """Yield the rows whose interval is shown, with the genome's name of the chromosome."""
     names: dict[str, str | None] = {}
     absent: Counter[str] = Counter()
     for row, interval in rows:

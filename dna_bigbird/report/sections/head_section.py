@@ -26,7 +26,7 @@ from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.metrics.names import metric_name, window_baseline
 from dna_bigbird.metrics.scores import ModelMetrics, NamedVerdict, Verdict
 from dna_bigbird.report.sections.pretraining_section import history_picture
-from dna_bigbird.report.sections.summary_section import compared, headline, main_score
+from dna_bigbird.report.sections.summary_section import compared, main_score
 
 SOURCES = {
     "model": ("BigBird", MODEL, "-"),
@@ -38,10 +38,7 @@ SOURCES = {
     "deepsea": ("DeepSEA CNN", GREEN, (0, (7, 2))),
     "chance": ("chance", GREY, (0, (1, 1.5))),
 }
-PATTERNS = {
-    "roc": "false positive rate {}, true positive rate {}",
-    "pr": "recall {}, precision {}",
-}
+PATTERNS = {"roc": "false positive rate {}, true positive rate {}", "pr": "recall {}, precision {}"}
 
 
 def curve_figure(curves: Sequence[Curve], curve_type: str, *, title: str, tag: str = "") -> Figure:
@@ -191,8 +188,6 @@ class Labels:
 
 @dataclass(frozen=True)
 class Head:
-    """The data of the section."""
-
     name: str
     measure: str
     """The name of the main score."""
@@ -223,7 +218,7 @@ def head(result: ModelResult, gallery: Gallery) -> Head:
         num_labels=len(result.config.label_names or result.labels),
         chosen_step=result.chosen_step,
         leaks=result.leaks,
-        verdict=headline(result),
+        verdict=compared(result),
         others=[
             NamedVerdict(window_baseline(name), compared(result, name))
             for name in metrics.baselines

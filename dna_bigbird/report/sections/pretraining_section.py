@@ -49,13 +49,7 @@ def history_figure(
     lines: Sequence[tuple[str, float]] = (),
     tag: str = "",
 ) -> Figure:
-    """Draw one logged score over the steps: training thin, validation with dots.
-
-    Args:
-        name: Score as named in history.tsv, such as `loss`.
-        chosen_step: Step whose weights were kept; circled.
-        lines: Baselines as (name, value), drawn as horizontal lines.
-    """
+    """Draw one logged score over the steps: training thin, validation with dots."""
     with style():
         fig = new_figure(4.6, 3.5 + (0.19 * (len(lines) + 3) if lines else 0), tag)
         ax = fig.add_subplot()
@@ -125,8 +119,6 @@ class TrainingPictures:
 
 @dataclass(frozen=True)
 class NgramRow:
-    """An n-gram baseline."""
-
     name: str
     direction: str
     bits: Score
@@ -208,10 +200,7 @@ def _ngram(key: str, scores: PredictorScores, described: PredictorScores) -> Ngr
 
 
 def _parts(metrics: ModelMetrics) -> Parts:
-    """Compare the model with the best masked baseline by chromosome and repeat class.
-
-    A division with fewer than two parts is left out.
-    """
+    """Compare the model with the best masked baseline, by chromosome and repeat class if there are two."""
     key, _ = best_masked(metrics)
     baseline = metrics.baselines.get(key, PredictorScores())
     divisions = {}

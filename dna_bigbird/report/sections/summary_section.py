@@ -59,16 +59,11 @@ def main_score(result: ModelResult) -> str:
     return HEADLINES.get(result.name) or TYPE_HEADLINES[result.config.label_type][0]
 
 
-def compared(result: ModelResult, baseline: str) -> Verdict:
+def compared(result: ModelResult, baseline: str = "kmer") -> Verdict:
     """Compare the main score with that of a baseline, by the difference on the same draws."""
     key, metrics = main_score(result), result.metrics
     other = metrics.baselines.get(baseline, PredictorScores())
     return Verdict(metrics.score(key), other.score(key), metrics.score(gain_key(key, baseline)))
-
-
-def headline(result: ModelResult) -> Verdict:
-    """Compare the main score with that of the k-mer baseline."""
-    return compared(result, "kmer")
 
 
 def summary(results: Results) -> Summary:
@@ -92,4 +87,4 @@ def _language(metrics: ModelMetrics) -> LanguageSummary:
 def _head(result: ModelResult | None) -> HeadSummary | None:
     if result is None:
         return None
-    return HeadSummary(result.metrics, result.config.negatives, headline(result))
+    return HeadSummary(result.metrics, result.config.negatives, compared(result))

@@ -31,7 +31,6 @@ from dna_bigbird.report.tracks import (
     is_within,
     read_peak_sheet,
     read_promoters,
-    region_text,
 )
 
 LEAST_SPAN = 0.05
@@ -40,11 +39,7 @@ TRUTH_SHARE = 0.26
 
 
 def strip_figure(strip: Strip, *, title: str, tag: str = "") -> Figure:
-    """Draw one row per label: the predicted probability above, the true intervals below it.
-
-    Each row has its own scale, written at its right (see `scale_of`). Start sites are arrows in
-    the direction of transcription.
-    """
+    """Draw a row per label, each of its own scale: predictions above, true peaks or sites below."""
     rows = len(strip.tracks)
     groups = [g for g in dict.fromkeys(t.group for t in strip.tracks) if g != PROMOTER]
     colours = dict(zip(groups, [MODEL, PURPLE, GREEN, GREY] * len(groups), strict=False))
@@ -68,13 +63,12 @@ def strip_figure(strip: Strip, *, title: str, tag: str = "") -> Figure:
 def scale_of(scores: np.ndarray) -> tuple[float, float]:
     """Return the bottom and top of a row: the lowest and highest score, but at least 0.05 apart.
 
-    A rare label never gets near 1, so a common scale would hide it; the least width keeps noise
-    from looking like signal.
-
     Example:
         >>> scale_of(np.array([0.2, 0.9])), scale_of(np.array([0.5, 0.5]))
         ((0.2, 0.9), (0.475, 0.525))
     """
+    # A rare label never gets near 1, so a common scale would hide it; the least width keeps noise from
+    # looking like signal.
     seen = scores[np.isfinite(scores)]
     if not len(seen):
         return 0.0, 1.0
@@ -155,8 +149,6 @@ def _arrows(ax: Axes, track: Track, region: Interval, below: float) -> None:
 
 @dataclass(frozen=True)
 class Tracks:
-    """The data of the section."""
-
     has_predictions: bool
     picture: Picture | None = None
     """None if nothing is predicted in the region."""
@@ -170,10 +162,7 @@ class Tracks:
 
 
 def tracks(
-    results: Results,
-    truth_promoters: Path | None,
-    truth_peaks: Path | None,
-    gallery: Gallery,
+    results: Results, truth_promoters: Path | None, truth_peaks: Path | None, gallery: Gallery
 ) -> Tracks:
     """Choose a region and draw its predictions and truth."""
     tables = {head: results.folder / "predictions" / f"{head}.tsv" for head in HEADS}
@@ -192,7 +181,7 @@ def tracks(
     return Tracks(
         has_predictions=True,
         picture=_picture(strip, gallery) if strip.tracks else None,
-        region=region_text(strip.region),
+        region=strip.region.text,
         labels=list(dict.fromkeys(track.label for track in strip.tracks)),
         split=_held_out(strip, results.config),
         has_truth=strip.has_truth,
@@ -201,7 +190,7 @@ def tracks(
 
 
 def _picture(strip: Strip, gallery: Gallery) -> Picture:
-    title = f"{region_text(strip.region)}: predicted over true"
+    title = f"{strip.region.text}: predicted over true"
     return gallery.add(
         "genome_strip", strip_figure(strip, title=title, tag=gallery.tag), is_wide=True
     )

@@ -34,12 +34,7 @@ DRAWN = ("model", "kmer")
 def variant_figure(
     largest: dict[str, NDArray], effects: NDArray[np.str_], *, tag: str = ""
 ) -> Figure:
-    """Draw the largest absolute change over all labels of every variant, on a logarithmic axis.
-
-    Args:
-        largest: (variants,) by source; a source of NaN alone is left out.
-        effects: (variants,), keys of ROWS.
-    """
+    """Draw the largest absolute change of every variant, by source (variants,), on a log axis."""
     drawn = [name for name in DRAWN if np.isfinite(largest.get(name, np.nan)).any()]
     rows = [name for name in ROWS if (effects == name).any()]
     with style():
@@ -125,20 +120,12 @@ class VariantTable:
 
 
 def variants(folder: Path, gallery: Gallery) -> list[VariantTable]:
-    """Return the tables of variants and their rankings.
-
-    Args:
-        folder: predictions/ of a results folder.
-    """
+    """Return the tables of variants and their rankings."""
     tables = []
     for path in sorted((folder / "variants").glob("*.tsv")):
-        ranking = folder / "variants" / f"ranking_{path.stem}"
-        tables.append(
-            VariantTable(
-                _ranking(ranking, path.stem, gallery) if ranking.is_dir() else None,
-                _largest_effects(path),
-            )
-        )
+        folder_of = path.with_name(f"ranking_{path.stem}")
+        ranking = _ranking(folder_of, path.stem, gallery) if folder_of.is_dir() else None
+        tables.append(VariantTable(ranking, _largest_effects(path)))
     return tables
 
 
@@ -163,20 +150,11 @@ def _ranking(folder: Path, task: str, gallery: Gallery) -> Ranking:
 
 
 def _question(key: str, metrics: ModelMetrics, sources: Iterable[str]) -> RankedQuestion:
-    scores = [
-        (metrics if name == "model" else metrics.baselines.get(name, PredictorScores())).score(
-            f"auroc_{key}"
-        )
-        for name in sources
-    ]
-    model, kmer = metrics.score(f"auroc_{key}"), metrics.kmer.score(f"auroc_{key}")
-    return RankedQuestion(
-        key,
-        scores,
-        metrics.number(f"n_{key}_positive"),
-        metrics.number(f"n_{key}"),
-        Verdict(model, kmer, metrics.gain("kmer", f"auroc_{key}")),
-    )
+    auroc, of_source = f"auroc_{key}", {"model": metrics, **metrics.baselines}
+    scores = [of_source.get(name, PredictorScores()).score(auroc) for name in sources]
+    counts = metrics.number(f"n_{key}_positive"), metrics.number(f"n_{key}")
+    verdict = Verdict(metrics.score(auroc), metrics.kmer.score(auroc), metrics.gain("kmer", auroc))
+    return RankedQuestion(key, scores, *counts, verdict)
 
 
 def _column(rows: Sequence[dict[str, str]], name: str, path: Path) -> NDArray[np.float64]:
@@ -195,13 +173,8 @@ def _largest_effects(path: Path) -> Effects:
         if known:
             scored.append((max(known), row))
     scored.sort(key=lambda pair: -pair[0][0])
-    effects = [
-        Effect(
-            f"{row['chrom']}:{as_int(row['pos'], path, 0):,} {row['ref']}>{row['alt']}",
-            row["id"],
-            name.removesuffix(ENDING),
-            value,
-        )
-        for (_, value, name), row in scored[:MOST_ROWS]
-    ]
+    effects = []
+    for (_, value, name), row in scored[:MOST_ROWS]:
+        variant = f"{row['chrom']}:{as_int(row['pos'], path, 0):,} {row['ref']}>{row['alt']}"
+        effects.append(Effect(variant, row["id"], name.removesuffix(ENDING), value))
     return Effects(path.stem, effects, len(rows), len(rows) - len(scored))

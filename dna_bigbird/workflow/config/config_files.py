@@ -14,11 +14,7 @@ from dna_bigbird.genome.sources.specs import find_spec
 
 
 def is_path(source: str) -> bool:
-    """Return True if a source is a path.
-
-    It is one with a `/` in it, with `~` at its start, or where a file or folder of that name is in the
-    working folder; but a name that data_specs/ describes stays the name of the description: write
-    `./NAME` for the file.
+    """Return True if a source is a path; a name that data_specs/ describes is none: write `./NAME`.
 
     Example:
         >>> [is_path(x) for x in ("peaks/a.bed", "~", "./grch37_genome", "grch37_genome")]
@@ -126,18 +122,9 @@ def option_name(path: KeyPath) -> str:
 
 
 def read_config_files(
-    paths: Sequence[Path],
-    overrides: Mapping[str, object] | None = None,
-    section: KeyPath = (),
+    paths: Sequence[Path], overrides: Mapping[str, object] | None = None, section: KeyPath = ()
 ) -> ConfigFiles:
-    """Read the files of a config.
-
-    Args:
-        section: Keys of the section of them that has the settings.
-
-    Raises:
-        InputError: As `read_yaml`.
-    """
+    """Read the files of a config; `section` are the keys of the part that has the settings."""
     files = [read_yaml(path, _shown(path)) for path in paths]
     return ConfigFiles(files, overrides or {}, section)
 

@@ -77,11 +77,6 @@ def check_suites(run: Mapping) -> Iterator[Mistake]:
 
 
 def chosen_tasks(suite: str, section: Mapping) -> list[str]:
-    """Return the tasks of a suite that a section asks for.
-
-    Raises:
-        InputError: If there is none of a name, or its files are not there.
-    """
     from dna_bigbird.bench.suite_run import chosen
     from dna_bigbird.bench.suites.suite import find_suite
 
@@ -115,16 +110,11 @@ def _owner(run: Mapping, task: str, variant: Mapping, path: KeyPath) -> Iterator
     owner = variant["set"]
     other = run["experiments"]["heads"].get(owner, {})
     if not (owner == task and task in run) and ("set" in other or task not in other):
-        yield (
-            path,
-            f"{owner} is neither the run's section nor a variant of the same task with a set of its own",
-        )
+        text = "neither the run's section nor a variant of the same task with a set of its own"
+        yield path, f"{owner} is {text}"
     changed = [key for key in variant[task] if key in (*set_keys(task), "splits")]
     for key in (*changed, *({"sites"} & variant.keys())):
-        yield (
-            path,
-            f"`set: {owner}` takes the set of another one, and `{key}` would change it",
-        )
+        yield path, f"`set: {owner}` takes the set of another one, and `{key}` would change it"
 
 
 def _start(run: Mapping, variant: Mapping, path: KeyPath) -> Iterator[Mistake]:
@@ -135,10 +125,8 @@ def _start(run: Mapping, variant: Mapping, path: KeyPath) -> Iterator[Mistake]:
         yield (*path, "pretrained"), text
     for key in ("pretrained", "from_scratch"):
         if "tokenizer" in variant and key in variant:
-            text = (
-                f"a fresh encoder on this vocabulary does not go with `{key}`; keep one of the two"
-            )
-            yield (*path, "tokenizer"), text
+            text = f"does not go with `{key}`; keep one of the two"
+            yield (*path, "tokenizer"), f"a fresh encoder on this vocabulary {text}"
 
 
 def _sites(run: Mapping, task: str, variant: Mapping, path: KeyPath) -> Iterator[Mistake]:
@@ -158,7 +146,5 @@ def _seeds(run: Mapping, task: str, variant: Mapping, path: KeyPath) -> Iterator
     sections = (run.get(task, {}), other.get(task, {}), variant[task])
     counts = [section["ensemble"] for section in sections if "ensemble" in section]
     if "seeds" in variant and counts and counts[-1] > 1:
-        yield (
-            (*path, "seeds"),
-            "members of an ensemble have seeds of their own; keep `seeds` or `ensemble`",
-        )
+        text = "members of an ensemble have seeds of their own; keep `seeds` or `ensemble`"
+        yield (*path, "seeds"), text

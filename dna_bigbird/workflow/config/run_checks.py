@@ -1,21 +1,30 @@
 """What a schema cannot check in a run: files, regions, and sections that need each other."""
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from dna_bigbird.core.choices import near
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.yaml_files import KeyPath
+from dna_bigbird.core.yaml_files import KeyPath, read_yaml
+from dna_bigbird.corpus.regions import read_region
+from dna_bigbird.genome import Genome
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows
 from dna_bigbird.labelled.deepsea.coordinates import find_coordinates
-from dna_bigbird.workflow.config.config_files import check_source, is_path, plain_path
+from dna_bigbird.workflow.config.config_files import (
+    check_source,
+    is_path,
+    plain_path,
+    results_folder,
+)
 
 TASKS = ("promoter", "chromatin")
 LANGUAGE_TABLES = ("table5", "figure8", "table1")
 HEAD_TABLES = ("table6", "table7", "context")
 Mistake = tuple[KeyPath, str]
 """Path of a setting, and what is wrong with it."""
+Check = Callable[[Mapping], Iterator[Mistake]]
 
 
 def peak_paths(peaks: str | list[str] | Mapping[str, str]) -> list[Path]:
@@ -53,9 +62,7 @@ def _scored(run: Mapping) -> list[str]:
 
 def _predictions(run: Mapping) -> Iterator[Mistake]:
     """Yield models that predict but are not trained."""
-    named: list[tuple[KeyPath, str]] = [
-        (("variants", i), task) for i, task in enumerate(_scored(run))
-    ]
+    named: list[Mistake] = [(("variants", i), task) for i, task in enumerate(_scored(run))]
     predictions = run.get("predictions", {})
     parts = [part for part in ("mutagenesis", "browser") if predictions.get(part)]
     named += [((part, "model"), predictions[part]["model"]) for part in parts]
@@ -68,16 +75,12 @@ def _encoder(run: Mapping) -> Iterator[Mistake]:
     """Yield a bundle to start from that is none, or from which nothing is trained."""
     name = run.get("pretrained", "bundled")
     if name != "bundled" and not (Path(plain_path(name)) / "config.json").is_file():
-        yield (
-            ("pretrained",),
-            f"{name}: no model bundle (a folder with config.json); expected `bundled` or such a folder",
-        )
+        text = "no model bundle (a folder with config.json); expected `bundled` or such a folder"
+        yield ("pretrained",), f"{name}: {text}"
     uses = {*_tasks(run), *({"experiments", "bench"} & set(run))}
     if "pretrained" in run and not uses:
-        yield (
-            ("pretrained",),
-            "nothing is trained from it; add a section `promoter: {}` or `chromatin: {}`",
-        )
+        text = "nothing is trained from it; add a section `promoter: {}` or `chromatin: {}`"
+        yield ("pretrained",), text
 
 
 def _regions(run: Mapping) -> Iterator[Mistake]:
@@ -178,11 +181,8 @@ def _coordinates(run: Mapping) -> Iterator[Mistake]:
         return
     path, bundle = ("inputs", "deepsea"), inputs["deepsea"]
     if not is_path(bundle):
-        yield (
-            path,
-            f"the archive {bundle!r} has no coordinates in it; add "
-            "`deepsea_coordinates: deepsea_train_coordinates`, or the path of allTFs.pos.bed",
-        )
+        advice = "`deepsea_coordinates: deepsea_train_coordinates`, or the path of allTFs.pos.bed"
+        yield path, f"the archive {bundle!r} has no coordinates in it; add {advice}"
         return
     folder = Path(plain_path(bundle))
     if not folder.is_dir():
@@ -195,22 +195,49 @@ def _coordinates(run: Mapping) -> Iterator[Mistake]:
 
 
 def check_peaks(run: Mapping) -> None:
-    """Read the sample sheet, or the peak files that a config names one by one.
-
-    Raises:
-        InputError: As `peak_rows`.
-    """
+    """Read the sample sheet, or the peak files that a config names one by one."""
     peaks = run.get("inputs", {}).get("peaks", "")
     if not isinstance(peaks, str) or is_path(peaks):
         peak_rows(peak_paths(peaks))
 
 
-CHECKS: tuple[Callable[[Mapping], Iterator[Mistake]], ...] = (
-    _labels,
-    _predictions,
-    _encoder,
-    _regions,
-    _tables,
-    _sources,
-    _coordinates,
-)
+CHECKS = (_labels, _predictions, _encoder, _regions, _tables, _sources, _coordinates)
+
+
+# Compares the regions in a run's config with its genome, where that is there before the run.
+
+OF_GENOME = ("demo", "genome", "promoter_sequences")
+"""Entries of `inputs` that the genome is made of."""
+
+
+def check_regions(run: Mapping) -> Iterator[Mistake]:
+    """Yield regions that the genome lacks, of pieces their chromosomes; without an index the first job does."""
+    for genome in indexed_genomes(run) if "assembly" in run else ():
+        for path, text in region_texts(run):
+            try:
+                read_region(text.rpartition(":")[0] or text if run["pieces"] else text, genome)
+            except InputError as error:
+                yield path, str(error)
+
+
+def indexed_genomes(run: Mapping) -> Iterator[Genome]:
+    """Yield the genome of a run if it has an index: the user's one file, or what an earlier run made of the same."""
+    inputs = run.get("inputs", {})
+    own = {key: inputs[key] for key in OF_GENOME if key in inputs}
+    candidates = []
+    if len(sources := own.get("genome", [])) == 1 and len(own) == 1 and is_path(sources[0]):
+        candidates.append(Path(plain_path(sources[0])))
+    results, recorded = results_folder(run), {}
+    with contextlib.suppress(InputError):  # no earlier run
+        recorded = read_yaml(results / "config.yaml").values().get("inputs") or {}
+    if "demo" in own or (
+        own and own == {key: recorded[key] for key in OF_GENOME if key in recorded}
+    ):
+        candidates.append(results / "genome" / "genome.fa")
+    for path in candidates:
+        if path.is_file() and Path(f"{path}.fai").is_file():
+            try:
+                yield Genome(path)
+            except InputError:
+                continue  # the job that reads it says why
+            return

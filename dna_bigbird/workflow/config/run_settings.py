@@ -21,22 +21,13 @@ Check = tuple[Layers, Callable[[], object]]
 
 
 def check_settings(run: Mapping, files: ConfigFiles) -> None:
-    """Build the settings of every command from a config that fits its schema.
-
-    Raises:
-        InputError: For the first rule that is broken: file, line, setting, and the words of the command; or
-            as `check_regions`.
-    """
+    """Build the settings of every command from a config that fits its schema."""
     for layers, check in _checks(run):
         try:
             check()
         except (ValueError, InputError) as error:
             text = str(error)
             raise files.error(_path_of(text, layers), with_options(text, ())) from None
-    if "assembly" in run:
-        from dna_bigbird.workflow.config.run_regions import check_regions
-
-        check_regions(run, files)
 
 
 def _checks(run: Mapping) -> Iterator[Check]:
@@ -227,13 +218,12 @@ def _text_task(name: str, training: Layers, task: Layers) -> Iterator[Check]:
 
     values = {key: _merged(layers_of(key)) for key in ("training", "options", "head")}
     yield layers_of("training"), lambda: built(TrainConfig, values["training"])
-    for key, load in (("options", lambda: description.options), ("head", description.head_type)):
-        if values[key]:
-            yield layers_of(key), partial(_task_settings, task_settings, values[key], load, key)
-
-
-def _task_settings(check: Callable, values: Mapping, load: Callable[[], type], key: str) -> None:
-    check(values, load(), key)
+    if values["options"]:
+        options = values["options"]
+        yield layers_of("options"), lambda: task_settings(options, description.options, "options")
+    if values["head"]:
+        head = values["head"]
+        yield layers_of("head"), lambda: task_settings(head, description.head_type(), "head")
 
 
 def _typed(command: Callable, **sections: Layers) -> Iterator[Check]:
@@ -244,11 +234,7 @@ def _typed(command: Callable, **sections: Layers) -> Iterator[Check]:
 
 
 def built(settings: type, values: Mapping) -> Any:
-    """Return settings with the values of a section; nested sections become settings too.
-
-    Raises:
-        ValueError: If they contradict each other.
-    """
+    """Return settings with the values of a section; nested sections become settings too."""
     hints = get_type_hints(settings)
     return settings(
         **{
