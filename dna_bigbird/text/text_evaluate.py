@@ -79,9 +79,17 @@ def evaluate(
         ran = run_set(task, bundle, Path(data), split, settings, gold=True, output=output)
         rows, outputs = stack.enter_context(ran)
         predictions = task.decode(rows, outputs)
-        training = {"training_seed": bundle.config.seed, "step": bundle.metrics.step}
-        form = {"seed": seed, "replicates": replicates, "described": {"split": split} | training}
-        metrics = evaluation(task, rows, predictions, train_examples, **form)
+        described = {"split": split, "training_seed": bundle.config.seed}
+        described |= {"step": bundle.metrics.step}
+        metrics = evaluation(
+            task,
+            rows,
+            predictions,
+            train_examples,
+            seed=seed,
+            replicates=replicates,
+            described=described,
+        )
         files = task.submission(rows.examples, predictions)
     write_files(output, {**files, "metrics.json": json_text(metrics).encode()})
     return EvaluatedText(output, tuple(files), metrics)

@@ -83,8 +83,8 @@ def warm_start(
     origin = _origin(short, warm.counts)
     config = text_encoder_config(warm.model.encoder.config)
     config |= {"seed": seed, "initial_weights": origin}
-    parts = {"model": warm.model, "tokenizer": warm.tokenizer, "card": model_card(config, {})}
-    save_bundle(output, config=config, metrics={}, **parts)
+    card, tokenizer = model_card(config, {}), warm.tokenizer
+    save_bundle(output, model=warm.model, config=config, tokenizer=tokenizer, metrics={}, card=card)
     return ConvertedModel(output, origin)
 
 
