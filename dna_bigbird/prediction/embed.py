@@ -125,11 +125,7 @@ def embed(
 
 @checked()
 def chosen_format(output: Path, format: VectorFormat | None) -> VectorFormat:
-    """Return the format that the suffix of an output and `format` name.
-
-    Raises:
-        InputError: If they contradict each other, neither names a format, or the file cannot be written.
-    """
+    """Return the format that the suffix of an output and `format` name; the file can be written."""
     by_name = SUFFIXES.get(output.suffix.lower())
     if format:
         check_known("--output", output, tuple(SUFFIXES), format)

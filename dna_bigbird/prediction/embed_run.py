@@ -34,14 +34,7 @@ CHUNK_BP = {"pooled": 250_000, "tokens": 50_000}
 
 
 class EmbeddingRun(WindowRun):
-    """A model that computes the vectors of the windows of a source, chunk by chunk.
-
-    Args:
-        pooling, layer, both_strands: As in `Embedder`.
-
-    Raises:
-        InputError: As `load_models` and `Embedder`.
-    """
+    """A model that computes the vectors of the windows of a source, chunk by chunk."""
 
     computer: Embedder
 
@@ -64,11 +57,7 @@ class EmbeddingRun(WindowRun):
         self.model_bp = self._bundle.config.window_bp
 
     def usual_window(self) -> int:
-        """Return the window in base pairs that the model was made for.
-
-        Raises:
-            InputError: If the bundle does not record it.
-        """
+        """Return the window in base pairs that the model was made for."""
         config = self._bundle.config
         if config.window_bp:
             return int(config.window_bp)
@@ -147,11 +136,7 @@ class EmbeddingRun(WindowRun):
 def token_columns(
     windows: list[Window], tokens: list[tuple[NDArray, NDArray]]
 ) -> dict[str, NDArray]:
-    """Return the vectors and bases of the tokens of some windows as columns.
-
-    Args:
-        tokens: Vectors and bases of each window, as `Embedder.tokens` returns them.
-    """
+    """Return vectors and bases of the tokens of some windows (`Embedder.tokens`) as columns."""
     spans = np.concatenate(
         [window.start + spans for window, (_, spans) in zip(windows, tokens, strict=True)]
     )

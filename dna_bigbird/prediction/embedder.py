@@ -20,20 +20,11 @@ from dna_bigbird.prediction.runner import BundleRunner, Groups
 
 
 class Embedder:
-    """Computes the hidden states of the encoder of a bundle; its head, if any, is unused.
+    """Computes the hidden states of a bundle's encoder after `layer` layers, without its head."""
 
-    Mean and maximum are over the tokens of the sequence; [CLS] and [SEP] do not count. A sequence of
-    more tokens than the context is cut into the fewest equal parts that fit: mean and [CLS] are then
-    means over the parts, weighted by their tokens. A model without a table of positions reads it whole.
-
-    Args:
-        pooling: How the states of a sequence become one vector; 'tokens' keeps all of them.
-        layer: Number of layers passed: 0 are the embeddings, -1 counts from the last one.
-        both_strands: Average the vectors of a sequence and of its reverse complement.
-
-    Raises:
-        InputError: If the bundle is an ensemble or reads no DNA, or it has no such layer.
-    """
+    # Mean and maximum leave out [CLS] and [SEP]. A sequence of more tokens than the context is cut
+    # into the fewest equal parts that fit: mean and [CLS] are then means over the parts, weighted
+    # by their tokens.
 
     @checked()
     def __init__(
@@ -94,15 +85,9 @@ class Embedder:
     def tokens(
         self, sequences: Sequence[str], *, together: int = 1
     ) -> list[tuple[NDArray[np.float32], NDArray[np.int64]]]:
-        """Return the vectors (T, E) of each sequence's tokens and their bases on it (T, 2).
-
-        Bases are 0-based, half-open, from the start of the sequence. A part without any A, C, G
-        or T has no tokens.
-
-        Args:
-            together: So many sequences, of equal length, are cut at the same bases if one of them has more tokens
-                than the context.
-        """
+        """Return each sequence's vectors (T, E) and the bases (T, 2) of its tokens, half-open."""
+        # So many sequences `together` have equal lengths, and are cut at the same bases where one
+        # exceeds the context.
         groups = [sequences[i : i + together] for i in range(0, len(sequences), together)]
         parts, tokens = self._plan(groups)
         texts = list(tokens)
@@ -147,10 +132,7 @@ class Embedder:
 
 
 def layer_number(layer: int, num_layers: int) -> int:
-    """Return how many layers to pass.
-
-    Raises:
-        InputError: If there are not so many.
+    """Return how many layers to pass; -1 counts from the last one.
 
     Example:
         >>> layer_number(-1, 12), layer_number(-13, 12), layer_number(3, 12)

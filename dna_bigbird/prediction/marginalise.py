@@ -96,11 +96,7 @@ def _measure(
     seed: int,
     compute: Compute,
 ) -> tuple[list[dict[str, object]], list[str]]:
-    """Return the rows of the table, and notes on the computation.
-
-    Args:
-        sites: The motif, and the second if there is one.
-    """
+    """Return the rows of the table, and notes; `sites`: the motif and the second, if any."""
     import numpy as np
 
     from dna_bigbird.bundles.choice import choose_labels, load_models, notes_on
@@ -133,11 +129,7 @@ def _measure(
 
 
 def site_of(text: str, database: Path | str | None) -> str:
-    """Return the bases to insert: the text itself if it has only A, C, G and T, else the consensus of a matrix.
-
-    Raises:
-        InputError: If the database has no matrix, or several, of this identifier or name.
-    """
+    """Return the bases to insert: the text if it has only A, C, G, T, else a matrix's consensus."""
     if text and not text.upper().strip("ACGT"):
         return text.upper()
     from dna_bigbird.prediction.motif_discovery.naming import read_database

@@ -123,14 +123,7 @@ def mutagenesis(
 
 @checked()
 def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
-    """Write the matrix in the format of the suffix.
-
-    `.tsv`, `.csv`: see `table_rows`. `.npz`: both effects as arrays `diff` and `log_odds` (positions, 4,
-    labels), with `chrom`, `start` (0-based), `reference`, `bases` and `labels`.
-
-    Raises:
-        InputError: If it is another suffix.
-    """
+    """Write the matrix in the format of the suffix: `table_rows`, or NPZ with both effects."""
     check_suffix(path)
     with atomic_path(path) as partial:
         if path.suffix.lower() != ".npz":
@@ -159,11 +152,7 @@ def check_suffix(path: Path) -> None:
 
 @checked()
 def table_rows(result: Mutagenesis, effect: Effect) -> Iterator[list[str]]:
-    """Yield the matrix as a table: the names of the columns, then one row per base.
-
-    Columns: chrom, pos (from 1), ref, then `<label>_A_<effect>` and so on for C, G, T and the next
-    label; nan where the reference is N.
-    """
+    """Yield the names of the columns, then one row per base: chrom, pos (from 1), ref, effects."""
     names = [f"{label}_{base}_{effect}" for label in result.label_names for base in LETTERS]
     yield ["chrom", "pos", "ref", *names]
     rows_PLB = result.effects(effect).transpose(0, 2, 1)

@@ -39,15 +39,7 @@ def score_substitutions(
     compute: Compute,
     progress: bool,
 ) -> Mutagenesis:
-    """Load the model and score every substitution in a region.
-
-    Args:
-        labels: Names or patterns, see `choose_labels`.
-        within: See `substitute`; instead of `window`.
-
-    Raises:
-        InputError: If the model, a label or the window does not fit.
-    """
+    """Load the model and score every substitution in a region; `within` replaces `window`."""
     bundles = load_models(model)
     chosen = choose_labels(bundles[0].config.label_names, labels)
     predictor = Predictor(bundles, compute=compute, labels=chosen)
@@ -72,14 +64,7 @@ def substitute(
     strand: Literal["both", "forward"] = "both",
     done: Callable[[int], object] = lambda count: None,
 ) -> Mutagenesis:
-    """Replace every base of a region by each of the three others, one at a time.
-
-    Args:
-        region: Within its chromosome.
-        window_bp: Bases that the model sees, centred on the changed one (see `allele_windows`).
-        within: The window of all bases of the region, in place of windows of their own.
-        done: Is called with the number of bases that are finished.
-    """
+    """Replace every base of a region by each other one, in windows of their own or `within` one."""
     reference = genome.fetch(region)
 
     def sites() -> Iterator[Site]:
@@ -109,11 +94,7 @@ def substitute(
 
 
 def choose_within(genome: Genome, within: str, region: str | None) -> tuple[Interval, Interval]:
-    """Return the window of all changed bases, and the bases to change: by default all of it.
-
-    Raises:
-        InputError: As `choose_region`, or if the window lacks some of the bases.
-    """
+    """Return the window of all changed bases, and the bases to change: by default all of it."""
     window = choose_region(genome, within, "--within")
     bases = choose_region(genome, region) if region else window
     if bases.chrom != window.chrom or not window.start <= bases.start < bases.end <= window.end:
@@ -124,17 +105,7 @@ def choose_within(genome: Genome, within: str, region: str | None) -> tuple[Inte
 
 
 def choose_region(genome: Genome, region: str | None, option: str = "--region") -> Interval:
-    """Return the bases to change, on the forward strand.
-
-    Args:
-        region: As samtools writes it, `chr22:20,000,001-20,000,200`: from 1, both ends included;
-            None for the whole of a FASTA with one short record.
-        option: Whose value it is.
-
-    Raises:
-        InputError: If it is not a region, is outside its chromosome or longer than MOST_BP, or is
-            missing for a FASTA with several records.
-    """
+    """Return the bases to change: 'chr22:20,000,001-20,000,200', or all of one short record."""
     if region is None:
         if len(genome.lengths) > 1:
             raise InputError(

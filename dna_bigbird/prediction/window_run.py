@@ -80,13 +80,7 @@ class WindowRun(ABC):
         stream: TextIO,
         lines: Callable[[Frame, bool], Iterable[str]],
     ) -> int:
-        """Write the `lines` of frames, the first with a header, as they are computed; return the number of rows.
-
-        Raises:
-            InputError: On bad input. The stream then ends early.
-            Interrupted: On Ctrl-C or SIGTERM. The stream then ends early.
-            OutputError: If the stream cannot be written.
-        """
+        """Write the `lines` of frames as they are computed; return the number of rows."""
         count = 0
         try:
             for frame in self.frames(source, shown=not stream.isatty()):

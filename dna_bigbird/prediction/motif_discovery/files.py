@@ -32,13 +32,7 @@ def motif_logo(
     contributions_4P: NDArray[np.float64],
     title: str,
 ) -> Figure:
-    """Draw two logos: information (2 bits if all sequences have one base), and mean contributions in log odds.
-
-    Args:
-        shares_4P: Shares of A, C, G and T; each column adds up to 1.
-        bits_P: Information of each position.
-        contributions_4P: Negative ones point down.
-    """
+    """Draw two logos: information (0 to 2 bits), and mean contributions in log odds."""
     with style():
         width = max(2.6, 0.8 + INCHES_PER_BASE * shares_4P.shape[1])
         fig = new_figure(width, 2.5)
@@ -95,12 +89,7 @@ PAGE_STYLE = (
 def table_rows(
     patterns: Sequence[Pattern], matches: Sequence[Sequence[Match]], max_q: float, most: int
 ) -> list[dict[str, str]]:
-    """Return the rows of motifs.tsv: of each pattern its best matches with q up to a limit.
-
-    Args:
-        matches: Of each pattern, best first.
-        most: Matches that are listed.
-    """
+    """Return the rows of motifs.tsv: of each pattern its best matches with q up to a limit."""
     rows = []
     for pattern, best, logo in zip(patterns, matches, logo_names(patterns), strict=True):
         named = [match for match in best if match.q <= max_q][:most]
@@ -127,13 +116,7 @@ def write_files(
     windows: Mapping[str, AttributedWindows],
     caption: str,
 ) -> None:
-    """Write all files into an empty folder.
-
-    Args:
-        rows: Of motifs.tsv.
-        windows: Of each label.
-        caption: What the page says above its table, as plain text.
-    """
+    """Write all files into an empty folder; `caption` is plain text above the table of the page."""
     (folder / "motifs.tsv").write_text(Table(rows, COLUMNS).to_tsv(), encoding="utf-8")
     matrices = [
         MotifMatrix(pattern.identifier, row["matrix"], pattern.shares)
@@ -153,11 +136,9 @@ def write_files(
 
 
 def bed_lines(patterns: Sequence[Pattern], windows: Mapping[str, AttributedWindows]) -> list[str]:
-    """Return the lines of hits.bed in genome order: chrom, start, end, pattern, score, strand.
-
-    The score is the summed contribution of the bases of the hit, in log odds. Of windows that overlap, the same hit
-    is there once, with the score that is farther from 0.
-    """
+    """Return the lines of hits.bed in genome order: chrom, start, end, pattern, score, strand."""
+    # The score is the summed contribution of the bases, in log odds: of overlapping windows that
+    # farther from 0.
     hits: dict[tuple[str, int, int, str, str], float] = {}
     for pattern in patterns:
         for *key, score in _hits_of(pattern, windows[pattern.label]):

@@ -23,11 +23,7 @@ MOST_LABELS = 8
 
 
 def distance_figure(rows: Sequence[Mapping[str, object]]) -> Figure:
-    """Draw a panel per label: mean changes of the log odds with intervals; a line for the motif alone.
-
-    Args:
-        rows: Of the table; of more than MOST_LABELS labels only the first.
-    """
+    """Draw a panel for each of the first labels: mean changes of log odds with intervals."""
     labels = list(dict.fromkeys(str(row["label"]) for row in rows))[:MOST_LABELS]
     with style():
         fig = new_figure(5.2, 0.4 + 2.4 * len(labels))
@@ -81,11 +77,7 @@ COLUMNS = ("label", "inserted", "distance", "n", "change", "low", "high")
 def draw_backgrounds(
     genome: Genome, count: int, window_bp: int, rng: np.random.Generator
 ) -> list[str]:
-    """Return random windows without N, each with its dinucleotides in another order.
-
-    Raises:
-        InputError: If no record is as long as a window, or nearly all windows contain N.
-    """
+    """Return random windows without N, each with its dinucleotides in another order."""
     names = [name for name, length in genome.lengths.items() if length >= window_bp]
     starts = np.array([genome.lengths[name] - window_bp + 1 for name in names])
     if not names:
@@ -124,10 +116,7 @@ def insert(background: str, motif: str, start: int) -> str:
 
 
 def start_of_second(first_start: int, first: str, second: str, distance: int) -> int:
-    """Return where the second motif starts.
-
-    Args:
-        distance: Bases between the two; negative: the second is on the left, with as many bases between them.
+    """Return where the second motif starts, so many bases after the first; negative: before it.
 
     Example:
         >>> start_of_second(10, "CCCC", "GG", 3), start_of_second(10, "CCCC", "GG", -3)
@@ -158,11 +147,9 @@ def effects_of(
     second: str | None,
     distances: Sequence[int],
 ) -> dict[tuple[str, int | None], NDArray[np.float64]]:
-    """Return the changes of the log odds (N, L) by what was inserted and the distance.
-
-    Keys: ("motif", None), and with a second motif ("second", d) alone, ("both", d), and ("interaction", d), the
-    change by both minus those by each alone.
-    """
+    """Return the changes of the log odds (N, L) by what was inserted and the distance."""
+    # Keys: ("motif", None), and with a second motif ("second", d) alone, ("both", d), and
+    # ("interaction", d): the change by both minus those by each alone.
     start = (len(backgrounds[0]) - len(first)) // 2
     plain_NL = _log_odds(predictor, backgrounds)
 

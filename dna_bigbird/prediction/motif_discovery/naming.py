@@ -36,12 +36,7 @@ class Match:
 
 
 def read_database(path: Path | str | None) -> Database:
-    """Return the matrices of a JASPAR or MEME file, or those of JASPAR 2024, CORE, vertebrates.
-
-    Raises:
-        InputError: If the file is not as its format says.
-        MissingExtraError: If no file is named, and pyjaspar is not installed.
-    """
+    """Return the matrices of a JASPAR or MEME file, or those of JASPAR 2024, CORE, vertebrates."""
     if path is not None:
         matrices = read_motifs(Path(path))
         if len(matrices) < FEW_TARGETS:
@@ -65,14 +60,7 @@ def read_database(path: Path | str | None) -> Database:
 
 
 def match_all(queries_4P: Sequence[NDArray[np.float64]], database: Database) -> list[list[Match]]:
-    """Return the matches of each query with every matrix of a database, best first.
-
-    Args:
-        queries_4P: Shares of A, C, G and T; each column adds up to 1.
-
-    Raises:
-        MissingExtraError: If memelite is not installed.
-    """
+    """Return the matches of each query (4, P) with every matrix of a database, best first."""
     from memelite import tomtom
 
     if not queries_4P:
@@ -90,7 +78,7 @@ def match_all(queries_4P: Sequence[NDArray[np.float64]], database: Database) -> 
 
 
 def q_values(p: ArrayLike) -> NDArray[np.float64]:
-    """Return p values corrected for the number of all of them, in the same shape (Benjamini & Hochberg 1995).
+    """Return p values corrected for the number of all of them (Benjamini & Hochberg 1995).
 
     Example:
         >>> q_values([[0.01, 0.04], [0.03, 0.5]]).round(4).tolist()

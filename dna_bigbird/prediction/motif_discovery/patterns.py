@@ -97,12 +97,7 @@ class Pattern:
 
 
 def find_patterns(windows: AttributedWindows, settings: SearchSettings) -> list[Pattern]:
-    """Return the patterns of a label; none if there are too few seqlets.
-
-    Raises:
-        InputError: If the windows are shorter than two seqlets.
-        MissingExtraError: If tfmodisco-lite is not installed.
-    """
+    """Return the patterns of a label; none if there are too few seqlets."""
     from modiscolite.tfmodisco import TFMoDISco  # compiles: seconds
 
     width = windows.bases.shape[1]
@@ -180,7 +175,7 @@ def information(shares_P4: NDArray[np.float64]) -> NDArray[np.float64]:
 def kept_positions(
     contributions_P: NDArray[np.float64], shares_P4: NDArray[np.float64]
 ) -> tuple[int, int]:
-    """Return first and end of the positions between those that contribute and are informative, at least LEAST_WIDTH.
+    """Return the range of positions that contribute and are informative, at least LEAST_WIDTH.
 
     Example:
         >>> kept_positions(np.array([-0.8, 0.1, 0.9, 0.2, 1.0, 0.4, 0.1, 0.0]), np.eye(4)[[0] * 8])

@@ -28,19 +28,13 @@ class HiddenAllele(NamedTuple):
 
 
 class MaskedLikelihood:
-    """Log-probabilities of alleles by a pretrained model.
+    """Log-probabilities of alleles by a pretrained model."""
 
-    The tokens in which the windows of two alleles differ are hidden, all at once, and the
-    log-probability of an allele is the sum over those of its own window. With one token per base, that
-    is one hidden base, and both windows are then the same. With longer tokens the two windows may
-    have different numbers of hidden tokens, and a window shows how many it has: those scores have a
-    part that comes from the vocabulary.
-
-    A window with more tokens than the model reads keeps those next to the hidden ones.
-
-    Raises:
-        InputError: If the bundle has no head for masked tokens, or reads no DNA.
-    """
+    # The tokens in which the windows of two alleles differ are hidden together; log p of an allele
+    # is the sum over those of its own window. With one token per base both windows are then the
+    # same. With longer tokens they may have different numbers of hidden tokens, and show how many:
+    # a part of the score comes from the vocabulary. A window with more tokens than the model reads
+    # keeps those next to the hidden ones.
 
     def __init__(self, bundle: Bundle, compute: Compute) -> None:
         bundle.check_reads_dna()
@@ -70,12 +64,9 @@ class MaskedLikelihood:
         return [*self._notes]
 
     def log_ratios(self, groups: Sequence[list[list[str]]]) -> Iterator[NDArray[np.float64]]:
-        """Yield log p(allele) - log p(reference) in nats for each group, (windows, 1 + alleles).
-
-        Args:
-            groups: For each site its windows: for every strand and shift that of the reference, then
-                those of the alleles. Texts of a row have equal lengths.
-        """
+        """Yield log p(allele) - log p(reference) in nats for each group, (windows, 1 + alleles)."""
+        # groups: for each site a row per strand and shift, the window of the reference first; texts
+        # of a row are equally long
         pairs = [
             [[self._hide(row[0], allele) for allele in row[1:]] for row in group]
             for group in groups
@@ -165,16 +156,11 @@ many passes as there are tokens."""
 
 
 class SequenceLikelihood:
-    """Pseudo-log-likelihoods of sequences by a pretrained model.
+    """Pseudo-log-likelihoods of sequences by a pretrained model."""
 
-    In pass k of `STRIDE` the tokens k, k + `STRIDE`, … are hidden together, so with one token per base
-    the hidden positions of two sequences of one length are the same. With longer tokens they are not,
-    and two sequences may have different numbers of tokens. A sequence of more tokens than the model
-    reads is cut into the fewest equal parts.
-
-    Raises:
-        InputError: If the bundle has no head for masked tokens, or reads no DNA.
-    """
+    # In pass k of `STRIDE` the tokens k, k + `STRIDE`, … are hidden together: with one token per
+    # base the same positions in sequences of one length. A sequence beyond the context is cut into
+    # the fewest equal parts.
 
     def __init__(self, bundle: Bundle, compute: Compute) -> None:
         self._likelihood = MaskedLikelihood(bundle, compute)
@@ -182,10 +168,7 @@ class SequenceLikelihood:
         self._most = self._likelihood.max_pieces
 
     def nats_per_base(self, sequences: Sequence[str]) -> NDArray[np.float64]:
-        """Return the sum of log p of all tokens over the bases of each normalised sequence, in nats, (n,).
-
-        A sequence that is empty has NaN.
-        """
+        """Return the sum of log p of all tokens over the bases, (n,); NaN if empty."""
         hidden = [self._hidden(ids) for ids in self._tokenizer.encode_all(sequences)]
         of_part = self._likelihood.log_probabilities(
             list(dict.fromkeys(part for parts in hidden for part in parts))

@@ -84,11 +84,7 @@ class LabelScorer:
 
 
 class EmbeddingScorer:
-    """The distance of the two alleles in the last layer: that of the means over all tokens.
-
-    Euclidean, of the vectors of the windows with REF and with ALT, each read on one strand; the mean
-    over strands and shifts.
-    """
+    """Euclidean distance of the alleles' mean vectors; mean over strands and shifts."""
 
     columns = (ZERO_SHOT["embedding"],)
 
@@ -152,11 +148,7 @@ def make_scorer(
     compute: Compute,
     labels: str | Sequence[str] | None = None,
 ) -> VariantScorer:
-    """Return what scores variants by the labels, the vectors or the masked tokens of a model.
-
-    Raises:
-        InputError: If the bundles cannot be scored so.
-    """
+    """Return what scores variants by the labels, the vectors or the masked tokens of a model."""
     if score == "labels":
         return LabelScorer(bundles, compute, labels)
     if labels is not None:
@@ -167,11 +159,7 @@ def make_scorer(
 
 
 def usual_window_bp(bundle: Bundle) -> int:
-    """Return the window that the bundle was made for: of a pretrained one what its context reads.
-
-    Raises:
-        InputError: If the bundle does not record it.
-    """
+    """Return the window that the bundle was made for: of a pretrained one what it reads."""
     config = bundle.config
     if config.window_bp:
         return int(config.window_bp)
@@ -181,10 +169,7 @@ def usual_window_bp(bundle: Bundle) -> int:
 
 
 def distances(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return (1, alleles, 1): distances of the vectors of alleles from that of the reference, means.
-
-    Args:
-        vectors: (strands x shifts, 1 + alleles, width), the reference first.
+    """Return mean distances (1, alleles, 1) from the first vector of (both, 1 + alleles, width).
 
     Example:
         >>> distances(np.array([[[0.0, 0.0], [3.0, 4.0]], [[1.0, 1.0], [1.0, 2.0]]])).tolist()

@@ -23,19 +23,12 @@ _READ_BP = 1 << 20
 
 
 class FastaSource(WindowSource):
-    """Windows over every record of a FASTA file.
+    """Windows over every record of a FASTA file, plain, gzip or bgzip; '-' is standard input."""
 
-    Args:
-        path: Plain, gzip or bgzip; '-' is standard input.
-        coordinates: 'record' counts from the start of each record. With 'genome', windows of
-            records named by location (`chr1:100-200`, see `record_names.place_of`) have the name
-            and coordinates of the chromosome; their bases are those of the record, on either
-            strand. Such a record is held in memory if the input can be read only once.
-
-    Raises:
-        InputError: If the file is missing or in a binary format; everything else is reported by
-            `check`.
-    """
+    # With coordinates 'genome', windows of records named by location (`chr1:100-200`,
+    # `record_names.place_of`) have name and coordinates of the chromosome; their bases are those of
+    # the record, on either strand. Such a record is held in memory if the input can be read only
+    # once.
 
     @checked()
     def __init__(
@@ -137,22 +130,11 @@ def _located_window(name: str, location: Interval | None, start: int, bases: str
 
 
 class BedSource(WindowSource):
-    """Windows over the intervals of a BED file, cut from a genome.
+    """Windows over the intervals of a BED file, in any order, cut from a genome."""
 
-    Rows may overlap and be in any order. Windows have the coordinates of the genome and its names
-    of the chromosomes, and the names of their rows if any row has one (of a BED that can be read
-    only once: if the first row has one).
-
-    Args:
-        bed: Plain, gzip or bgzip; '-' is standard input.
-        fasta: The genome.
-        strand: With 'interval', a row on '-' is read on its own strand and cut into windows from
-            its end; otherwise every row is read on '+'.
-
-    Raises:
-        InputError: If a file is missing or in a binary format, or the genome is not FASTA;
-            everything else is reported by `check`.
-    """
+    # Windows have the names of their rows if any row has one (of a BED that can be read only once:
+    # if the first has one). With strand 'interval', a row on '-' is read on its own strand and cut
+    # into windows from its end.
 
     unit = "BED rows"
 

@@ -30,16 +30,7 @@ def window_source(
     model_bp: int | None = None,
     resume: bool = False,
 ) -> WindowSource:
-    """Return the windows of a FASTA file, of intervals of it, or of sequences in memory, checked.
-
-    Args:
-        model_bp: Bases of the model's windows, for the notes on short records.
-        resume: The windows continue a run, so they must not be read from standard input.
-
-    Raises:
-        InputError: If there is no DNA, or two sources of it, the options contradict each other, or an input is
-            malformed.
-    """
+    """Return the windows of a FASTA file, intervals of it, or sequences in memory, checked."""
     tiles = {"window_bp": window, "stride_bp": stride, "model_bp": model_bp}
     if strand == "interval" and bed is None:
         raise InputError("--strand interval is that of column 6 of a --bed file; none was given")
@@ -78,20 +69,14 @@ def check_is_a_file(fasta: object) -> None:
 
 
 def named_sequences(sequences: object) -> dict[str, str] | None:
-    """Return sequences by name: those of a list are sequence_1, sequence_2, ...
-
-    Args:
-        sequences: A mapping, the bases of one sequence as text, or several texts (see `several`): a list, an
-            array, an iterator, a column of a data frame. The names of a column are those of its rows if
-            these are text; numbers of rows are not used. None stays.
-
-    Raises:
-        InputError: If it is something else, or the name of a file.
+    """Return sequences by name: those of a list are sequence_1, sequence_2, ...; None stays.
 
     Example:
         >>> named_sequences(["ACGT", "GGG"])
         {'sequence_1': 'ACGT', 'sequence_2': 'GGG'}
     """
+    # A mapping, one text, or several (`several`): the names of a column of a data frame are those
+    # of its rows if these are text; numbers of rows are not used.
     if sequences is None:
         return None
     if isinstance(sequences, Mapping):
@@ -123,12 +108,7 @@ def named_sequences(sequences: object) -> dict[str, str] | None:
 
 
 class SequenceSource(WindowSource):
-    """Windows over sequences in memory, by name.
-
-    Raises:
-        InputError: If there is no sequence, a name is empty or has blanks, or a sequence is empty
-            or not DNA.
-    """
+    """Windows over sequences in memory, by name."""
 
     def __init__(
         self,

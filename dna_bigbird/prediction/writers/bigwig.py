@@ -43,32 +43,17 @@ END = b"\x26\xfc\x8f\x88"
 
 
 def write_bigwig(path: Path, stored: PartialResults, context: WriteContext) -> None:
-    """Write the only label to a file.
-
-    Raises:
-        InputError: If no window has a score.
-        OutputError: If the disk is full.
-    """
+    """Write the only label to a file."""
     _write_file(path, stored, context, PROBABILITIES)
 
 
 def write_bigwig_folder(path: Path, stored: PartialResults, context: WriteContext) -> None:
-    """Write one file per label into a folder, and a list of them.
-
-    Raises:
-        InputError: If the folder holds anything that no run wrote, or no window
-            has a score.
-        OutputError: If the disk is full.
-    """
+    """Write one file per label into a folder, and a list of them."""
     _write_folder(path, stored, context, PROBABILITIES)
 
 
 def write_base_tracks(target: Target, stored: PartialResults, context: WriteContext) -> None:
-    """Write effects of bases: a file of the only label, or a folder with one per label.
-
-    Raises:
-        InputError, OutputError: As `write_bigwig_folder`.
-    """
+    """Write effects of bases: a file of the only label, or a folder with one per label."""
     write = _write_folder if target.folder else _write_file
     write(target.path, stored, context, EFFECTS)
 

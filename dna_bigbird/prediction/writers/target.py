@@ -67,15 +67,8 @@ class Target:
 def chosen_target(
     output: Path | str, format: Format | None = None, per_label: tuple[Format, ...] = ("bigwig",)
 ) -> Target:
-    """Return the file that `output` and `format` describe; a name without a suffix is TSV.
-
-    Args:
-        per_label: Formats whose files hold one label each; without their suffix the output is a folder.
-
-    Raises:
-        InputError: If they contradict each other, the suffix is that of another format, or the file
-            cannot be written.
-    """
+    """Return the file that `output` and `format` describe; a name without a suffix is TSV."""
+    # per_label: formats with one label per file; without their suffix the output is a folder.
     path = Path(output)
     suffix = path.suffix.lower()
     if suffix in COMPRESSED:
@@ -104,11 +97,7 @@ def file_target(
     resume: bool,
     per_label: tuple[Format, ...] = ("bigwig",),
 ) -> Target | None:
-    """Return the file to write, as `chosen_target`; None for arrays and standard output.
-
-    Raises:
-        InputError: As `chosen_target`, or if there is no file and `format` or `resume` needs one.
-    """
+    """Return the file to write, as `chosen_target`; None for arrays and standard output."""
     if output is not None and str(output) != STANDARD_STREAM:
         return chosen_target(output, format, per_label)
     if format not in (None, "tsv"):
@@ -127,7 +116,7 @@ def check_same_format(path: Path, by_name: str | None, format: str | None) -> No
 
 
 def file_names(label_names: Sequence[str], suffix: str = ".bw") -> list[str]:
-    """Return a file name for every label, unique even where upper and lower case are the same.
+    """Return a file name for every label, unique even without upper and lower case.
 
     Example:
         >>> file_names(["K562|CTCF|None", "a/b", "A b"])
@@ -201,7 +190,7 @@ _CSV = csv.writer(_Line(), lineterminator="\n")
 
 
 def table_line(fields: Sequence[str], format: str) -> str:
-    """Return a line of a table in TSV or CSV; a field of CSV that has a comma or quote is quoted.
+    """Return a line of TSV or CSV; a field of CSV that has a comma or quote is quoted.
 
     Example:
         >>> table_line(["chr1", "a, b", "0.5"], "csv")
@@ -228,11 +217,7 @@ def lines_of(frame: Mapping[str, NDArray], format: str) -> Iterator[str]:
 
 
 def write_rows(path: Path, stored: PartialResults, context: WriteContext, format: str) -> None:
-    """Write a table with a row per window (frames of `frame_of`).
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """Write a table with a row per window (frames of `frame_of`)."""
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
         header = header_of(context.label_names, next(stored.frames(), {}))
         stream.write(table_line(header, format))

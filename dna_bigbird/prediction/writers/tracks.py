@@ -53,13 +53,7 @@ class Segments:
 def place_windows(
     stored: PartialResults, margin_bp: int = 0, column: str = "probabilities"
 ) -> Placement:
-    """Read the positions of the windows of partial results; those without a score (NaN) are left out.
-
-    Args:
-        column: The scores.
-        margin_bp: Bases at either end of a window that get no score; windows of at most twice as many
-            are left out.
-    """
+    """Read the positions of windows with a score, without `margin_bp` bases at either end."""
     codes: dict[bytes, int] = {}
     parts = []
     first = 0
@@ -99,15 +93,7 @@ def segments_of(
     labels: slice = slice(None),
     block_values: int = BLOCK_VALUES,
 ) -> Iterator[Segments]:
-    """Yield the stretches between the edges of windows, in order, with means over their windows.
-
-    A base's value is the mean (in float64) of the windows that cover it; bases that none covers
-    are in no segment.
-
-    Args:
-        probabilities: The partial results' column of (windows, labels).
-        labels: Which columns.
-    """
+    """Yield the stretches between edges of windows, in order, with means over their windows."""
     chosen = len(range(*labels.indices(probabilities.shape[1])))
     block = max(1, block_values // chosen)
     edges = np.searchsorted(placement.chrom, np.arange(len(placement.chromosomes) + 1))
@@ -136,12 +122,7 @@ SegmentsOf = Callable[[Placement, StoredColumn, slice], Iterator[Segments]]
 def base_segments_of(
     placement: Placement, effects: StoredColumn, labels: slice = slice(None)
 ) -> Iterator[Segments]:
-    """Yield every base that a window covers, in order, with the mean (in float64) over its windows.
-
-    Args:
-        effects: The partial results' column of (windows, bases of a window, labels).
-        labels: Which columns.
-    """
+    """Yield every covered base, in order, with the mean (in float64) over its windows."""
     num_labels = len(range(*labels.indices(effects.shape[2])))
     edges = np.searchsorted(placement.chrom, np.arange(len(placement.chromosomes) + 1))
     for code, name in enumerate(placement.chromosomes):
@@ -184,11 +165,7 @@ def _averaged(
 
 
 def write_bed(path: Path, stored: PartialResults, context: WriteContext) -> None:
-    """Write the file, sorted by chromosome name and start.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """Write the file, sorted by chromosome name and start."""
     placement = place_windows(stored, context.margin_bp)
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
         stream.write(HEADER)
