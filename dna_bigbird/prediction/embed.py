@@ -1,7 +1,7 @@
 """`embed`: hidden states of a model for windows of DNA.
 
-Windows come from the same sources as those of `predict`; `embedder.py` computes their vectors,
-`embed_run.py` collects them into arrays or, via partial results, into a file (`writers/arrays.py`).
+Windows come from the same sources as those of `predict`; `embedder.py` computes their vectors
+and collects them into arrays or, via partial results, into a file (`writers/arrays.py`).
 """
 
 from pathlib import Path
@@ -93,7 +93,7 @@ def embed(
     """
     if fasta is not None and bed is not None:
         check_random_access(fasta)
-    from dna_bigbird.prediction.embed_run import EmbeddingRun  # imports torch: seconds
+    from dna_bigbird.prediction.embedder import EmbeddingRun  # imports torch: seconds
     from dna_bigbird.prediction.windows.inputs import named_sequences, window_source
 
     sequences = named_sequences(sequences)

@@ -1,7 +1,7 @@
 """`predict`: label probabilities of windows of DNA.
 
-The path of one FASTA record: `windows/inputs.py` chooses the source, `windows/files.py` reads the
-record in pieces, `windows/tiling.py` cuts it into windows. `predictor.py` collects windows into
+The path of one FASTA record: `windows/inputs.py` chooses the source and reads
+the record in pieces, `windows/tiling.py` cuts it into windows. `predictor.py` collects windows into
 chunks, adds the other strand and averages; `runner.py` makes tokens, and `engine.py` computes
 logits batch by batch. `predict_run.py` takes the chunks in order: to arrays, to standard output,
 or to a folder of finished rows (`partial_results.py`), from which a module of `writers/` makes the

@@ -131,6 +131,6 @@ def write(target: Target, stored: PartialResults, context: WriteContext) -> None
 
         write_predictions(path, stored, context)
     else:
-        from dna_bigbird.prediction.writers.bigwig import write_bigwig, write_bigwig_folder
+        from dna_bigbird.prediction.writers.tracks import write_bigwig, write_bigwig_folder
 
         (write_bigwig_folder if target.folder else write_bigwig)(path, stored, context)

@@ -113,7 +113,7 @@ class AttributionRun(WindowRun):
 def write(target: Target, stored: PartialResults, context: WriteContext) -> None:
     """Write finished rows (frames of `AttributionRun`), whole or not at all."""
     if target.format == "bigwig":
-        from dna_bigbird.prediction.writers.bigwig import write_base_tracks
+        from dna_bigbird.prediction.writers.tracks import write_base_tracks
 
         write_base_tracks(target, stored, context)
     elif target.format == "hdf5":

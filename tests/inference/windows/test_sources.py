@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, fasta_pieces, reverse_complement
-from dna_bigbird.prediction.windows.files import BedSource, FastaSource
-from dna_bigbird.prediction.windows.inputs import SequenceSource
+from dna_bigbird.prediction.windows.inputs import BedSource, FastaSource, SequenceSource
 from dna_bigbird.prediction.windows.tiling import Window, window_starts
 
 SIZE = {"window_bp": 20, "stride_bp": 15}
