@@ -1,4 +1,4 @@
-"""`embed`: sequences to hidden states of the encoder, one vector per sequence or per token; the windows of a source."""
+"""`embed`: the windows of a source to hidden states, one vector per window or per token."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What `predict`, `embed` and `attribute` read: windows of a FASTA file, of BED intervals, of sequences in memory."""
+"""Windows of a FASTA file, of intervals in a BED file, or of sequences in memory."""
 
 import itertools
 import os
@@ -9,7 +9,7 @@ from typing import Literal
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, shortened
-from dna_bigbird.core.files import open_binary, shown_name
+from dna_bigbird.core.files import shown_name
 from dna_bigbird.core.several import check_each, several
 from dna_bigbird.genome.bed import check_inside, iter_bed
 from dna_bigbird.genome.fasta import Genome
@@ -210,16 +210,12 @@ def is_name(column: str) -> bool:
 
 
 def readable_files(**paths: str) -> dict[str, Path]:
-    """Return the paths that can be read again, after opening each once."""
-    files = {}
-    for role, path in paths.items():
-        is_stream = path == "-" or (
-            os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
-        )
-        if not is_stream:
-            with open_binary(path):
-                files[role] = Path(path)
-    return files
+    """Return the paths that are no streams, so that they can be read again."""
+    return {
+        role: Path(path)
+        for role, path in paths.items()
+        if path != "-" and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path))
+    }
 
 
 SEQUENCE = "sequence_"

@@ -1,4 +1,4 @@
-"""From windows to one value per base, the mean of overlapping windows; such values as BED and bigWig."""
+"""One value per base, the mean of the windows that cover it, as BED and bigWig."""
 
 import contextlib
 import errno
