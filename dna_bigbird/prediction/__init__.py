@@ -6,7 +6,7 @@ summary.
 | what | where |
 |---|---|
 | the functions and their options | predict, embed, mutagenesis, marginalise, attribute, motifs, score_variants |
-| what they do, with torch | window_run, predict_run, embedder, mutagenesis_run, attribution/, variants/run |
+| what they do, with torch | window_run, predict_run, embedder, mutagenesis, attribution/, variants/run |
 | DNA to windows | windows/: inputs, tiling |
 | windows to probabilities or vectors | predictor, embedder; runner, engine |
 | rows of an interrupted run, progress | partial_results, partial_results_file |
