@@ -93,7 +93,10 @@ def embed(
     """
     if fasta is not None and bed is not None:
         check_random_access(fasta)
-    from dna_bigbird.prediction.embedder import EmbeddingRun  # imports torch: seconds
+    from dna_bigbird.prediction.embedder import (  # imports torch: seconds
+        EmbeddingRun,
+        usual_window_bp,
+    )
     from dna_bigbird.prediction.windows.inputs import named_sequences, window_source
 
     sequences = named_sequences(sequences)
@@ -105,7 +108,7 @@ def embed(
         raise InputError("--pooling tokens reads one strand; leave out --strand both")
     both_strands = pooling != "tokens" and strand != "forward"
     run = EmbeddingRun(model, pooling, layer, both_strands, Compute(**compute), progress)
-    window = window or run.usual_window()
+    window = window or usual_window_bp(run.bundle)
     source = window_source(
         fasta,
         bed,

@@ -1,6 +1,5 @@
 """`embed`: the windows of a source to hidden states, one vector per window or per token."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -162,6 +161,16 @@ def layer_number(layer: int, num_layers: int) -> int:
     return passed
 
 
+def usual_window_bp(bundle: Bundle) -> int:
+    """Return the window that the bundle was made for: of a pretrained one what it reads."""
+    config = bundle.config
+    if config.window_bp:
+        return int(config.window_bp)
+    if config.bp_per_token:
+        return int((config.encoder.max_tokens - 2) * config.bp_per_token)
+    raise InputError(f"{bundle.folder}: it does not record how long its windows are; give --window")
+
+
 CHUNK_BP = {"pooled": 250_000, "tokens": 50_000}
 """Bases held in memory at once, with the vectors of all their tokens."""
 
@@ -182,23 +191,12 @@ class EmbeddingRun(WindowRun):
         progress: bool,
     ) -> None:
         super().__init__(model, progress)
-        (self._bundle,) = self._bundles
+        (self.bundle,) = self._bundles
         self.label_names = []
         self.computer = Embedder(
-            self._bundle, compute=compute, pooling=pooling, layer=layer, both_strands=both_strands
+            self.bundle, compute=compute, pooling=pooling, layer=layer, both_strands=both_strands
         )
-        self.model_bp = self._bundle.config.window_bp
-
-    def usual_window(self) -> int:
-        """Return the window in base pairs that the model was made for."""
-        config = self._bundle.config
-        if config.window_bp:
-            return int(config.window_bp)
-        if config.bp_per_token:
-            return math.floor((config.encoder.max_tokens - 2) * config.bp_per_token)
-        raise InputError(
-            f"{self._bundle.folder}: it does not record how long its windows are; give --window"
-        )
+        self.model_bp = self.bundle.config.window_bp
 
     def in_memory(self, source: WindowSource) -> Embeddings:
         """Return all vectors as arrays."""
@@ -238,7 +236,7 @@ class EmbeddingRun(WindowRun):
 
     def _vector_settings(self) -> VectorSettings:
         strand = "both" if self.computer.both_strands else "forward"
-        folder = str(self._bundle.folder)
+        folder = str(self.bundle.folder)
         return VectorSettings(folder, self.computer.pooling, self.computer.layer, strand)
 
     def _settings(self, source: WindowSource) -> dict[str, object]:

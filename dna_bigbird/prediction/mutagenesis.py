@@ -92,8 +92,8 @@ def mutagenesis(
         TypeError: If there is no such argument.
     """
     file = None if output is None or str(output) == STANDARD_STREAM else Path(output)
-    if file:
-        check_suffix(file)
+    if file and file.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--output {file}: the name of a matrix ends in {listed_words(SUFFIXES)}")
     picture = None if picture is None else Path(picture)
     genome = Genome(fasta)
     one_window = None
@@ -122,11 +122,10 @@ def mutagenesis(
         notes = write_picture(result, picture, effect)
         result = replace(result, notes=[*result.notes, *notes])
     elif output is not None and file is None:
-        print_matrix(result, effect)
+        sys.stdout.writelines(table_line(row, "tsv") for row in table_rows(result, effect))
     return result
 
 
-@checked()
 def score_substitutions(
     genome: Genome,
     region: Interval,
@@ -156,7 +155,6 @@ def score_substitutions(
     return replace(result, notes=[*notes_on(model), *predictor.notes(), *short])
 
 
-@checked()
 def substitute(
     scorer: LogitModel,
     genome: Genome,
@@ -227,10 +225,8 @@ def choose_region(genome: Genome, region: str | None, option: str = "--region") 
     return bases
 
 
-@checked()
 def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
     """Write the matrix in the format of the suffix: `table_rows`, or NPZ with both effects."""
-    check_suffix(path)
     with atomic_path(path) as partial:
         if path.suffix.lower() != ".npz":
             format = path.suffix.lower().removeprefix(".")
@@ -250,13 +246,6 @@ def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
             )
 
 
-def check_suffix(path: Path) -> None:
-    """Raise InputError if the name of a matrix does not end in one of SUFFIXES."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"--output {path}: the name of a matrix ends in {listed_words(SUFFIXES)}")
-
-
-@checked()
 def table_rows(result: Mutagenesis, effect: Effect) -> Iterator[list[str]]:
     """Yield the names of the columns, then one row per base: chrom, pos (from 1), ref, effects."""
     names = [f"{label}_{base}_{effect}" for label in result.label_names for base in LETTERS]
@@ -265,12 +254,6 @@ def table_rows(result: Mutagenesis, effect: Effect) -> Iterator[list[str]]:
     for i, (base, values) in enumerate(zip(result.reference, rows_PLB, strict=True)):
         numbers = (f"{value:.5g}" for value in values.ravel())
         yield [result.chrom, str(result.start + i + 1), base, *numbers]
-
-
-@checked()
-def print_matrix(result: Mutagenesis, effect: Effect) -> None:
-    """Write the table to standard output."""
-    sys.stdout.writelines(table_line(row, "tsv") for row in table_rows(result, effect))
 
 
 def check_picture(picture: Path, length_bp: int) -> None:
@@ -286,7 +269,6 @@ def check_picture(picture: Path, length_bp: int) -> None:
         )
 
 
-@checked()
 def write_picture(result: Mutagenesis, picture: Path, effect: Effect) -> list[str]:
     """Draw the matrix; return a note if not every label is drawn."""
     from dna_bigbird.core.figures.style import save

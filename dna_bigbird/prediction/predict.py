@@ -8,7 +8,6 @@ or to a folder of finished rows (`partial_results.py`), from which a module of `
 file: `writers/target.py` makes a table.
 """
 
-import sys
 from typing import Any, Literal
 
 from dna_bigbird.bundles.model_options import ModelBundles
@@ -119,7 +118,7 @@ def predict(
     if output is None:
         return run.in_memory(source)
     if target is None:
-        windows = run.to_stream(source, sys.stdout, run.lines)
+        windows = run.to_stdout(source)
     else:
         context = run.context(source, settings, sequences, assembly, margin_bp)
         windows = run.to_file(

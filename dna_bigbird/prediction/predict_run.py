@@ -89,7 +89,6 @@ class PredictionRun(WindowRun):
         return Predictions(**columns, label_names=self.label_names, notes=self.notes(source))
 
     def lines(self, frame: Frame, with_header: bool) -> Iterator[str]:
-        """Yield the rows of a frame as lines of TSV."""
         if with_header:
             yield table_line(header_of(self.label_names, frame), "tsv")
         yield from lines_of(frame, "tsv")
@@ -131,6 +130,6 @@ def write(target: Target, stored: PartialResults, context: WriteContext) -> None
 
         write_predictions(path, stored, context)
     else:
-        from dna_bigbird.prediction.writers.tracks import write_bigwig, write_bigwig_folder
+        from dna_bigbird.prediction.writers.tracks import write_bigwig
 
-        (write_bigwig_folder if target.folder else write_bigwig)(path, stored, context)
+        write_bigwig(target, stored, context)

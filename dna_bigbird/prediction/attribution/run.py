@@ -75,7 +75,6 @@ class AttributionRun(WindowRun):
         )
 
     def lines(self, frame: Frame, with_header: bool) -> Iterator[str]:
-        """Yield the bases of a frame as lines of TSV."""
         return table_lines(frame, self.label_names, "tsv", with_header)
 
     def frames(self, source: WindowSource, *, done: int = 0, shown: bool = True) -> Iterator[Frame]:
@@ -113,9 +112,9 @@ class AttributionRun(WindowRun):
 def write(target: Target, stored: PartialResults, context: WriteContext) -> None:
     """Write finished rows (frames of `AttributionRun`), whole or not at all."""
     if target.format == "bigwig":
-        from dna_bigbird.prediction.writers.tracks import write_base_tracks
+        from dna_bigbird.prediction.writers.tracks import EFFECTS, write_bigwig
 
-        write_base_tracks(target, stored, context)
+        write_bigwig(target, stored, context, EFFECTS)
     elif target.format == "hdf5":
         write_hdf5_files(target, stored, context)
     else:

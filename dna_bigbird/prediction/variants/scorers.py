@@ -1,7 +1,7 @@
 """What a variant is scored by: the labels of a model, or what its encoder makes of the alleles."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.choice import choose_labels
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.prediction.compute import Compute
-from dna_bigbird.prediction.embedder import Embedder
+from dna_bigbird.prediction.embedder import Embedder, usual_window_bp
+from dna_bigbird.prediction.engine import chunks_of
 from dna_bigbird.prediction.predictor import Predictor, check_together
 from dna_bigbird.prediction.variants.effects import (
     EFFECTS,
@@ -28,28 +29,6 @@ ZERO_SHOT = {"embedding": "distance", "likelihood": "log_ratio"}
 """Scores that need no labels, and the end of their column's name."""
 GROUPS_AT_ONCE = 64
 """Sites whose windows share batches."""
-
-
-class VariantScorer(Protocol):
-    """Scores the alleles of sites."""
-
-    label_names: list[str]
-    columns: Sequence[str]
-    """What is computed for each label."""
-    window_bp: int
-    """Window of the model in base pairs."""
-    compute: Compute
-    """With a precision that is not 'auto'."""
-
-    def notes(self) -> list[str]:
-        """Return what a user should know about the computation, one line each."""
-        ...
-
-    def effects(
-        self, sites: Iterable[Site], cut: WindowCutter
-    ) -> Iterator[tuple[list[Site], Effects]]:
-        """Yield chunks of sites with the columns of their alleles, each (alleles, labels)."""
-        ...
 
 
 class LabelScorer:
@@ -103,7 +82,7 @@ class EmbeddingScorer:
         return framed(compared, self.columns, 1)
 
     def _vectors(self, groups: Iterable[list[str]]) -> Iterator[NDArray[np.float64]]:
-        for some in in_batches(groups):
+        for some in chunks_of(groups, lambda group: 1, GROUPS_AT_ONCE):
             vectors = self._embedder.pooled([text for group in some for text in group])
             edges = np.cumsum([len(group) for group in some])[:-1]
             yield from np.split(vectors.astype(np.float64), edges)
@@ -128,7 +107,7 @@ class LikelihoodScorer:
         windows_per_allele = len(cut.shifts) * (2 if cut.strand == "both" else 1)
 
         def log_ratios(groups: Iterable[list[str]]) -> Iterator[NDArray[np.float64]]:
-            for some in in_batches(groups):
+            for some in chunks_of(groups, lambda group: 1, GROUPS_AT_ONCE):
                 nested = [np.array(group).reshape(windows_per_allele, -1) for group in some]
                 for values in self._model.log_ratios([rows.tolist() for rows in nested]):
                     yield values.reshape(-1, 1)
@@ -147,7 +126,7 @@ def make_scorer(
     bundles: Sequence[Bundle],
     compute: Compute,
     labels: str | Sequence[str] | None = None,
-) -> VariantScorer:
+) -> LabelScorer | EmbeddingScorer | LikelihoodScorer:
     """Return what scores variants by the labels, the vectors or the masked tokens of a model."""
     if score == "labels":
         return LabelScorer(bundles, compute, labels)
@@ -156,16 +135,6 @@ def make_scorer(
     if len(bundles) != 1:
         raise InputError(f"--score {score} reads one model, and {len(bundles)} are given")
     return (EmbeddingScorer if score == "embedding" else LikelihoodScorer)(bundles[0], compute)
-
-
-def usual_window_bp(bundle: Bundle) -> int:
-    """Return the window that the bundle was made for: of a pretrained one what it reads."""
-    config = bundle.config
-    if config.window_bp:
-        return int(config.window_bp)
-    if config.bp_per_token:
-        return int((config.encoder.max_tokens - 2) * config.bp_per_token)
-    raise InputError(f"{bundle.folder}: it does not record how long its windows are; give --window")
 
 
 def distances(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -177,15 +146,3 @@ def distances(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
     """
     lengths = np.linalg.norm(vectors[:, 1:] - vectors[:, :1], axis=-1)
     return lengths.mean(axis=0)[None, :, None].astype(np.float32)
-
-
-def in_batches(groups: Iterable[list[str]]) -> Iterator[list[list[str]]]:
-    """Yield `GROUPS_AT_ONCE` groups at a time."""
-    some: list[list[str]] = []
-    for group in groups:
-        some.append(group)
-        if len(some) == GROUPS_AT_ONCE:
-            yield some
-            some = []
-    if some:
-        yield some

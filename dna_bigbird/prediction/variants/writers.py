@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +27,6 @@ FIELDS = (("diff", "DIFF", "probability"), ("log_odds", "LOGODDS", "log-odds"))
 _UNSAFE = re.compile(r"[^0-9A-Za-z_.]")
 
 Write = Callable[[str], object]
-
-
-class VariantWriter(Protocol):
-    """Takes sites with their scores, in the order of the file."""
-
-    def begin(self, header: VcfHeader) -> None:
-        """Write what is above the records."""
-        ...
-
-    def write(self, sites: Sequence[Site], effects: Effects) -> None:
-        """Write the records; `effects` has a row for each of their alternative alleles."""
-        ...
 
 
 class TableWriter:
@@ -285,10 +273,10 @@ def open_writers(
     columns: Sequence[str],
     origin: Origin,
     longest_bp: int,
-) -> Iterator[list[VariantWriter]]:
+) -> Iterator[list[TableWriter | AnnotatingWriter]]:
     """Open all targets, each whole or absent; a table has `columns` for every label."""
     with contextlib.ExitStack() as stack:
-        writers: list[VariantWriter] = []
+        writers: list[TableWriter | AnnotatingWriter] = []
         for target in targets:
             write: Write = sys.stdout.write
             if target.path is not None:

@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.hdf5 import StoreFormat, texts_of
-from dna_bigbird.core.result_folders import FILE_PER_LABEL, atomic_directory
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.writers.target import (
-    LABEL_LIST,
     ROW_NAME,
     Target,
     WriteContext,
-    file_names,
+    label_files,
     table_line,
 )
 
@@ -91,12 +89,9 @@ def write_hdf5_files(target: Target, stored: PartialResults, context: WriteConte
     if not target.folder:
         _write_hdf5(target.path, stored, context, 0)
         return
-    files = file_names(context.label_names, ".h5")
-    lines = [f"{label}\t{file}\n" for label, file in zip(context.label_names, files, strict=True)]
-    with atomic_directory(target.path, FILE_PER_LABEL) as partial:
-        (partial / LABEL_LIST).write_text("".join(["label\tfile\n", *lines]), encoding="utf-8")
+    with label_files(target, context.label_names, ".h5") as files:
         for label, file in enumerate(files):
-            _write_hdf5(partial / file, stored, context, label)
+            _write_hdf5(file, stored, context, label)
 
 
 def _write_hdf5(path: Path, stored: PartialResults, context: WriteContext, label: int) -> None:

@@ -1,5 +1,6 @@
 """Where predictions go: which format, and the interface of all writers."""
 
+import contextlib
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.file_formats import check_known
 from dna_bigbird.core.files import check_utf8_name, sha256_of
 from dna_bigbird.core.paths import STANDARD_STREAM
-from dna_bigbird.core.result_folders import FILE_PER_LABEL
+from dna_bigbird.core.result_folders import FILE_PER_LABEL, atomic_directory
 from dna_bigbird.core.scratch import real_path
 from dna_bigbird.core.writing import atomic_path, check_can_write
 from dna_bigbird.prediction.partial_results_file import PartialResults
@@ -115,11 +116,11 @@ def check_same_format(path: Path, by_name: str | None, format: str | None) -> No
         )
 
 
-def file_names(label_names: Sequence[str], suffix: str = ".bw") -> list[str]:
+def file_names(label_names: Sequence[str], suffix: str) -> list[str]:
     """Return a file name for every label, unique even without upper and lower case.
 
     Example:
-        >>> file_names(["K562|CTCF|None", "a/b", "A b"])
+        >>> file_names(["K562|CTCF|None", "a/b", "A b"], ".bw")
         ['K562_CTCF_None.bw', 'a_b.bw', 'A_b_2.bw']
     """
     used: dict[str, int] = {}
@@ -133,6 +134,20 @@ def file_names(label_names: Sequence[str], suffix: str = ".bw") -> list[str]:
         used[name.casefold()] = 1
         names.append(f"{name}{suffix}")
     return names
+
+
+@contextlib.contextmanager
+def label_files(target: Target, labels: Sequence[str], suffix: str) -> Iterator[list[Path]]:
+    """Yield a temporary file for the only label, or one for each in a folder, which has a list of them."""
+    if not target.folder:
+        with atomic_path(target.path) as partial:
+            yield [partial]
+        return
+    names = file_names(labels, suffix)
+    lines = [f"{label}\t{name}\n" for label, name in zip(labels, names, strict=True)]
+    with atomic_directory(target.path, FILE_PER_LABEL) as folder:
+        (folder / LABEL_LIST).write_text("".join(["label\tfile\n", *lines]), encoding="utf-8")
+        yield [folder / name for name in names]
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.result_folders import FILE_PER_LABEL, atomic_directory
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.prediction.partial_results_file import PartialResults, StoredColumn
 from dna_bigbird.prediction.writers.target import (
-    LABEL_LIST,
     Target,
     WriteContext,
-    file_names,
+    label_files,
 )
 
 # N windows, S segments, L labels
@@ -215,48 +213,17 @@ END = b"\x26\xfc\x8f\x88"
 """The last bytes of a complete bigWig file."""
 
 
-def write_bigwig(path: Path, stored: PartialResults, context: WriteContext) -> None:
-    """Write the only label to a file."""
-    _write_file(path, stored, context, PROBABILITIES)
-
-
-def write_bigwig_folder(path: Path, stored: PartialResults, context: WriteContext) -> None:
-    """Write one file per label into a folder, and a list of them."""
-    _write_folder(path, stored, context, PROBABILITIES)
-
-
-def write_base_tracks(target: Target, stored: PartialResults, context: WriteContext) -> None:
-    """Write effects of bases: a file of the only label, or a folder with one per label."""
-    write = _write_folder if target.folder else _write_file
-    write(target.path, stored, context, EFFECTS)
-
-
-def _write_file(path: Path, stored: PartialResults, context: WriteContext, values: Values) -> None:
-    placement = _placement(path, stored, context, values)
-    with atomic_path(path) as partial:
-        _write_labels([partial], 0, stored, context, placement, values)
-
-
-def _write_folder(
-    path: Path, stored: PartialResults, context: WriteContext, values: Values
+def write_bigwig(
+    target: Target, stored: PartialResults, context: WriteContext, values: Values = PROBABILITIES
 ) -> None:
-    placement = _placement(path, stored, context, values)
-    files = file_names(context.label_names)
-    lines = [f"{label}\t{file}\n" for label, file in zip(context.label_names, files, strict=True)]
-    with atomic_directory(path, FILE_PER_LABEL) as partial:
-        (partial / LABEL_LIST).write_text("".join(["label\tfile\n", *lines]), encoding="utf-8")
-        for first in range(0, len(files), LABELS_AT_ONCE):
-            paths = [partial / file for file in files[first : first + LABELS_AT_ONCE]]
-            _write_labels(paths, first, stored, context, placement, values)
-
-
-def _placement(
-    path: Path, stored: PartialResults, context: WriteContext, values: Values
-) -> Placement:
+    """Write a file of the only label, or a folder with a file per label and a list of them."""
     placement = place_windows(stored, context.margin_bp, values.column)
     if not len(placement.row):
-        raise InputError(f"{path}: no window has a score; a bigWig file cannot be empty")
-    return placement
+        raise InputError(f"{target.path}: no window has a score; a bigWig file cannot be empty")
+    with label_files(target, context.label_names, ".bw") as files:
+        for first in range(0, len(files), LABELS_AT_ONCE):
+            paths = files[first : first + LABELS_AT_ONCE]
+            _write_labels(paths, first, stored, context, placement, values)
 
 
 def _write_labels(
