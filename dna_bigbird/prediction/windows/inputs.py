@@ -32,18 +32,11 @@ class FastaSource(WindowSource):
     # the record, on either strand. Such a record is held in memory if the input can be read only
     # once.
 
-    @checked()
     def __init__(
-        self,
-        path: Path | str,
-        *,
-        window_bp: int,
-        stride_bp: int,
-        model_bp: int | None = None,
-        coordinates: Coordinates = "record",
+        self, path: Path | str, *, coordinates: Coordinates = "record", **tiles: int | None
     ) -> None:
         self.path, self.in_genome = str(path), coordinates == "genome"
-        super().__init__(readable_files(fasta=self.path), window_bp, stride_bp, model_bp)
+        super().__init__(readable_files(fasta=self.path), **tiles)
         self._locations: dict[str, Interval] = {}
         """Locations of records longer than a block, which are few, by name."""
         self._lengths: dict[str, int] = {}
@@ -140,21 +133,13 @@ class BedSource(WindowSource):
 
     unit = "BED rows"
 
-    @checked()
     def __init__(
-        self,
-        bed: Path | str,
-        fasta: Path | str,
-        *,
-        window_bp: int,
-        stride_bp: int,
-        model_bp: int | None = None,
-        strand: Literal["both", "forward", "interval"] = "both",
+        self, bed: Path | str, fasta: Path | str, *, strand: str = "both", **tiles: int | None
     ) -> None:
         self.bed, self.genome = str(bed), Genome(fasta)
         self.by_strand = strand == "interval"
         files = {"fasta": self.genome.path, **readable_files(bed=self.bed)}
-        super().__init__(files, window_bp, stride_bp, model_bp)
+        super().__init__(files, **tiles)
         self._has_names: bool | None = None
 
     @property
@@ -315,15 +300,8 @@ def named_sequences(sequences: object) -> dict[str, str] | None:
 class SequenceSource(WindowSource):
     """Windows over sequences in memory, by name."""
 
-    def __init__(
-        self,
-        sequences: Mapping[str, str],
-        *,
-        window_bp: int,
-        stride_bp: int,
-        model_bp: int | None = None,
-    ) -> None:
-        super().__init__({}, window_bp, stride_bp, model_bp)
+    def __init__(self, sequences: Mapping[str, str], **tiles: int | None) -> None:
+        super().__init__({}, **tiles)
         if not sequences:
             raise InputError("no sequence given; expected at least one")
         for name, letters in sequences.items():

@@ -93,7 +93,7 @@ class WindowSource(ABC):
     unit = "records"
 
     def __init__(
-        self, files: dict[str, Path], window_bp: int, stride_bp: int, model_bp: int | None = None
+        self, files: dict[str, Path], *, window_bp: int, stride_bp: int, model_bp: int | None = None
     ) -> None:
         self.files = files
         self.records = RecordNotes(window_bp, stride_bp, model_bp, self.unit)
