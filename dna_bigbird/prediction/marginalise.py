@@ -141,7 +141,7 @@ def site_of(text: str, database: Path | str | None) -> str:
     """Return the bases to insert: the text if it has only A, C, G, T, else a matrix's consensus."""
     if text and not text.upper().strip("ACGT"):
         return text.upper()
-    from dna_bigbird.prediction.motif_discovery.naming import read_database
+    from dna_bigbird.prediction.motif_patterns import read_database
 
     matrices = read_database(database)
     for names in ("identifier", "name"):
