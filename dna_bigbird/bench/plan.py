@@ -15,7 +15,7 @@ from dna_bigbird.evaluation.plan_speed import Work, seconds_per_sequence
 from dna_bigbird.labelled.splits import TEST, TRAIN, VALIDATION
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.prediction.variants.likelihood import STRIDE
+from dna_bigbird.prediction.variants.scorers import STRIDE
 from dna_bigbird.training.encoder_source import open_source
 from dna_bigbird.training.label_config import recipe_for
 

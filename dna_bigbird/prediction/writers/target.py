@@ -138,7 +138,7 @@ def file_names(label_names: Sequence[str], suffix: str) -> list[str]:
 
 @contextlib.contextmanager
 def label_files(target: Target, labels: Sequence[str], suffix: str) -> Iterator[list[Path]]:
-    """Yield a temporary file for the only label, or one for each in a folder, which has a list of them."""
+    """Yield a temporary file for the only label, or one per label in a folder with a list."""
     if not target.folder:
         with atomic_path(target.path) as partial:
             yield [partial]
