@@ -67,7 +67,7 @@ SETTINGS = {
     "demo.build:DemoConfig": {"promoters": 20, "variants": 1},
     "demo.long_range:LongRangeConfig": {"units": 1, "copies": 1},
     "prediction.compute:Compute": {"batch_size": 0, "threads": 0, "workers": 0},
-    "prediction.motif_discovery.patterns:SearchSettings": {"seqlet_bp": 5, "max_seqlets": 20},
+    "prediction.motif_patterns:SearchSettings": {"seqlet_bp": 5, "max_seqlets": 20},
 }
 """Smallest value of fields of settings."""
 

@@ -39,7 +39,7 @@ from dna_bigbird.metrics.task_results import (
 )
 from dna_bigbird.prediction.compute import Compute, exact
 from dna_bigbird.prediction.predictor import Predictor
-from dna_bigbird.prediction.variants.likelihood import STRIDE, SequenceLikelihood
+from dna_bigbird.prediction.variants.scorers import STRIDE, SequenceLikelihood
 
 # What scores the sequences of a pair task: the bundle, GC content, and counts of short words.
 

@@ -31,7 +31,7 @@ from dna_bigbird.labelled.splits import TEST, TRAIN, VALIDATION
 from dna_bigbird.metrics.task_results import TASK_FILE, TaskResult
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder_changes import EncoderChanges
-from dna_bigbird.prediction.variants.likelihood import STRIDE
+from dna_bigbird.prediction.variants.scorers import STRIDE
 from dna_bigbird.training.label_config import recipe_for
 
 PARTS = "parts"

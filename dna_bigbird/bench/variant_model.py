@@ -14,10 +14,9 @@ from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.prediction.compute import Compute
-from dna_bigbird.prediction.embedder import Embedder
+from dna_bigbird.prediction.embedder import Embedder, usual_window_bp
 from dna_bigbird.prediction.variants.effects import allele_windows
-from dna_bigbird.prediction.variants.likelihood import MaskedLikelihood
-from dna_bigbird.prediction.variants.scorers import usual_window_bp
+from dna_bigbird.prediction.variants.scorers import MaskedLikelihood
 
 DESCRIPTION = "the network of the model with random weights, not trained"
 

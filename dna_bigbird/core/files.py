@@ -114,25 +114,23 @@ def is_gzip(path: Path | str) -> bool:
         return stream.read(2) == GZIP_MAGIC
 
 
-def is_bgzip(path: Path | str) -> bool:
-    """Return True if a file is gzip in the blocks of bgzip, which can be read at random."""
-    with open(path, "rb") as stream:
-        return _starts_as_bgzip(stream.read(18))
-
-
 def _starts_as_bgzip(first: bytes) -> bool:
     return first[:4] == _BGZIP_END[:4] and first[12:14] == b"BC"
 
 
-def check_random_access(path: Path | str) -> None:
-    """Raise InputError for FASTA as ordinary gzip, which is read from front to back only."""
-    if not (os.path.isfile(path) and is_gzip(path)) or is_bgzip(path):
-        return
+def check_random_access(path: Path | str) -> bool:
+    """Return True for bgzip; raise InputError for FASTA as other gzip, read from front to back only."""
+    if not (os.path.isfile(path) and is_gzip(path)):
+        return False
+    with open(path, "rb") as stream:
+        if _starts_as_bgzip(stream.read(18)):
+            return True
     if looks_like(path) in (None, "a FASTA file"):
         raise InputError(
             f"{path}: a genome is read at random and must be plain or bgzip FASTA; unpack it first: gunzip "
             f"{path}. Or pack it again: gunzip -c {path} | bgzip > NEW.fa.gz"
         )
+    return False
 
 
 def shown_name(path: Path | str) -> str:

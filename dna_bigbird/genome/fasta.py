@@ -4,7 +4,7 @@ import zlib
 from pathlib import Path
 
 from dna_bigbird.core.errors import InputError, shortened
-from dna_bigbird.core.files import check_random_access, is_bgzip, is_gzip, looks_like, open_binary
+from dna_bigbird.core.files import check_random_access, is_gzip, looks_like, open_binary
 from dna_bigbird.genome.alphabet import IS_UNKNOWN, NOT_DNA, normalise_bytes, reverse_complement
 from dna_bigbird.genome.chromosome_names import ChromosomeNames
 from dna_bigbird.genome.fasta_index import index_of, read_bytes
@@ -35,14 +35,14 @@ class Genome:
             )
         if self.path.stat().st_size == 0:
             raise InputError(f"{path}: the FASTA file is empty")
-        check_random_access(self.path)
-        if is_gzip(self.path) and not is_bgzip(self.path):
+        is_packed = check_random_access(self.path)
+        if not is_packed and is_gzip(self.path):
             raise InputError(
                 f"{path}: expected a genome as FASTA, and this looks like {looks_like(self.path)}"
             )
         with open_binary(path):  # names what cannot be FASTA
             pass
-        self._index, self._blocks = index_of(self.path)
+        self._index, self._blocks = index_of(self.path, is_packed)
         self._open()
 
     def _open(self) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dna_bigbird.core.errors import InputError, shortened
-from dna_bigbird.core.files import is_gzip, open_binary
+from dna_bigbird.core.files import open_binary
 from dna_bigbird.genome.fasta_pieces import read_pieces
 
 # Whether an index is that of the present content, without reading all of it: it lists for every record where its
@@ -134,11 +134,11 @@ def _has_its_lines(entry: IndexEntry, read: Callable[[int, int], bytes]) -> bool
     return line_end.endswith(b"\n") and not line_end.strip()
 
 
-def index_of(path: Path) -> tuple[dict[str, IndexEntry], Blocks | None]:
+def index_of(path: Path, is_packed: bool) -> tuple[dict[str, IndexEntry], Blocks | None]:
     """Return the index of a plain or bgzip FASTA file; written next to it if missing or wrong."""
     # An index that is older than its file is compared with a new one and stays if both say the
     # same. In a folder that cannot be written to a new index is for this process alone.
-    beside = [Path(f"{path}{suffix}") for suffix in (".fai", ".gzi")[: 1 + is_gzip(path)]]
+    beside = [Path(f"{path}{suffix}") for suffix in (".fai", ".gzi")[: 1 + is_packed]]
     with contextlib.suppress(OSError, ValueError, struct.error):
         index = _parse(path, *beside)
         is_older = any(x.stat().st_mtime_ns < path.stat().st_mtime_ns for x in beside)
@@ -193,11 +193,12 @@ def _make(path: Path, fai: Path, *gzi: Path) -> None:
     try:
         options: tuple[str | Path, ...] = ("--gzi-idx", *gzi) if gzi else ()
         pysam.faidx(*map(os.fsencode, (path, "--fai-idx", fai, *options)))
-    except pysam.SamtoolsError as error:
-        raise InputError(_unequal_lines(path)) from error
+        is_whole = {name: x.length for name, x in parsed_or_empty(fai).items()} == lengths
+    except pysam.SamtoolsError:
+        is_whole = False
     finally:
         pysam.set_verbosity(verbosity)
-    if {name: entry.length for name, entry in parsed_or_empty(fai).items()} != lengths:
+    if not is_whole:
         raise InputError(_unequal_lines(path))
 
 

@@ -3,7 +3,6 @@
 `attribution/` computes it; `attribution/run.py` follows the path of `predicting.py` from records to windows and files.
 """
 
-import sys
 from typing import Any, Literal
 
 from dna_bigbird.bundles.model_options import ModelBundles
@@ -116,7 +115,7 @@ def attribute(
     if output is None:
         return run.in_memory(source)
     if target is None:
-        windows = run.to_stream(source, sys.stdout, run.lines)
+        windows = run.to_stdout(source)
     else:
         context = run.context(source, settings, sequences, assembly)
         windows = run.to_file(

@@ -12,11 +12,7 @@ from dna_bigbird.models.config import EncoderConfig
 
 
 def beyond_training(encoder: EncoderConfig, pieces: int, option: str = "--window") -> list[str]:
-    """Return a line for the user if a sequence was longer than any in training; it was read whole.
-
-    Args:
-        pieces: Tokens of the longest sequence that was read whole, without [CLS] and [SEP].
-        option: What sets the length.
+    """Return a line for the user if so many tokens were read at once, unlike in training.
 
     Example:
         >>> encoder = EncoderConfig(max_tokens=512, positions="rotary")
@@ -69,8 +65,6 @@ ComputeOptions = Annotated[Any, Compute]
 
 
 def exact(settings: Compute) -> Compute:
-    """Return the settings with float32 for 'auto': bfloat16 rounds away most effects of variants.
-
-    docs/variants.md measures it.
-    """
+    """Return the settings with float32 for 'auto'."""
+    # bfloat16 rounds away most effects of variants (docs/variants.md)
     return replace(settings, precision="32-true") if settings.precision == "auto" else settings

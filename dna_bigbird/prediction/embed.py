@@ -1,7 +1,7 @@
 """`embed`: hidden states of a model for windows of DNA.
 
-Windows come from the same sources as those of `predict`; `embedder.py` computes their vectors,
-`embed_run.py` collects them into arrays or, via partial results, into a file (`writers/arrays.py`).
+Windows come from the same sources as those of `predict`; `embedder.py` computes their vectors
+and collects them into arrays or, via partial results, into a file (`writers/arrays.py`).
 """
 
 from pathlib import Path
@@ -93,7 +93,10 @@ def embed(
     """
     if fasta is not None and bed is not None:
         check_random_access(fasta)
-    from dna_bigbird.prediction.embed_run import EmbeddingRun  # imports torch: seconds
+    from dna_bigbird.prediction.embedder import (  # imports torch: seconds
+        EmbeddingRun,
+        usual_window_bp,
+    )
     from dna_bigbird.prediction.windows.inputs import named_sequences, window_source
 
     sequences = named_sequences(sequences)
@@ -105,7 +108,7 @@ def embed(
         raise InputError("--pooling tokens reads one strand; leave out --strand both")
     both_strands = pooling != "tokens" and strand != "forward"
     run = EmbeddingRun(model, pooling, layer, both_strands, Compute(**compute), progress)
-    window = window or run.usual_window()
+    window = window or usual_window_bp(run.bundle)
     source = window_source(
         fasta,
         bed,
@@ -125,11 +128,7 @@ def embed(
 
 @checked()
 def chosen_format(output: Path, format: VectorFormat | None) -> VectorFormat:
-    """Return the format that the suffix of an output and `format` name.
-
-    Raises:
-        InputError: If they contradict each other, neither names a format, or the file cannot be written.
-    """
+    """Return the format that the suffix of an output and `format` name; the file can be written."""
     by_name = SUFFIXES.get(output.suffix.lower())
     if format:
         check_known("--output", output, tuple(SUFFIXES), format)

@@ -1,8 +1,7 @@
-"""Sequences to hidden states of the encoder: one vector per sequence or per token."""
+"""`embed`: the windows of a source to hidden states, one vector per window or per token."""
 
-# S sequences, B batch, T tokens, E hidden size
-
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -10,30 +9,36 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dna_bigbird.bundles.bundle import Bundle
+from dna_bigbird.bundles.choice import Model
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.prediction.compute import Compute, beyond_training
-from dna_bigbird.prediction.engine import set_up
-from dna_bigbird.prediction.results import Pooling
+from dna_bigbird.prediction.engine import chunks_of, set_up
+from dna_bigbird.prediction.partial_results import progress_bar
+from dna_bigbird.prediction.partial_results_file import PartialResults
+from dna_bigbird.prediction.results import (
+    Embeddings,
+    Pooling,
+    VectorFormat,
+    VectorSettings,
+    WrittenVectors,
+)
 from dna_bigbird.prediction.runner import BundleRunner, Groups
+from dna_bigbird.prediction.window_run import Frame, WindowRun
+from dna_bigbird.prediction.windows.tiling import Window, WindowSource
+from dna_bigbird.prediction.writers.arrays import COUNTS, write_vectors
+from dna_bigbird.prediction.writers.target import window_columns
+
+# S sequences, n windows, B batch, T tokens, E hidden size
 
 
 class Embedder:
-    """Computes the hidden states of the encoder of a bundle; its head, if any, is unused.
+    """Computes the hidden states of a bundle's encoder after `layer` layers, without its head."""
 
-    Mean and maximum are over the tokens of the sequence; [CLS] and [SEP] do not count. A sequence of
-    more tokens than the context is cut into the fewest equal parts that fit: mean and [CLS] are then
-    means over the parts, weighted by their tokens. A model without a table of positions reads it whole.
-
-    Args:
-        pooling: How the states of a sequence become one vector; 'tokens' keeps all of them.
-        layer: Number of layers passed: 0 are the embeddings, -1 counts from the last one.
-        both_strands: Average the vectors of a sequence and of its reverse complement.
-
-    Raises:
-        InputError: If the bundle is an ensemble or reads no DNA, or it has no such layer.
-    """
+    # Mean and maximum leave out [CLS] and [SEP]. A sequence of more tokens than the context is cut
+    # into the fewest equal parts that fit: mean and [CLS] are then means over the parts, weighted
+    # by their tokens.
 
     @checked()
     def __init__(
@@ -94,15 +99,9 @@ class Embedder:
     def tokens(
         self, sequences: Sequence[str], *, together: int = 1
     ) -> list[tuple[NDArray[np.float32], NDArray[np.int64]]]:
-        """Return the vectors (T, E) of each sequence's tokens and their bases on it (T, 2).
-
-        Bases are 0-based, half-open, from the start of the sequence. A part without any A, C, G
-        or T has no tokens.
-
-        Args:
-            together: So many sequences, of equal length, are cut at the same bases if one of them has more tokens
-                than the context.
-        """
+        """Return each sequence's vectors (T, E) and the bases (T, 2) of its tokens, half-open."""
+        # So many sequences `together` have equal lengths, and are cut at the same bases where one
+        # exceeds the context.
         groups = [sequences[i : i + together] for i in range(0, len(sequences), together)]
         parts, tokens = self._plan(groups)
         texts = list(tokens)
@@ -147,10 +146,7 @@ class Embedder:
 
 
 def layer_number(layer: int, num_layers: int) -> int:
-    """Return how many layers to pass.
-
-    Raises:
-        InputError: If there are not so many.
+    """Return how many layers to pass; -1 counts from the last one.
 
     Example:
         >>> layer_number(-1, 12), layer_number(-13, 12), layer_number(3, 12)
@@ -163,3 +159,121 @@ def layer_number(layer: int, num_layers: int) -> int:
             f"{num_layers}, or -1 (the last) to {-num_layers - 1}"
         )
     return passed
+
+
+def usual_window_bp(bundle: Bundle) -> int:
+    """Return the window that the bundle was made for: of a pretrained one what it reads."""
+    config = bundle.config
+    if config.window_bp:
+        return int(config.window_bp)
+    if config.bp_per_token:
+        return int((config.encoder.max_tokens - 2) * config.bp_per_token)
+    raise InputError(f"{bundle.folder}: it does not record how long its windows are; give --window")
+
+
+CHUNK_BP = {"pooled": 250_000, "tokens": 50_000}
+"""Bases held in memory at once, with the vectors of all their tokens."""
+
+
+class EmbeddingRun(WindowRun):
+    """A model that computes the vectors of the windows of a source, chunk by chunk."""
+
+    computer: Embedder
+
+    @checked()
+    def __init__(
+        self,
+        model: Model | None,
+        pooling: Pooling,
+        layer: int,
+        both_strands: bool,
+        compute: Compute,
+        progress: bool,
+    ) -> None:
+        super().__init__(model, progress)
+        (self.bundle,) = self._bundles
+        self.label_names = []
+        self.computer = Embedder(
+            self.bundle, compute=compute, pooling=pooling, layer=layer, both_strands=both_strands
+        )
+        self.model_bp = self.bundle.config.window_bp
+
+    def in_memory(self, source: WindowSource) -> Embeddings:
+        """Return all vectors as arrays."""
+        joined = self.columns(source)
+        counts = joined.pop(COUNTS, None)
+        if counts is not None:
+            joined["offset"] = np.concatenate([[0], np.cumsum(counts)])
+        return Embeddings(**joined, notes=self.notes(source), settings=self._vector_settings())
+
+    @checked()
+    def to_vectors(
+        self,
+        source: WindowSource,
+        path: Path,
+        format: VectorFormat,
+        *,
+        sequences: Mapping[str, str] | None,
+        assembly: str,
+        resume: bool,
+    ) -> WrittenVectors:
+        """Compute all vectors into partial results, then write the file."""
+        context = self.context(source, self._settings(source), sequences, assembly)
+
+        def write(stored: PartialResults) -> None:
+            options = (f"--{name} {value}" for name, value in context.settings.items())
+            attributes = {
+                "assembly": assembly,
+                "command": " ".join(["embed", *options]),
+                "inputs": context.inputs(),
+            }
+            write_vectors(path, format, stored, attributes)
+
+        rows = self.to_file(source, path, context, resume, write)
+        return WrittenVectors(
+            path, rows, self.computer.width, self.notes(source), self._vector_settings()
+        )
+
+    def _vector_settings(self) -> VectorSettings:
+        strand = "both" if self.computer.both_strands else "forward"
+        folder = str(self.bundle.folder)
+        return VectorSettings(folder, self.computer.pooling, self.computer.layer, strand)
+
+    def _settings(self, source: WindowSource) -> dict[str, object]:
+        """Return the options that change the vectors."""
+        return {
+            "pooling": self.computer.pooling,
+            "layer": self.computer.layer,
+            "window": source.window_bp,
+            "stride": source.stride_bp,
+            "strand": self._vector_settings().strand,
+        }
+
+    def frames(self, source: WindowSource, *, done: int = 0, shown: bool = True) -> Iterator[Frame]:
+        """Yield windows and vectors as columns, chunk by chunk, from window number `done`."""
+        is_pooled = self.computer.pooling != "tokens"
+        most = CHUNK_BP["pooled" if is_pooled else "tokens"]
+        with progress_bar(self.progress and shown, source.count, done) as update:
+            for windows in chunks_of(source.windows(done), lambda w: len(w.bases) + 64, most):
+                texts = [window.bases for window in windows]
+                if is_pooled:
+                    vectors = {"vectors": self.computer.pooled(texts)}
+                else:
+                    vectors = token_columns(windows, self.computer.tokens(texts))
+                yield window_columns(windows) | vectors
+                update(len(windows))
+
+
+def token_columns(
+    windows: list[Window], tokens: list[tuple[NDArray, NDArray]]
+) -> dict[str, NDArray]:
+    """Return vectors and bases of the tokens of some windows (`Embedder.tokens`) as columns."""
+    spans = np.concatenate(
+        [window.start + spans for window, (_, spans) in zip(windows, tokens, strict=True)]
+    )
+    return {
+        COUNTS: np.array([len(vectors) for vectors, _ in tokens], np.int64),
+        "vectors": np.concatenate([vectors for vectors, _ in tokens]),
+        "token_start": spans[:, 0],
+        "token_end": spans[:, 1],
+    }

@@ -53,11 +53,7 @@ class Setup:
 
 
 def set_up(bundles: Sequence[Bundle], compute: Compute) -> Setup:
-    """Choose threads, device and precision, and set the attention backend of the bundles.
-
-    Raises:
-        InputError: If there is no such device, or the backend cannot compute the models on it.
-    """
+    """Choose threads, device and precision, and set the attention backend of the bundles."""
     use_threads(compute.threads)
     device = choose_device(compute.device)
     precision = resolve_precision(compute.precision, device.type)
@@ -67,11 +63,7 @@ def set_up(bundles: Sequence[Bundle], compute: Compute) -> Setup:
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device for a value of `Compute.device`.
-
-    Raises:
-        InputError: If there is no such device.
-    """
+    """Return the device for a value of `Compute.device`."""
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("--device cuda: torch finds no GPU here; use --device cpu")
     if name != "auto":
@@ -80,14 +72,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def set_backend(bundle: Bundle, name: str, device: torch.device) -> str | None:
-    """Set the attention backend of a bundle.
-
-    Returns:
-        Why 'auto' is slow here, or None.
-
-    Raises:
-        InputError: If the backend cannot compute this model on this device.
-    """
+    """Set the attention backend of a bundle; return why 'auto' is slow here, or None."""
     if device.type != "cpu" and name in ("cpu_chunks", "native"):
         raise InputError(
             f"--backend {name} computes on a CPU, not on {device.type}; leave it out, or add "
@@ -105,12 +90,7 @@ def set_backend(bundle: Bundle, name: str, device: torch.device) -> str | None:
 
 
 class Engine:
-    """One bundle, ready to compute.
-
-    Args:
-        compute: With a `precision` that is not 'auto'.
-        with_gradients: Whether `forward` takes gradients; batches are smaller then.
-    """
+    """One bundle, ready to compute; `precision` is not 'auto'; gradients make batches smaller."""
 
     def __init__(
         self,
@@ -132,18 +112,7 @@ class Engine:
     def run(
         self, lengths: Sequence[int], collate: Collate, forward: Callable[[NamedTuple], Result]
     ) -> Iterator[tuple[list[int], Result]]:
-        """Compute rows, those of similar length together.
-
-        Args:
-            lengths: Tokens of each row, special ones included.
-            forward: Of a batch on the device.
-
-        Yields:
-            Positions of some rows, and what `forward` returns for them.
-
-        Raises:
-            InputError: If a row alone does not fit into the memory.
-        """
+        """Compute rows of so many tokens, those alike together; yield positions and results."""
         for positions in batches_of(
             lengths,
             tokens=self._most_tokens,
@@ -229,22 +198,14 @@ def bytes_per_token(config: EncoderConfig) -> int:
 def batches_of(
     lengths: Sequence[int], *, tokens: int, batch_size: int = 0, same_blocks: int = 0
 ) -> list[list[int]]:
-    """Put sequences of similar length into one batch.
-
-    Args:
-        lengths: Tokens of each sequence.
-        tokens: Most tokens of a batch; a longer sequence is a batch of its own.
-        batch_size: Sequences in a batch, of any length; 0 lets `tokens` decide.
-        same_blocks: Block size, if sequences of a batch must have equally many blocks; 0 if not.
-
-    Returns:
-        Indices in `lengths`, each once. The longest come first, so that a batch that does not fit
-        into memory fails at once.
+    """Return batches of indices of similar lengths, of so many tokens or of `batch_size` sequences.
 
     Example:
         >>> batches_of([3, 9, 4, 4], tokens=10)
         [[1], [2, 3], [0]]
     """
+    # Longest first: a batch that does not fit into memory fails at once. same_blocks: a block size,
+    # if the sequences of a batch must have equally many blocks.
     batches: list[list[int]] = []
     most, blocks = 0, 0
     for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):

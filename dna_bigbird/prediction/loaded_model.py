@@ -34,15 +34,8 @@ def method_of(
     without: Sequence[str] = (),
     single: bool = False,
 ) -> Callable[Concatenate["LoadedModel", Arguments], Result]:
-    """Return a function as a method of `LoadedModel`, with the same arguments but for the model.
-
-    A type checker sees the model as an argument too, which Python has no type to leave out.
-
-    Args:
-        model: The argument that the loaded model is given to.
-        without: Further arguments that the method does not have: they contradict a given model.
-        single: Whether the function takes one model only.
-    """
+    """Return a function as a method of `LoadedModel`, without arguments `model` and `without`."""
+    # A type checker sees the model as an argument too, which Python has no type to leave out.
     left_out = (model, *without)
     own = inspect.signature(function)
     kept = [value for name, value in own.parameters.items() if name not in left_out]
@@ -114,11 +107,7 @@ class LoadedModel:
         return self.bundles[0].tokenizer
 
     def single(self, purpose: str) -> Bundle:
-        """Return the bundle.
-
-        Raises:
-            InputError: If there are several.
-        """
+        """Return the only bundle."""
         if len(self.bundles) > 1:
             raise InputError(
                 f"{purpose} takes a single model, and {len(self.bundles)} are loaded; load one of them"

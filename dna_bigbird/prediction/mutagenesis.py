@@ -1,17 +1,19 @@
 """`mutagenesis`: the effect of each of the three other bases at every base of a region, and its files.
 
-`substitutions.py` scores every base in a window of its own, centred on it, as `score_variants`
-does: in one window the effect of a base depends on its distance from the middle. Models of promoters
-were trained on windows with the start site at a certain base; for them one window can be named.
+Every base is scored in a window of its own, centred on it, as `score_variants` does: in one window
+the effect of a base depends on its distance from the middle. Models of promoters were trained on
+windows with the start site at a certain base; for them one window can be named.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
+from dna_bigbird.bundles.choice import Models, choose_labels, load_models, notes_on
 from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
@@ -19,12 +21,22 @@ from dna_bigbird.core.messages import listed_words
 from dna_bigbird.core.paths import STANDARD_STREAM, GenomeFile, OutputFile, StreamFile
 from dna_bigbird.core.shared_options import BothStrands, Labels, Progress
 from dna_bigbird.core.writing import atomic_path
+from dna_bigbird.genome.fasta import Genome, find_region
+from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.variants import Variant
 from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
 from dna_bigbird.prediction.results import LETTERS, Effect, Mutagenesis
+from dna_bigbird.prediction.variants.effects import LogitModel, choose_window, site_effects
+from dna_bigbird.prediction.variants.sites import Site
+from dna_bigbird.prediction.windows.tiling import short_window_notes
 from dna_bigbird.prediction.writers.target import table_line
+
+# P positions, L labels; 4 bases in the order of LETTERS
 
 SUFFIXES = (".tsv", ".csv", ".npz")
 PICTURES = (".png", ".svg", ".pdf")
+MOST_BP = 20_000
+"""Longest region: the matrix of 919 labels takes 1.2 GB."""
 
 
 @checked(rest=Compute)
@@ -79,16 +91,9 @@ def mutagenesis(
             not fit; see `choose_region`.
         TypeError: If there is no such argument.
     """
-    from dna_bigbird.prediction.mutagenesis_run import (
-        Genome,
-        choose_region,
-        choose_within,
-        score_substitutions,
-    )
-
     file = None if output is None or str(output) == STANDARD_STREAM else Path(output)
-    if file:
-        check_suffix(file)
+    if file and file.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--output {file}: the name of a matrix ends in {listed_words(SUFFIXES)}")
     picture = None if picture is None else Path(picture)
     genome = Genome(fasta)
     one_window = None
@@ -117,21 +122,111 @@ def mutagenesis(
         notes = write_picture(result, picture, effect)
         result = replace(result, notes=[*result.notes, *notes])
     elif output is not None and file is None:
-        print_matrix(result, effect)
+        sys.stdout.writelines(table_line(row, "tsv") for row in table_rows(result, effect))
     return result
 
 
-@checked()
+def score_substitutions(
+    genome: Genome,
+    region: Interval,
+    model: Models,
+    *,
+    labels: str | Sequence[str] | None,
+    window: int | None,
+    within: Interval | None = None,
+    strand: Literal["both", "forward"],
+    compute: Compute,
+    progress: bool,
+) -> Mutagenesis:
+    """Load the model and score every substitution in a region; `within` replaces `window`."""
+    from dna_bigbird.prediction.partial_results import progress_bar  # imports torch: seconds
+    from dna_bigbird.prediction.predictor import Predictor
+
+    bundles = load_models(model)
+    chosen = choose_labels(bundles[0].config.label_names, labels)
+    predictor = Predictor(bundles, compute=compute, labels=chosen)
+    predictor.check_probabilities("a comparison of bases")
+    window_bp = within.length if within else choose_window(window, predictor.window_bp, genome)
+    with progress_bar(progress, region.length, unit="bases") as done:
+        result = substitute(
+            predictor, genome, region, window_bp=window_bp, within=within, strand=strand, done=done
+        )
+    short = short_window_notes(window_bp, predictor.window_bp)
+    return replace(result, notes=[*notes_on(model), *predictor.notes(), *short])
+
+
+def substitute(
+    scorer: LogitModel,
+    genome: Genome,
+    region: Interval,
+    *,
+    window_bp: int,
+    within: Interval | None = None,
+    strand: Literal["both", "forward"] = "both",
+    done: Callable[[int], object] = lambda count: None,
+) -> Mutagenesis:
+    """Replace every base of a region by each other one, in windows of their own or `within` one."""
+    reference = genome.fetch(region)
+
+    def sites() -> Iterator[Site]:
+        for pos, base in enumerate(reference, start=region.start + 1):
+            others = tuple(letter for letter in LETTERS if letter != base)
+            scored = () if base == "N" else (0, 1, 2)
+            yield Site(Variant(region.chrom, pos, ".", base, others, line=0), scored)
+
+    tables = {
+        name: np.full((len(reference), 4, len(scorer.label_names)), np.nan)
+        for name in ("diff", "log_odds")
+    }
+    first = 0
+    windows = {"window_bp": window_bp, "within": within}
+    for chunk, columns in site_effects(scorer, genome, sites(), strand=strand, **windows):
+        row = 0
+        for position, site in enumerate(chunk, start=first):
+            if site.scored:
+                columns_of_bases = [LETTERS.index(alt) for alt in site.variant.alts]
+                for name, table in tables.items():
+                    table[position] = 0
+                    table[position, columns_of_bases] = columns[name][row : row + 3]
+            row += len(site.variant.alts)
+        first += len(chunk)
+        done(len(chunk))
+    return Mutagenesis(region.chrom, region.start, reference, list(scorer.label_names), **tables)
+
+
+def choose_within(genome: Genome, within: str, region: str | None) -> tuple[Interval, Interval]:
+    """Return the window of all changed bases, and the bases to change: by default all of it."""
+    window = choose_region(genome, within, "--within")
+    bases = choose_region(genome, region) if region else window
+    if bases.chrom != window.chrom or not window.start <= bases.start < bases.end <= window.end:
+        raise InputError(
+            f"--region {region} is not inside of --within {within}; expected bases of that window"
+        )
+    return window, bases
+
+
+def choose_region(genome: Genome, region: str | None, option: str = "--region") -> Interval:
+    """Return the bases to change: 'chr22:20,000,001-20,000,200', or all of one short record."""
+    if region is None:
+        if len(genome.lengths) > 1:
+            raise InputError(
+                f"{genome.path}: {len(genome.lengths)} records; say which bases to change with "
+                "--region, such as chr22:20,000,001-20,000,200"
+            )
+        ((name, length),) = genome.lengths.items()
+        bases = Interval(name, 0, length)
+    else:
+        bases = find_region(genome, region, option)
+    if bases.length > MOST_BP:
+        source = f"{option} {region}" if region else f"{genome.path}, without --region,"
+        raise InputError(
+            f"{source}: {bases.length:,} bases; at most {MOST_BP:,} are changed in one run"
+        )
+    return bases
+
+
 def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
-    """Write the matrix in the format of the suffix.
-
-    `.tsv`, `.csv`: see `table_rows`. `.npz`: both effects as arrays `diff` and `log_odds` (positions, 4,
-    labels), with `chrom`, `start` (0-based), `reference`, `bases` and `labels`.
-
-    Raises:
-        InputError: If it is another suffix.
-    """
-    check_suffix(path)
+    """Write the matrix in the format of the suffix: `table_rows`, or NPZ with both effects."""
     with atomic_path(path) as partial:
         if path.suffix.lower() != ".npz":
             format = path.suffix.lower().removeprefix(".")
@@ -151,31 +246,14 @@ def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
             )
 
 
-def check_suffix(path: Path) -> None:
-    """Raise InputError if the name of a matrix does not end in one of SUFFIXES."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"--output {path}: the name of a matrix ends in {listed_words(SUFFIXES)}")
-
-
-@checked()
 def table_rows(result: Mutagenesis, effect: Effect) -> Iterator[list[str]]:
-    """Yield the matrix as a table: the names of the columns, then one row per base.
-
-    Columns: chrom, pos (from 1), ref, then `<label>_A_<effect>` and so on for C, G, T and the next
-    label; nan where the reference is N.
-    """
+    """Yield the names of the columns, then one row per base: chrom, pos (from 1), ref, effects."""
     names = [f"{label}_{base}_{effect}" for label in result.label_names for base in LETTERS]
     yield ["chrom", "pos", "ref", *names]
     rows_PLB = result.effects(effect).transpose(0, 2, 1)
     for i, (base, values) in enumerate(zip(result.reference, rows_PLB, strict=True)):
         numbers = (f"{value:.5g}" for value in values.ravel())
         yield [result.chrom, str(result.start + i + 1), base, *numbers]
-
-
-@checked()
-def print_matrix(result: Mutagenesis, effect: Effect) -> None:
-    """Write the table to standard output."""
-    sys.stdout.writelines(table_line(row, "tsv") for row in table_rows(result, effect))
 
 
 def check_picture(picture: Path, length_bp: int) -> None:
@@ -191,7 +269,6 @@ def check_picture(picture: Path, length_bp: int) -> None:
         )
 
 
-@checked()
 def write_picture(result: Mutagenesis, picture: Path, effect: Effect) -> list[str]:
     """Draw the matrix; return a note if not every label is drawn."""
     from dna_bigbird.core.figures.style import save

@@ -37,10 +37,8 @@ def as_arrays(outputs: dict[str, Tensor]) -> Outputs:
 
 
 def split_rows(arrays: Outputs, rows: Sequence[int]) -> list[tuple[int, Outputs]]:
-    """Return the outputs of a batch row by row, with the rows' numbers.
-
-    They are copies: a view would keep its whole batch in memory.
-    """
+    """Return the outputs of a batch row by row, with the rows' numbers."""
+    # copies: a view would keep its whole batch in memory
     return [
         (number, {name: array[i].copy() for name, array in arrays.items()})
         for i, number in enumerate(rows)
@@ -48,11 +46,7 @@ def split_rows(arrays: Outputs, rows: Sequence[int]) -> list[tuple[int, Outputs]
 
 
 def in_order(numbered: list[tuple[int, Outputs]], count: int) -> list[Outputs]:
-    """Return the outputs of rows 0 … count - 1.
-
-    Raises:
-        ValueError: If a row is missing or there twice.
-    """
+    """Return the outputs of rows 0 … count - 1, each of which is there once."""
     by_row = dict(numbered)
     if len(numbered) != count or by_row.keys() != set(range(count)):
         raise ValueError(f"{len(numbered)} outputs of {len(by_row)} rows, expected {count}")
@@ -60,10 +54,8 @@ def in_order(numbered: list[tuple[int, Outputs]], count: int) -> list[Outputs]:
 
 
 def partial_results_path(output: Path | str) -> Path:
-    """Return the folder of the finished rows of an unfinished output: `.scores.tsv.rows.partial`.
-
-    The output itself is written under another temporary name: both exist at the end of a run.
-    """
+    """Return the folder of finished rows of an unfinished output: `.scores.tsv.rows.partial`."""
+    # The output itself has another temporary name: both exist at the end of a run.
     output = Path(output)
     return partial_path(output.with_name(f"{output.name}.rows"))
 
@@ -100,24 +92,11 @@ def checksums_of(
 def open_partial_results(
     output: Path | str, identity: dict, resume: bool, unit: str = "windows"
 ) -> Iterator[PartialResults]:
-    """Open the finished rows of `output`; the block appends the others and writes the file.
-
-    If the block succeeds the partial results are removed. Ctrl-C, SIGTERM, a failed write and unforeseen
-    errors leave it for `--resume`; bad input removes it, unless it was there before.
-
-    Args:
-        identity: What must be the same for a run to be continued (JSON values; dicts may nest):
-            settings that change the rows, `file_identity` of inputs. The package's version is added.
-        resume: Continue with the rows of an interrupted run, if there are any. Otherwise they are
-            thrown away, with a note on standard error.
-        unit: Name of the rows in messages.
-
-    Raises:
-        InputError: If the finished rows belong to another run (the message names what differs), or
-            another process is writing this output.
-        OutputError: If the folder cannot be written to, or the disk is full.
-        Interrupted: On Ctrl-C or SIGTERM, with a line on how to continue.
-    """
+    """Open the finished rows of `output`; the block appends the others and writes the file."""
+    # If the block succeeds the partial results are removed. Ctrl-C, SIGTERM, a failed write and
+    # unforeseen errors leave them for `--resume`; bad input removes them, unless they were there
+    # before. `identity` (JSON values) must be the same for a run to be continued; `unit` names the
+    # rows in messages.
     output = Path(output)
     path = partial_results_path(output)
     _refuse_one_file(path, output, resume)
@@ -188,17 +167,7 @@ def resumable_outputs(
     identity: dict,
     resume: bool,
 ) -> list[Outputs]:
-    """Return the outputs of all rows, in order; finished rows survive an interruption.
-
-    Args:
-        output: What the run is for; the finished rows are next to it until all are computed.
-        identity: As `open_partial_results`.
-        resume: Continue an interrupted run, if there is one.
-
-    Raises:
-        InputError: If the interrupted run had other settings or inputs.
-        Interrupted: On Ctrl-C or SIGTERM, with a line that says how to continue.
-    """
+    """Return the outputs of all rows, in order; finished rows survive an interruption."""
     numbered: list[tuple[int, Outputs]] = []
     with open_partial_results(output, identity, resume, unit="rows") as stored:
         for columns in stored.frames():
@@ -223,13 +192,7 @@ def resumable_outputs(
 def progress_bar(
     shown: bool, total: int | None, done: int = 0, unit: str = "windows"
 ) -> Iterator[Callable[[int], object]]:
-    """Yield a function to call with the number of items finished since the last call.
-
-    Args:
-        shown: False draws nothing anywhere (the Python API's default).
-        total: Number of items, for the remaining time; None if unknown.
-        done: Items that an interrupted run had finished.
-    """
+    """Yield a function to call with the number of items finished since the last call."""
     with progress.progress_bar(
         total=total, initial=done, unit=f" {unit}", smoothing=0.05, disable=not shown
     ) as bar:

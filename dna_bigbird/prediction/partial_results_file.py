@@ -35,13 +35,9 @@ MAPPED = 64
 
 
 class PartialResults:
-    """Rows in a folder, which this process has locked (`open_partial_results`).
+    """Rows in a folder, which this process has locked (`open_partial_results`)."""
 
-    Attributes:
-        output: The file that the rows are for.
-        rows: Rows in it, those of an interrupted run included.
-        resumed: There were rows of an interrupted run, or its settings differ.
-    """
+    # resumed: there were rows of an interrupted run, or its settings differ.
 
     def __init__(self, output: Path, folder: Path) -> None:
         self.output, self.folder = output, folder
@@ -52,11 +48,7 @@ class PartialResults:
         self._key = ""
 
     def append(self, columns: Mapping[str, NDArray]) -> None:
-        """Add rows: arrays of any type except objects, the first with an entry for each row.
-
-        Raises:
-            OutputError: If they could not be written; the rows before stay.
-        """
+        """Add rows: arrays of any type except objects, the first with an entry for each row."""
         arrays = {name: np.ascontiguousarray(array) for name, array in columns.items()}
         path = self._following()
         try:
@@ -68,11 +60,7 @@ class PartialResults:
         self._add(path, arrays)
 
     def frames(self) -> Iterator[dict[str, NDArray]]:
-        """Yield the columns of every `append`, in order.
-
-        Raises:
-            InputError: If a part has changed since the run began.
-        """
+        """Yield the columns of every `append`, in order."""
         for path in self._parts:
             arrays = read_array_part(path, self._key_of(path))
             if arrays is None:
@@ -90,11 +78,7 @@ class PartialResults:
                 yield stored[name]
 
     def start(self, identity: dict) -> None:
-        """Empty the folder and start a run of this identity.
-
-        Raises:
-            OutputError: If the folder cannot be written to.
-        """
+        """Empty the folder and start a run of this identity."""
         for path in self.folder.glob("*.npz"):
             path.unlink()
         self._parts, self.rows = [], 0
@@ -102,11 +86,7 @@ class PartialResults:
         self._key = _fingerprint(identity)
 
     def recover(self) -> dict | None:
-        """Find the whole parts, delete the rest, and return the identity of the run that wrote them.
-
-        Returns:
-            None if there is nothing to continue.
-        """
+        """Find the whole parts, delete the rest, and return the identity of their run."""
         content = read_json_part(self._identity, {})
         identity = content[IDENTITY] if content else None
         self._key = _fingerprint(identity)

@@ -1,14 +1,13 @@
 """`predict`: label probabilities of windows of DNA.
 
-The path of one FASTA record: `windows/inputs.py` chooses the source, `windows/files.py` reads the
-record in pieces, `windows/tiling.py` cuts it into windows. `predictor.py` collects windows into
+The path of one FASTA record: `windows/inputs.py` chooses the source and reads
+the record in pieces, `windows/tiling.py` cuts it into windows. `predictor.py` collects windows into
 chunks, adds the other strand and averages; `runner.py` makes tokens, and `engine.py` computes
 logits batch by batch. `predict_run.py` takes the chunks in order: to arrays, to standard output,
 or to a folder of finished rows (`partial_results.py`), from which a module of `writers/` makes the
 file: `writers/target.py` makes a table.
 """
 
-import sys
 from typing import Any, Literal
 
 from dna_bigbird.bundles.model_options import ModelBundles
@@ -119,7 +118,7 @@ def predict(
     if output is None:
         return run.in_memory(source)
     if target is None:
-        windows = run.to_stream(source, sys.stdout, run.lines)
+        windows = run.to_stdout(source)
     else:
         context = run.context(source, settings, sequences, assembly, margin_bp)
         windows = run.to_file(

@@ -27,15 +27,7 @@ from dna_bigbird.prediction.writers.target import (
 
 
 class PredictionRun(WindowRun):
-    """Models that score the windows of a source, chunk by chunk.
-
-    Args:
-        labels: Names or patterns, see `choose_labels`.
-        strand, span, window: As in `predict`.
-
-    Raises:
-        InputError: As `load_models`, `choose_labels` and `Predictor`.
-    """
+    """Models that score the windows of a source, chunk by chunk."""
 
     computer: Predictor
 
@@ -76,11 +68,7 @@ class PredictionRun(WindowRun):
         return lines
 
     def margin_bp(self, span: str, window: int | None, target: Target | None) -> int:
-        """Return how many bases at either end of a window get no score in BED and bigWig files.
-
-        Raises:
-            InputError: If the format or the model has no bins.
-        """
+        """Return how many bases at either end of a window get no score in BED and bigWig files."""
         if span != "bin":
             return 0
         if target is None or not target.is_track:
@@ -101,7 +89,6 @@ class PredictionRun(WindowRun):
         return Predictions(**columns, label_names=self.label_names, notes=self.notes(source))
 
     def lines(self, frame: Frame, with_header: bool) -> Iterator[str]:
-        """Yield the rows of a frame as lines of TSV."""
         if with_header:
             yield table_line(header_of(self.label_names, frame), "tsv")
         yield from lines_of(frame, "tsv")
@@ -130,11 +117,7 @@ class PredictionRun(WindowRun):
 
 
 def write(target: Target, stored: PartialResults, context: WriteContext) -> None:
-    """Write finished rows (frames of `frame_of`), whole or not at all.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """Write finished rows (frames of `frame_of`), whole or not at all."""
     path = target.path
     if target.format in ("tsv", "csv"):
         write_rows(path, stored, context, target.format)
@@ -147,6 +130,6 @@ def write(target: Target, stored: PartialResults, context: WriteContext) -> None
 
         write_predictions(path, stored, context)
     else:
-        from dna_bigbird.prediction.writers.bigwig import write_bigwig, write_bigwig_folder
+        from dna_bigbird.prediction.writers.tracks import write_bigwig
 
-        (write_bigwig_folder if target.folder else write_bigwig)(path, stored, context)
+        write_bigwig(target, stored, context)

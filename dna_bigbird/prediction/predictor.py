@@ -37,36 +37,13 @@ DEFAULTS = Compute()
 
 
 class Predictor:
-    """Scores DNA with fine-tuned bundles.
+    """Scores DNA with fine-tuned bundles: the mean of their probabilities on the chosen strands."""
 
-    A window's probabilities do not depend on the batch it falls into, beyond the rounding of the
-    precision (docs/predicting.md): attention patterns follow each sequence's own length, and
-    padding is masked.
-
-    A window without any A, C, G or T has no score: NaN. A window of more tokens than a model's
-    context is scored as the mean over the fewest equal parts that fit, never cut. A model with rotary
-    positions reads it whole, with a note if training had no window of so many tokens.
-
-    Args:
-        bundles: Several give the mean of their probabilities, label by label of the same name.
-        compute: Performance settings.
-        strand: 'both' averages the probabilities of a window and of its reverse complement, or takes
-            the higher of the two where the bundles are directional. Of directional bundles of classes or
-            targets, where no strand is the higher one, it reads the given strand, with a note.
-        labels: Columns to return, as indices in `label_names` of the first bundle. Default: all.
-        bins: Bins of each window, with one row per bin in `score_windows`; None: one row per window.
-
-    Attributes:
-        label_names: Names of the columns.
-        window_bp: Bases of the windows that the bundles were made for.
-        label_type: One of `label_types.LABEL_TYPES`.
-        compute: The settings, with a `precision` that is not 'auto'.
-        is_directional: Whether the higher strand counts.
-
-    Raises:
-        InputError: If a bundle has no label head or does not read DNA, bundles cannot be averaged,
-            or the backend cannot compute them here.
-    """
+    # A window's probabilities do not depend on its batch, beyond the rounding of the precision:
+    # attention patterns follow each sequence's own length, and padding is masked. A window of more
+    # tokens than the context is scored as the mean over the fewest equal parts that fit.
+    # is_directional: the higher of both strands counts. Of directional bundles of classes or
+    # targets, where no strand is the higher one, the given strand is read, with a note.
 
     @checked()
     def __init__(
@@ -135,11 +112,7 @@ class Predictor:
         return lines
 
     def check_probabilities(self, purpose: str) -> None:
-        """Raise InputError for a model of targets.
-
-        Args:
-            purpose: What needs probabilities, for the message.
-        """
+        """Raise InputError for a model of targets; `purpose` is what needs probabilities."""
         if self.label_type == REGRESSION:
             raise InputError(
                 f"{self._bundles[0].folder}: this model predicts numbers, and {purpose} needs "
@@ -160,13 +133,9 @@ class Predictor:
         return np.concatenate([np.empty((0, len(self.label_names))), *chunks])
 
     def logits(self, groups: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float64]]:
-        """Yield the logits (S, L) of each group of sequences that belong together, in order.
-
-        Each sequence is read on one strand only; `strand` is not used. Equal sequences of a group
-        have exactly equal rows. If a sequence is longer than the context, all sequences of its
-        group are cut into equally many parts. Several bundles give the logit of their mean
-        probability.
-        """
+        """Yield the logits (S, L) of each group of sequences in order, each read on one strand."""
+        # Equal sequences of a group have exactly equal rows; all are cut into equally many parts if
+        # one is too long.
         for chunk, logits_SL in self._logits(groups, lambda group: group):
             yield from np.split(logits_SL, np.cumsum([len(group) for group in chunk])[:-1])
 
@@ -255,11 +224,7 @@ def _direction(bundle: Bundle) -> str:
 
 
 def columns_of(bundle: Bundle, names: Sequence[str], first: Bundle) -> list[int]:
-    """Return the columns of a bundle for some labels of the first bundle.
-
-    Raises:
-        InputError: Naming a label that it does not have.
-    """
+    """Return the columns of a bundle for some labels of the first bundle."""
     columns = {name: index for index, name in enumerate(bundle.config.label_names)}
     for name in names:
         if name not in columns:

@@ -32,11 +32,7 @@ def first_of(result: Any, count: int, names: Sequence[str]) -> Any:
 
 
 def read_predictions(output: str) -> DataFrame:
-    """Read a file of `predict` with rows of windows.
-
-    Raises:
-        InputError: If it is a track, or was written to standard output.
-    """
+    """Read a table or HDF5 file of `predict`."""
     path, suffix = Path(output), Path(output).suffix.lower()
     if suffix in (".h5", ".hdf5"):
         from dna_bigbird.core.hdf5 import read_hdf5

@@ -68,15 +68,7 @@ class PaddedTokens(NamedTuple):
 
 
 class BundleRunner:
-    """One bundle, ready to compute.
-
-    Args:
-        compute: With a `precision` that is not 'auto'.
-        with_gradients: As for `Engine`.
-
-    Attributes:
-        max_pieces: Most tokens of a sequence, without [CLS] and [SEP]; no limit without a table of positions.
-    """
+    """One bundle, ready to compute; `max_pieces`: most tokens of a part, without [CLS], [SEP]."""
 
     def __init__(
         self,
@@ -118,10 +110,7 @@ class BundleRunner:
     def _cut(
         self, group: Sequence[str], tokens: dict[str, np.ndarray], longest: int
     ) -> list[list[str]]:
-        """Cut the sequences of a group into as few equal parts as fit, each into as many.
-
-        The tokens of the parts are added to `tokens`.
-        """
+        """Cut a group into as few equal parts as fit, texts into as many; add their `tokens`."""
         count = -(-longest // self.max_pieces)
         while True:
             cut = [equal_parts(text, count) for text in group]
@@ -135,17 +124,7 @@ class BundleRunner:
     def run(
         self, encoded: Sequence[np.ndarray], forward: Callable[[Tensor, Tensor], Tensor]
     ) -> Iterator[tuple[list[int], list[np.ndarray]]]:
-        """Compute sequences of token ids that fit the context, batch by batch.
-
-        Args:
-            forward: Of token ids (B, T) and where padding is (B, T), to one row per sequence (B, …).
-
-        Yields:
-            Positions in `encoded`, and their rows.
-
-        Raises:
-            InputError: If a sequence alone does not fit into the memory, or the model gives nan.
-        """
+        """Compute token ids that fit the context; yield positions and rows of `forward`."""
 
         def rows(*batch: Tensor) -> list[np.ndarray]:
             values = forward(*batch).cpu().numpy()
@@ -194,13 +173,7 @@ def padded(encoded: Sequence[np.ndarray], tokenizer) -> PaddedTokens:
 
 
 class MeanScorer:
-    """Several bundles whose probabilities are averaged.
-
-    Args:
-        compute: With a `precision` that is not 'auto'.
-        labels: Columns to return, per bundle.
-        reach: Bins on either side of that in the middle of a sequence that are predicted, too.
-    """
+    """Several bundles whose probabilities are averaged; `reach`: bins on either side."""
 
     def __init__(
         self,
@@ -239,10 +212,7 @@ class BundleScorer:
         self._num_labels = len(bundle.config.label_names)
 
     def score(self, groups: Groups) -> tuple[np.ndarray, int, int]:
-        """Return the logits or targets as `GroupLogits`, groups that were cut and the longest sequence read whole.
-
-        Equal texts are computed once.
-        """
+        """Return logits or targets, groups that were cut, and the longest sequence read whole."""
         parts, tokens, num_split, longest = self._runner.plan(groups)
         of_one = (2 * self._reach + 1, self._num_labels)  # bins, labels
         logits_RNL = np.empty((len(tokens), *of_one))
@@ -297,11 +267,7 @@ def fingerprint(model: nn.Module) -> int:
 
 
 class LoadScorer(NamedTuple):
-    """Makes a scorer in a process of its own.
-
-    Raises:
-        InputError: If a folder has other weights than the bundle in memory.
-    """
+    """Makes a scorer in a process of its own."""
 
     folders: list[Path]
     fingerprints: list[int]

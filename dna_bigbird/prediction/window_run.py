@@ -1,9 +1,10 @@
 """One run over the windows of a source: what `predict`, `embed` and `attribute` have in common."""
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,24 +75,17 @@ class WindowRun(ABC):
             joined[name] = np.char.decode(joined[name], "utf-8")
         return joined
 
-    def to_stream(
-        self,
-        source: WindowSource,
-        stream: TextIO,
-        lines: Callable[[Frame, bool], Iterable[str]],
-    ) -> int:
-        """Write the `lines` of frames, the first with a header, as they are computed; return the number of rows.
+    def lines(self, frame: Frame, with_header: bool) -> Iterator[str]:
+        """Yield the rows of a frame as lines of TSV."""
+        raise NotImplementedError
 
-        Raises:
-            InputError: On bad input. The stream then ends early.
-            Interrupted: On Ctrl-C or SIGTERM. The stream then ends early.
-            OutputError: If the stream cannot be written.
-        """
+    def to_stdout(self, source: WindowSource) -> int:
+        """Write the `lines` of frames as they are computed; return the number of rows."""
         count = 0
         try:
-            for frame in self.frames(source, shown=not stream.isatty()):
-                stream.writelines(lines(frame, not count))
-                stream.flush()
+            for frame in self.frames(source, shown=not sys.stdout.isatty()):
+                sys.stdout.writelines(self.lines(frame, not count))
+                sys.stdout.flush()
                 count += len(frame["start"])
         except KeyboardInterrupt as stop:
             raise Interrupted(

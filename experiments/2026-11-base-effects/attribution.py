@@ -27,7 +27,7 @@ from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.prediction.attribution.attributor import Attributor
 from dna_bigbird.prediction.compute import Compute, exact
-from dna_bigbird.prediction.mutagenesis_run import substitute
+from dna_bigbird.prediction.mutagenesis import substitute
 from dna_bigbird.prediction.predictor import Predictor
 
 FACTORS = ("SP1", "NRF1", "NFYA", "GABPA", "YY1", "TBP", "CTCF", "REST", "JUN", "CEBPB", "TEAD1")

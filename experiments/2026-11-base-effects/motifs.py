@@ -28,7 +28,7 @@ from dna_bigbird.cli.main import main as main_of_commands
 from dna_bigbird.core.hdf5 import DATASETS, HEADER, TEXTS, dataset_digests, write_checksums
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.motifs import load_motifs
-from dna_bigbird.prediction.motif_discovery.naming import Database, match_all, read_database
+from dna_bigbird.prediction.motif_patterns import Database, match_all, read_database
 from dna_bigbird.prediction.motifs import motifs
 
 LABELS = {

@@ -89,7 +89,7 @@ def test_an_index_that_says_otherwise_is_named(fasta, monkeypatch):
     index = Genome(fasta)._index
     wrong = {name: entry for name, entry in index.items() if name != "one"}
     wrong["chrM"] = wrong["chrM"]._replace(length=59)
-    monkeypatch.setattr(fasta_module, "index_of", lambda path: (wrong, None))
+    monkeypatch.setattr(fasta_module, "index_of", lambda path, is_packed: (wrong, None))
     message = r"drawn.fa: record 'chrM' has 59 bases by its index and 60 bases as pyfaidx counts"
     with pytest.raises(InputError, match=message):
         second_reader(Genome(fasta))

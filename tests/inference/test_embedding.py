@@ -12,7 +12,7 @@ from dna_bigbird import embed, load_bundle
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError, Interrupted
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.prediction import embed_run
+from dna_bigbird.prediction import embedder
 from dna_bigbird.prediction.embedder import Embedder, layer_number
 
 CLOSE = {"rtol": 0, "atol": 2e-5}
@@ -188,7 +188,7 @@ def test_equal_inputs_give_equal_bytes(bundle_folder, fasta, tmp_path, name):
 
 @pytest.mark.parametrize("pooling", ["mean", "tokens"])
 def test_an_interrupted_run_goes_on(bundle_folder, fasta, tmp_path, monkeypatch, pooling):
-    monkeypatch.setattr(embed_run, "CHUNK_BP", {"pooled": 100, "tokens": 100})
+    monkeypatch.setattr(embedder, "CHUNK_BP", {"pooled": 100, "tokens": 100})
     options = {"model": bundle_folder, "pooling": pooling, **FLOAT32}
     whole, again = tmp_path / "whole.h5", tmp_path / "again.h5"
     embed(fasta, output=whole, **options)

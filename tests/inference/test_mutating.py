@@ -5,7 +5,7 @@ import pytest
 
 from dna_bigbird.genome import Genome, reverse_complement
 from dna_bigbird.genome.interval import Interval
-from dna_bigbird.prediction.mutagenesis_run import substitute
+from dna_bigbird.prediction.mutagenesis import substitute
 
 MOTIF = "TGACTCA"
 PLACE = 40

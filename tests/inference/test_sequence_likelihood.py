@@ -7,7 +7,7 @@ import torch
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.prediction.compute import Compute
-from dna_bigbird.prediction.variants.likelihood import STRIDE, SequenceLikelihood
+from dna_bigbird.prediction.variants.scorers import STRIDE, SequenceLikelihood
 from tests.tiny_bundle import write_pretrained_bundle
 
 EXACT = Compute(precision="32-true", threads=1)

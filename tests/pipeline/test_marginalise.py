@@ -10,10 +10,11 @@ from dna_bigbird import predict
 from dna_bigbird.core.errors import InputError, OutputError
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.motif_files import MotifMatrix, meme_text
-from dna_bigbird.prediction.marginalise import marginalise, site_of
-from dna_bigbird.prediction.motif_discovery.insertion import (
+from dna_bigbird.prediction.marginalise import (
     draw_backgrounds,
     effects_of,
+    marginalise,
+    site_of,
     table_rows,
 )
 

@@ -11,10 +11,8 @@ from scipy.stats import false_discovery_control
 from dna_bigbird.core.errors import InputError, MissingExtraError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.motif_files import MotifMatrix, meme_text, read_motifs
-from dna_bigbird.prediction.motif_discovery.files import bed_lines, page
-from dna_bigbird.prediction.motif_discovery.naming import q_values, read_database
-from dna_bigbird.prediction.motif_discovery.patterns import Hit, Pattern, _trimmed
-from dna_bigbird.prediction.motifs import motifs
+from dna_bigbird.prediction.motif_patterns import Hit, Pattern, _trimmed, q_values, read_database
+from dna_bigbird.prediction.motifs import bed_lines, motifs, page
 from dna_bigbird.prediction.writers.attributions import read_attributions
 
 LETTERS = "ACGT"

@@ -76,25 +76,10 @@ class BaseEffects:
 
 @dataclass
 class Attributor:
-    """Computes effects of bases with fine-tuned bundles.
+    """Computes effects of bases on the mean log odds of bundles; `labels` are columns."""
 
-    Several bundles, and the members of an ensemble, have the mean of their effects: effects on the mean log odds.
-    A window of more tokens than the context is read in equal parts, as `Predictor` does.
-
-    Args:
-        labels: Columns, as indices in the label names of the first bundle.
-        method: 'integrated': integrated gradients, with so many points that they add up to the difference of the
-            log odds to `TOLERANCE`. 'gradient': gradient at the sequence itself. 'constant': the same with attention
-            weights and divisors of norms held constant.
-        strand: 'both': the mean of the effects on both strands.
-
-    Attributes:
-        missed: Largest part of a difference that the effects of a window missed so far.
-
-    Raises:
-        InputError: If a bundle has no label head or does not read DNA, bundles cannot be averaged, or the method does
-            not fit the model.
-    """
+    # missed: the largest part of a difference of log odds that the effects of a window do not add
+    # up to. A window of more tokens than the context is read in equal parts, as `Predictor` does.
 
     bundles: Sequence[Bundle]
     labels: Sequence[int]

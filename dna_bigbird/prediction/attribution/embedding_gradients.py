@@ -58,16 +58,9 @@ def _constant_divisor(module: nn.LayerNorm, inputs: tuple[Tensor], output: Tenso
 
 
 def kmer_effects(part: KmerHead, bases: str) -> tuple[NDArray, NDArray, NDArray]:
-    """Return what the k-mers of a sequence add to the logits, base by base.
-
-    The logits are linear in the shares of k-mers. Each k-mer that is counted adds its weight over the number of
-    counted k-mers, minus the mean weight over all k-mers of its length: what it adds in place of random DNA. Its
-    bases have equal parts of that.
-
-    Returns:
-        Effects (S, L); of each of A, C, G and T in place of the base (S, 4, L); and their sum (L,), which is the
-        difference of the logits from those of random DNA.
-    """
+    """Return what k-mers add to the logits: by base (S, L), of A C G T (S, 4, L), in sum (L,)."""
+    # The logits are linear in the shares of k-mers. A k-mer adds its weight over the number of
+    # counted ones, minus the mean weight of its length (random DNA); its bases share it equally.
     config = part.counts.config
     weights_LD = part.linear.weight.detach().double().cpu().numpy()
     codes_S = np.array([CODES.get(base, N_CODE) for base in bases])
@@ -141,17 +134,12 @@ class TokenEffects:
 
 @dataclass(frozen=True)
 class VectorGradients:
-    """A classifier whose gradients are taken at the token embeddings.
+    """Gradients of a classifier at its token embeddings."""
 
-    The effect of a token is g · (v − r): g is the gradient at its vector v, r the reference vector. Integrated
-    gradients (Sundararajan et al. 2017, arXiv 1703.01365) take for g the mean of the gradients on the line from r
-    to v, so the effects of all tokens add up to the difference of the log odds.
-
-    Args:
-        values: Outputs of the model to log odds.
-        reference: (E,) vector of a token that says nothing.
-        candidates: (C,) tokens that may be in place of each other, such as single bases; may be empty.
-    """
+    # The effect of a token is g · (v - r): the gradient g at its vector v, the reference vector r.
+    # Integrated gradients (Sundararajan et al. 2017, arXiv 1703.01365) take for g the mean of the
+    # gradients on the line from r to v, so the effects of all tokens add up to the difference of
+    # the log odds.
 
     model: SequenceClassifier
     values: Values
@@ -161,21 +149,13 @@ class VectorGradients:
     def gradient(
         self, token_ids_BT: Tensor, is_padding_BT: Tensor, is_word_BT: Tensor
     ) -> TokenEffects:
-        """Return the effects by the gradient at the sequence itself.
-
-        Args:
-            is_word_BT: True for tokens of DNA; special tokens and padding keep their vectors.
-        """
+        """Return the effects by the gradient at the sequence; `is_word_BT`: tokens of DNA."""
         return self._effects(token_ids_BT, is_padding_BT, is_word_BT, [(1.0, 1.0)])
 
     def integrated(
         self, token_ids_BT: Tensor, is_padding_BT: Tensor, is_word_BT: Tensor, steps: int
     ) -> TokenEffects:
-        """Return the effects by the mean gradient from the reference to the sequence.
-
-        Args:
-            steps: Points of the Gauss-Legendre rule on the line.
-        """
+        """Return the effects by the mean gradient, at so many points from the reference on."""
         nodes, weights = np.polynomial.legendre.leggauss(steps)
         points = [(float(x + 1) / 2, float(w) / 2) for x, w in zip(nodes, weights, strict=True)]
         return self._effects(token_ids_BT, is_padding_BT, is_word_BT, points)

@@ -34,16 +34,7 @@ MOST_LABELS = 20
 
 
 class AttributionRun(WindowRun):
-    """Models that attribute the windows of a source, chunk by chunk.
-
-    Args:
-        labels: Names or patterns, see `choose_labels`.
-        method, strand: As in `attribute`.
-        with_bases: Also compute the effects of A, C, G and T in place of a base, if tokens are single bases.
-
-    Raises:
-        InputError: If a model, a label or the method does not fit, or more than MOST_LABELS labels are chosen.
-    """
+    """Models that attribute the windows of a source, to A, C, G, T in place of a base too."""
 
     computer: Attributor
 
@@ -84,15 +75,12 @@ class AttributionRun(WindowRun):
         )
 
     def lines(self, frame: Frame, with_header: bool) -> Iterator[str]:
-        """Yield the bases of a frame as lines of TSV."""
         return table_lines(frame, self.label_names, "tsv", with_header)
 
     def frames(self, source: WindowSource, *, done: int = 0, shown: bool = True) -> Iterator[Frame]:
-        """Yield windows and effects as columns, chunk by chunk, from window number `done`.
-
-        Columns: those of `window_columns`; bases (n, W) as `base_codes`; effects (n, W, L), NaN beyond the end of a
-        short window; difference (n, L); `with_bases` of_bases (n, W, 4, L).
-        """
+        """Yield windows and effects as columns, chunk by chunk, from window number `done`."""
+        # bases (n, W); effects (n, W, L), NaN beyond the end of a short window; difference (n, L);
+        # of_bases (n, W, 4, L)
         per_base = len(self.label_names) * (5 if self.with_bases else 1)
         with progress_bar(self.progress and shown, source.count, done) as update:
             for windows in chunks_of(
@@ -122,15 +110,11 @@ class AttributionRun(WindowRun):
 
 
 def write(target: Target, stored: PartialResults, context: WriteContext) -> None:
-    """Write finished rows (frames of `AttributionRun`), whole or not at all.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """Write finished rows (frames of `AttributionRun`), whole or not at all."""
     if target.format == "bigwig":
-        from dna_bigbird.prediction.writers.bigwig import write_base_tracks
+        from dna_bigbird.prediction.writers.tracks import EFFECTS, write_bigwig
 
-        write_base_tracks(target, stored, context)
+        write_bigwig(target, stored, context, EFFECTS)
     elif target.format == "hdf5":
         write_hdf5_files(target, stored, context)
     else:

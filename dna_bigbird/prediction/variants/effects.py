@@ -31,15 +31,14 @@ from dna_bigbird.prediction.variants.sites import Site, longest_allele
 
 
 def sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / (1 + exp(-logits)); each value is independent of its position in the array.
-
-    The sigmoid of torch rounds the last values of an array differently from the others, so a
-    sequence would not score the same alone as with others.
+    """Return 1 / (1 + exp(-logits)), each value independent of its position in the array.
 
     Example:
         >>> sigmoid(np.array([-1000.0, 0.0, 1000.0, np.nan])).tolist()
         [0.0, 0.5, 1.0, nan]
     """
+    # That of torch rounds the last values of an array differently: a sequence would not score the
+    # same alone.
     with np.errstate(over="ignore"):  # exp is infinite, the result 0
         result = np.exp(-logits)
     result += 1
@@ -77,19 +76,10 @@ def site_effects(
     shifts: Sequence[int] = (0,),
     within: Interval | None = None,
 ) -> Iterator[tuple[list[Site], Effects]]:
-    """Yield sites in their order with a row for each alternative allele, in chunks.
-
-    For every label, strand and shift of the window the window with the alternative allele is
-    compared with the reference window, which all alleles of a site share: the difference of
-    probabilities `diff`, and of their log-odds `log_odds`, each the mean over strands and shifts.
-    `ref` and `alt` are the mean probabilities. Of a directional model each allele has the strand on
-    which it scores higher. Alleles that cannot be scored have NaN.
-
-    Args:
-        shifts: See `allele_windows`.
-        within: The window of every site, in place of windows centred on each: then all sites are
-            substitutions in it.
-    """
+    """Yield chunks of sites in order, with a row for each alternative allele; NaN if not scored."""
+    # For every label, strand and shift the window with the allele is compared with the reference
+    # window, which all alleles of a site share. within: one window of all sites, which are then
+    # substitutions in it.
     cut: WindowCutter | OneWindow = WindowCutter(genome, window_bp, strand, tuple(shifts))
     if within:
         cut = OneWindow(genome.fetch(within), within.start, strand)
@@ -105,12 +95,7 @@ def framed(
     columns: Sequence[str],
     num_labels: int,
 ) -> Iterator[tuple[list[Site], Effects]]:
-    """Yield chunks of sites with their effects by column, each (alleles, labels).
-
-    Args:
-        compared: Each site with the effects of its scored alleles, (columns, alleles, labels); None
-            if it has none. Alleles that are not scored get NaN.
-    """
+    """Yield chunks of sites with effects (alleles, labels) by column; NaN if not scored."""
     frame: list[Site] = []
     rows: list[NDArray[np.float32]] = []
     num_rows, started_at = 0, time.monotonic()
@@ -130,18 +115,14 @@ def framed(
 
 
 def compare(logits: NDArray[np.float64], *, higher_of: int = 1) -> NDArray[np.float32]:
-    """Return (4, alleles, labels): `diff`, `log_odds`, `ref`, `alt`, means over strands and shifts.
-
-    Args:
-        logits: (strands x shifts, 1 + alleles, labels), the reference first.
-        higher_of: Take the higher logit of so many neighbouring strands for each allele, as `predict`
-            does with a directional model: a variant that ends a promoter or begins one on either strand
-            has an effect. 1: each strand counts.
+    """Return (4, alleles, labels), means over strands and shifts, from (both, 1 + alleles, labels).
 
     Example:
         >>> compare(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).ravel().round(2).astype(str).tolist()
         ['0.12', '0.55', '0.5', '0.62']
     """
+    # higher_of: neighbouring strands of which each allele has the higher logit, as in `predict`
+    # with a directional model: a variant that ends or begins a promoter on either strand counts.
     logits = logits.reshape(-1, higher_of, *logits.shape[1:]).max(axis=1)
     probabilities = sigmoid(logits)
     ref, alt = probabilities[:, :1], probabilities[:, 1:]
@@ -195,7 +176,7 @@ class WindowCutter:
 
 @dataclass(frozen=True)
 class OneWindow:
-    """Puts the alleles of substitutions into one window: on each strand that of the reference, then one per scored allele.
+    """Puts substitutions into one window: on each strand the reference, then each scored allele.
 
     Example:
         >>> from dna_bigbird.genome.variants import Variant
@@ -226,12 +207,7 @@ def with_effects(
     sites: Iterable[Site],
     compare: Callable[[NDArray[np.float64]], NDArray[np.float32]],
 ) -> Iterator[tuple[Site, NDArray[np.float32] | None]]:
-    """Yield every site with the effects of its scored alleles, (columns, alleles, labels); None without any.
-
-    Args:
-        compute: Yields (windows, values) for each list of windows, in order.
-        compare: Makes effects (columns, alleles, labels) of (strands x shifts, 1 + alleles, values).
-    """
+    """Yield every site with effects (columns, alleles, labels) of its scored alleles, or None."""
     waiting: deque[tuple[Site, list[Sequence[int]]]] = deque()
 
     def groups() -> Iterator[list[str]]:
@@ -267,11 +243,7 @@ def shifts_of(number: int, step_bp: int) -> tuple[int, ...]:
 
 
 def choose_window(window: int | None, model_bp: int, genome: Genome) -> int:
-    """Return the window in bp: the one asked for, or that of the model.
-
-    Raises:
-        InputError: If it is shorter than 2 bp, or longer than every chromosome.
-    """
+    """Return the window in bp: the one asked for, or that of the model."""
     if window is None:
         return model_bp
     longest = max(*genome.lengths.values(), model_bp)
@@ -283,14 +255,7 @@ def choose_window(window: int | None, model_bp: int, genome: Genome) -> int:
 def allele_windows(
     genome: Genome, site: Interval, alleles: Sequence[str], window_bp: int, shift: int = 0
 ) -> tuple[list[str], list[str]]:
-    """Return one window per allele as the forward strand reads it, and as the reverse strand does.
-
-    Args:
-        site: The bases that an allele replaces, 0-based and half-open; its strand does not matter.
-        alleles: Bases that replace the site, over A C G T N on the forward strand; include REF for
-            its own window. The alleles and the site are no longer than `longest_allele`.
-        shift: Bases by which the windows begin earlier, each in the direction of its strand: so many
-            more bases are before the site, and fewer after it.
+    """Return a window per allele as the forward strand reads it, and as the reverse strand does.
 
     Example:
         >>> import os, tempfile, pathlib
@@ -301,6 +266,8 @@ def allele_windows(
         (['CCGG', 'CCTG', 'CCGA'], ['ACCG', 'ACAG', 'ACTC'])
         >>> folder.cleanup()
     """
+    # alleles: over A C G T N on the forward strand, REF for its own window. shift: so many more
+    # bases are before the site and fewer after it, each in the direction of its strand.
     before = window_bp // 2 - site.length // 2 + shift
     flank = max(before, window_bp - before - min(len(a) for a in alleles))
     bases = genome.fetch(Interval(site.chrom, site.start - flank, site.end + flank))

@@ -38,18 +38,7 @@ from dna_bigbird.prediction.windows.tiling import short_window_notes
 
 
 class VariantRun:
-    """One run of `score_variants`, its inputs open.
-
-    Args:
-        targets: Files to write, see `choose_targets`.
-        labels: Names or patterns, see `choose_labels`.
-        window: In base pairs; None for the window of the model.
-        skip_mismatches: Leave out records that do not fit the genome.
-        probabilities: Tables also have the probabilities of both alleles.
-
-    Raises:
-        InputError: If the model, a label, the genome or the window does not fit.
-    """
+    """One run of `score_variants`, its inputs open."""
 
     @checked()
     def __init__(
@@ -157,11 +146,7 @@ class VariantRun:
         )
 
     def streamed(self) -> VariantSummary:
-        """Write every score as it is computed, for inputs that can be read only once.
-
-        Raises:
-            Interrupted: On Ctrl-C or SIGTERM; standard output then ends too early.
-        """
+        """Write every score as it is computed, for inputs that can be read only once."""
         output = self.targets[0].path
         try:
             with self.sites.open() as (header, stream):
@@ -255,11 +240,7 @@ def check_table(score: str, targets: Sequence[VariantTarget], probabilities: boo
 
 
 def largest_shift(shifts: Sequence[int], window_bp: int) -> int:
-    """Return by how many bases the window is shifted at most.
-
-    Raises:
-        InputError: If the variant would not be in the window any more.
-    """
+    """Return by how many bases the window is shifted at most, with the variant still in it."""
     largest = max(map(abs, shifts))
     if largest >= window_bp // 2:
         raise InputError(

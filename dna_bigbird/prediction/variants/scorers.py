@@ -1,17 +1,22 @@
 """What a variant is scored by: the labels of a model, or what its encoder makes of the alleles."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.choice import choose_labels
+from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.prediction.compute import Compute
-from dna_bigbird.prediction.embedder import Embedder
+from dna_bigbird.prediction.embedder import Embedder, usual_window_bp
+from dna_bigbird.prediction.engine import chunks_of, set_up
 from dna_bigbird.prediction.predictor import Predictor, check_together
+from dna_bigbird.prediction.runner import BundleRunner
 from dna_bigbird.prediction.variants.effects import (
     EFFECTS,
     Effects,
@@ -20,36 +25,190 @@ from dna_bigbird.prediction.variants.effects import (
     site_effects,
     with_effects,
 )
-from dna_bigbird.prediction.variants.likelihood import MaskedLikelihood
 from dna_bigbird.prediction.variants.sites import Site
+
+# B batch, T tokens, K hidden tokens, V vocabulary, P hidden tokens of a batch
+
+
+class HiddenAllele(NamedTuple):
+    """A window whose tokens at the variant are hidden."""
+
+    masked: bytes
+    """int64 token ids of the window, [MASK] at the hidden ones."""
+    hidden: tuple[int, ...]
+    """The hidden token ids, from the left."""
+
+
+class MaskedLikelihood:
+    """Log-probabilities of alleles by a pretrained model."""
+
+    # The tokens in which the windows of two alleles differ are hidden together; log p of an allele
+    # is the sum over those of its own window. With one token per base both windows are then the
+    # same. With longer tokens they may have different numbers of hidden tokens, and show how many:
+    # a part of the score comes from the vocabulary. A window with more tokens than the model reads
+    # keeps those next to the hidden ones.
+
+    def __init__(self, bundle: Bundle, compute: Compute) -> None:
+        bundle.check_reads_dna()
+        bundle.check_single("--score likelihood")
+        if bundle.config.task != PRETRAINING or bundle.model.mlm is None:
+            raise InputError(
+                f"{bundle.folder}: --score likelihood needs a pretrained model, which predicts masked "
+                "tokens; this one predicts labels. Name the bundle that it was fine-tuned from, or "
+                "take --score embedding"
+            )
+        if compute.workers:
+            raise InputError(
+                f"--workers {compute.workers}: --score likelihood computes in one process; leave it out"
+            )
+        setup = set_up([bundle], compute)
+        self.compute, self._notes = setup.compute, setup.notes
+        self._runner = BundleRunner(bundle, setup.compute, setup.device)
+        self._mask_id = bundle.tokenizer.mask_id
+
+    @property
+    def max_pieces(self) -> int:
+        """Most tokens of a window, without [CLS] and [SEP]."""
+        return self._runner.max_pieces
+
+    def notes(self) -> list[str]:
+        """Return what a user should know about the computation, one line each."""
+        return [*self._notes]
+
+    def log_ratios(self, groups: Sequence[list[list[str]]]) -> Iterator[NDArray[np.float64]]:
+        """Yield log p(allele) - log p(reference) in nats for each group, (windows, 1 + alleles)."""
+        # groups: for each site a row per strand and shift, the window of the reference first; texts
+        # of a row are equally long
+        pairs = [
+            [[self._hide(row[0], allele) for allele in row[1:]] for row in group]
+            for group in groups
+        ]
+        flat = [side for group in pairs for row in group for pair in row for side in pair]
+        of_side = self.log_probabilities(list(dict.fromkeys(flat)))
+        for group in pairs:
+            yield np.array(
+                [[0.0, *(of_side[alt] - of_side[ref] for ref, alt in row)] for row in group]
+            )
+
+    def _hide(self, reference: str, allele: str) -> tuple[HiddenAllele, HiddenAllele]:
+        """Return both windows with the tokens hidden in which they differ."""
+        first, second = self._runner.tokenizer.encode_all([reference, allele])
+        before, after = shared_ends(first, second)
+        return self._hidden(first, before, after), self._hidden(second, before, after)
+
+    def _hidden(self, ids: NDArray[np.int64], before: int, after: int) -> HiddenAllele:
+        end = len(ids) - after
+        most = self._runner.max_pieces
+        if end - before > most:
+            raise InputError(
+                f"an allele has {end - before} tokens, the model reads {most}; choose a smaller --window"
+            )
+        masked = ids.copy()
+        masked[before:end] = self._mask_id
+        if len(ids) > most:
+            side = (most - (end - before)) // 2
+            start = min(max(0, before - side), len(ids) - most)
+            masked = masked[start : start + most]
+        return HiddenAllele(masked.tobytes(), tuple(ids[before:end].tolist()))
+
+    @torch.no_grad()
+    def log_probabilities(self, sides: Sequence[HiddenAllele]) -> dict[HiddenAllele, float]:
+        """Return the sum of the log-probabilities of the hidden tokens of each window, in nats."""
+        texts = list(dict.fromkeys(side.masked for side in sides))
+        encoded = [np.frombuffer(text, dtype=np.int64) for text in texts]
+        readers: dict[bytes, list[HiddenAllele]] = {text: [] for text in texts}
+        for side in sides:
+            readers[side.masked].append(side)
+        results: dict[HiddenAllele, float] = {}
+        for batch, rows in self._runner.run(encoded, self._forward):
+            for index, row_KV in zip(batch, rows, strict=True):
+                for side in readers[texts[index]]:
+                    chosen = row_KV[np.arange(len(side.hidden)), list(side.hidden)]
+                    results[side] = float(chosen.astype(np.float64).sum())
+        return results
+
+    def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return log-probabilities at the hidden tokens, zero after the last one: (B, K, V)."""
+        is_hidden_BT = token_ids_BT == self._mask_id
+        positions_P = is_hidden_BT.flatten().nonzero()[:, 0]
+        logits_PV, _ = self._runner.model(token_ids_BT, is_padding_BT, None, positions_P)
+        log_p_PV = logits_PV.float().log_softmax(dim=-1)
+        counts_B = is_hidden_BT.sum(dim=1)
+        rows_P = positions_P // token_ids_BT.shape[1]
+        starts_B = counts_B.cumsum(dim=0) - counts_B
+        number_P = torch.arange(len(positions_P), device=rows_P.device) - starts_B[rows_P]
+        shape = (len(counts_B), int(counts_B.max()), log_p_PV.shape[1])
+        log_p_BKV = log_p_PV.new_zeros(shape)
+        log_p_BKV[rows_P, number_P] = log_p_PV
+        return log_p_BKV
+
+
+def shared_ends(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[int, int]:
+    """Return how many tokens two windows share at their beginning, and at their end after these.
+
+    Example:
+        >>> shared_ends(np.array([7, 8, 9, 7]), np.array([7, 5, 7]))
+        (1, 1)
+    """
+    shorter = min(len(first), len(second))
+    differs = first[:shorter] != second[:shorter]
+    before = int(differs.argmax()) if differs.any() else shorter
+    rest = shorter - before
+    differs = first[len(first) - rest :][::-1] != second[len(second) - rest :][::-1]
+    after = int(differs.argmax()) if differs.any() else rest
+    return before, after
+
+
+# How probable a pretrained model finds whole sequences: the mean log-likelihood of their hidden bases.
+
+STRIDE = 6
+"""Every so many tokens one is hidden, in as many passes: each token is hidden once, and about as many are hidden
+together as in pretraining (15 %). DART-Eval (Patel et al. 2024) hides a single token in each pass, which takes as
+many passes as there are tokens."""
+
+
+class SequenceLikelihood:
+    """Pseudo-log-likelihoods of sequences by a pretrained model."""
+
+    # In pass k of `STRIDE` the tokens k, k + `STRIDE`, … are hidden together: with one token per
+    # base the same positions in sequences of one length. A sequence beyond the context is cut into
+    # the fewest equal parts.
+
+    def __init__(self, bundle: Bundle, compute: Compute) -> None:
+        self._likelihood = MaskedLikelihood(bundle, compute)
+        self._tokenizer = bundle.tokenizer
+        self._most = self._likelihood.max_pieces
+
+    def nats_per_base(self, sequences: Sequence[str]) -> NDArray[np.float64]:
+        """Return the sum of log p of all tokens over the bases, (n,); NaN if empty."""
+        hidden = [self._hidden(ids) for ids in self._tokenizer.encode_all(sequences)]
+        of_part = self._likelihood.log_probabilities(
+            list(dict.fromkeys(part for parts in hidden for part in parts))
+        )
+        return np.array(
+            [
+                sum(of_part[part] for part in parts) / len(text) if text else np.nan
+                for text, parts in zip(sequences, hidden, strict=True)
+            ]
+        )
+
+    def _hidden(self, ids: NDArray[np.int64]) -> list[HiddenAllele]:
+        """Return a sequence once for every pass and part, with the tokens of the pass hidden."""
+        parts = np.array_split(ids, -(-len(ids) // self._most)) if len(ids) else []
+        windows = []
+        for part in parts:
+            for first in range(min(STRIDE, len(part))):
+                masked = part.copy()
+                masked[first::STRIDE] = self._tokenizer.mask_id
+                windows.append(HiddenAllele(masked.tobytes(), tuple(part[first::STRIDE].tolist())))
+        return windows
+
 
 Score = Literal["labels", "embedding", "likelihood"]
 ZERO_SHOT = {"embedding": "distance", "likelihood": "log_ratio"}
 """Scores that need no labels, and the end of their column's name."""
 GROUPS_AT_ONCE = 64
 """Sites whose windows share batches."""
-
-
-class VariantScorer(Protocol):
-    """Scores the alleles of sites."""
-
-    label_names: list[str]
-    columns: Sequence[str]
-    """What is computed for each label."""
-    window_bp: int
-    """Window of the model in base pairs."""
-    compute: Compute
-    """With a precision that is not 'auto'."""
-
-    def notes(self) -> list[str]:
-        """Return what a user should know about the computation, one line each."""
-        ...
-
-    def effects(
-        self, sites: Iterable[Site], cut: WindowCutter
-    ) -> Iterator[tuple[list[Site], Effects]]:
-        """Yield chunks of sites with the columns of their alleles, each (alleles, labels)."""
-        ...
 
 
 class LabelScorer:
@@ -84,11 +243,7 @@ class LabelScorer:
 
 
 class EmbeddingScorer:
-    """The distance of the two alleles in the last layer: that of the means over all tokens.
-
-    Euclidean, of the vectors of the windows with REF and with ALT, each read on one strand; the mean
-    over strands and shifts.
-    """
+    """Euclidean distance of the alleles' mean vectors; mean over strands and shifts."""
 
     columns = (ZERO_SHOT["embedding"],)
 
@@ -107,7 +262,7 @@ class EmbeddingScorer:
         return framed(compared, self.columns, 1)
 
     def _vectors(self, groups: Iterable[list[str]]) -> Iterator[NDArray[np.float64]]:
-        for some in in_batches(groups):
+        for some in chunks_of(groups, lambda group: 1, GROUPS_AT_ONCE):
             vectors = self._embedder.pooled([text for group in some for text in group])
             edges = np.cumsum([len(group) for group in some])[:-1]
             yield from np.split(vectors.astype(np.float64), edges)
@@ -132,7 +287,7 @@ class LikelihoodScorer:
         windows_per_allele = len(cut.shifts) * (2 if cut.strand == "both" else 1)
 
         def log_ratios(groups: Iterable[list[str]]) -> Iterator[NDArray[np.float64]]:
-            for some in in_batches(groups):
+            for some in chunks_of(groups, lambda group: 1, GROUPS_AT_ONCE):
                 nested = [np.array(group).reshape(windows_per_allele, -1) for group in some]
                 for values in self._model.log_ratios([rows.tolist() for rows in nested]):
                     yield values.reshape(-1, 1)
@@ -151,12 +306,8 @@ def make_scorer(
     bundles: Sequence[Bundle],
     compute: Compute,
     labels: str | Sequence[str] | None = None,
-) -> VariantScorer:
-    """Return what scores variants by the labels, the vectors or the masked tokens of a model.
-
-    Raises:
-        InputError: If the bundles cannot be scored so.
-    """
+) -> LabelScorer | EmbeddingScorer | LikelihoodScorer:
+    """Return what scores variants by the labels, the vectors or the masked tokens of a model."""
     if score == "labels":
         return LabelScorer(bundles, compute, labels)
     if labels is not None:
@@ -166,25 +317,8 @@ def make_scorer(
     return (EmbeddingScorer if score == "embedding" else LikelihoodScorer)(bundles[0], compute)
 
 
-def usual_window_bp(bundle: Bundle) -> int:
-    """Return the window that the bundle was made for: of a pretrained one what its context reads.
-
-    Raises:
-        InputError: If the bundle does not record it.
-    """
-    config = bundle.config
-    if config.window_bp:
-        return int(config.window_bp)
-    if config.bp_per_token:
-        return int((config.encoder.max_tokens - 2) * config.bp_per_token)
-    raise InputError(f"{bundle.folder}: it does not record how long its windows are; give --window")
-
-
 def distances(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return (1, alleles, 1): distances of the vectors of alleles from that of the reference, means.
-
-    Args:
-        vectors: (strands x shifts, 1 + alleles, width), the reference first.
+    """Return mean distances (1, alleles, 1) from the first vector of (both, 1 + alleles, width).
 
     Example:
         >>> distances(np.array([[[0.0, 0.0], [3.0, 4.0]], [[1.0, 1.0], [1.0, 2.0]]])).tolist()
@@ -192,15 +326,3 @@ def distances(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
     """
     lengths = np.linalg.norm(vectors[:, 1:] - vectors[:, :1], axis=-1)
     return lengths.mean(axis=0)[None, :, None].astype(np.float32)
-
-
-def in_batches(groups: Iterable[list[str]]) -> Iterator[list[list[str]]]:
-    """Yield `GROUPS_AT_ONCE` groups at a time."""
-    some: list[list[str]] = []
-    for group in groups:
-        some.append(group)
-        if len(some) == GROUPS_AT_ONCE:
-            yield some
-            some = []
-    if some:
-        yield some

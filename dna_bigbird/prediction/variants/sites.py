@@ -40,16 +40,11 @@ class Site:
 
 
 class VariantSites:
-    """The sites of a VCF file in its order, each checked against the genome.
+    """The sites of a VCF file in its order, each checked against the genome."""
 
-    Args:
-        vcf: A file (plain, gzip, bgzip), or '-' for standard input.
-        window_bp: Alleles longer than half of it are not scored.
-        skip_mismatches: Leave out records that do not fit the genome, instead of raising an error.
-        must_be_sorted: Raise an error for records that an index could not find.
-        only_substitutions: Score no allele that is longer or shorter than REF, nor one next to a
-            REF with N.
-    """
+    # Alleles longer than half of `window_bp` are not scored; with `only_substitutions` neither are
+    # those longer or shorter than REF, or next to a REF with N. must_be_sorted: records that an
+    # index could not find are errors.
 
     def __init__(
         self,
@@ -80,14 +75,7 @@ class VariantSites:
         """Number of these on chromosomes that the genome lacks."""
 
     def check(self) -> None:
-        """Read everything once, so that no time is spent on a file with an error.
-
-        A stream cannot be read twice; there errors come while it is scored.
-
-        Raises:
-            InputError: At the first record that is malformed, does not fit the genome or is out of
-                order; at the end, if such records were left out and no allele can be scored.
-        """
+        """Read everything once, so that no time is spent on a file with an error; not a stream."""
         if not self.streamed:
             with self.open() as (_, sites):
                 for _ in sites:
@@ -95,11 +83,7 @@ class VariantSites:
 
     @contextlib.contextmanager
     def open(self) -> Iterator[tuple[VcfHeader, Iterator[Site]]]:
-        """Open the file: its header, and its sites as a stream.
-
-        Raises:
-            InputError: As `check`, at once or while the sites are read.
-        """
+        """Open the file: its header, and its sites as a stream."""
         with open_vcf(self.vcf) as (header, variants):
             if self._must_be_sorted:
                 variants = self._sorted(variants)
@@ -210,11 +194,9 @@ class VariantSites:
 
 
 def mismatch_of(variant: Variant, genome: Genome) -> str | None:
-    """Return why REF of a record does not agree with the genome; None if it agrees.
-
-    REF is compared over A C G T N: lower case does not matter, N agrees with N only. Where the genome has a code for
-    several bases, such as R, the first of them agrees too (A), as VCF 4.3 writes it.
-    """
+    """Return why REF of a record does not agree with the genome; None if it agrees."""
+    # Lower case does not matter, N agrees with N only. Where the genome has a code for several
+    # bases, such as R, the first of them agrees too (A), as VCF 4.3 writes it.
     site, name = variant.interval, genome.path.name
     chrom = genome.find(site.chrom)
     if chrom is None:
@@ -245,11 +227,7 @@ def mismatch_of(variant: Variant, genome: Genome) -> str | None:
 
 
 def open_genome(fasta: Path | str, vcf: Path | str) -> Genome:
-    """Open the genome of a VCF file.
-
-    Raises:
-        InputError: As `Genome`; the message mentions swapped files.
-    """
+    """Open the genome of a VCF file; the error mentions swapped files."""
     if looks_like(fasta) == "a VCF file":
         file_type = looks_like(vcf)
         swapped = (

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,24 +29,8 @@ _UNSAFE = re.compile(r"[^0-9A-Za-z_.]")
 Write = Callable[[str], object]
 
 
-class VariantWriter(Protocol):
-    """Takes sites with their scores, in the order of the file."""
-
-    def begin(self, header: VcfHeader) -> None:
-        """Write what is above the records."""
-        ...
-
-    def write(self, sites: Sequence[Site], effects: Effects) -> None:
-        """Write the records; `effects` has a row for each of their alternative alleles."""
-        ...
-
-
 class TableWriter:
-    """One row per alternative allele: chrom, pos (from 1), id, ref, alt, scores.
-
-    Args:
-        columns: Effects to write for every label, in this order.
-    """
+    """One row per alternative allele: chrom, pos (from 1), id, ref, alt, effects of every label."""
 
     def __init__(
         self, write: Write, labels: Sequence[str], columns: Sequence[str], format: str
@@ -94,10 +78,7 @@ class Origin:
 
 
 class AnnotatingWriter:
-    """The VCF file itself, with two INFO fields per label; nothing else changes.
-
-    Alleles without a score have '.', records without scores are copied unchanged.
-    """
+    """The VCF file with two INFO fields per label; '.' without a score, other records unchanged."""
 
     def __init__(self, write: Write, labels: Sequence[str], origin: Origin) -> None:
         self._write, self._labels, self._origin = write, labels, origin
@@ -158,10 +139,7 @@ def format_score(value: float, missing: str) -> str:
 
 
 def info_ids(labels: Sequence[str], used_ids: Collection[str]) -> list[tuple[str, str]]:
-    """Return names of INFO fields for every label: legal in VCF, and used by nothing else.
-
-    Args:
-        used_ids: Names that the file already has.
+    """Return names of INFO fields for every label: legal in VCF, and not among `used_ids`.
 
     Example:
         >>> info_ids(["GM12878|CTCF", "GM12878 CTCF"], {"BB_GM12878_CTCF_2_DIFF"})
@@ -198,14 +176,7 @@ def _quiet_htslib() -> Iterator[None]:
 
 @contextlib.contextmanager
 def open_output(path: Path, longest_bp: int) -> Iterator[Write]:
-    """Open a text file that is complete or absent; `.gz` is compressed by bgzip and indexed.
-
-    Args:
-        longest_bp: Length of the longest chromosome, which decides between .tbi and .csi.
-
-    Raises:
-        OutputError: If the disk is full or the folder cannot be written to.
-    """
+    """Open a text file that is complete or absent; `.gz` is compressed by bgzip and indexed."""
     if path.suffix != ".gz":
         with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
             yield stream.write
@@ -251,11 +222,7 @@ class VariantTarget:
 def choose_targets(
     output: Path | str | None, format: Format | None, tsv: Path | str | None
 ) -> list[VariantTarget]:
-    """Return the files to write, `output` first; none if it is None.
-
-    Raises:
-        InputError: If names and formats contradict each other.
-    """
+    """Return the files to write, `output` first; none if it is None."""
     if output is None:
         if tsv is not None:
             raise InputError("--tsv names a second file; name the first one with --output")
@@ -282,11 +249,7 @@ def choose_targets(
 
 
 def _table_format(option: str, path: Path, format: str | None) -> str:
-    """Return the format of a table: the one named, or else that of the suffix.
-
-    Raises:
-        InputError: If the suffix is that of another format.
-    """
+    """Return the format of a table: the one named, or else that of the suffix."""
     if path.suffix == ".gz" or path.name.endswith(VCF_ENDINGS):
         raise InputError(f"{option} {path}: a table is plain text; end its name in .tsv or .csv")
     check_known(option, path, (*TABLES, *VCF_ENDINGS), format)
@@ -310,18 +273,10 @@ def open_writers(
     columns: Sequence[str],
     origin: Origin,
     longest_bp: int,
-) -> Iterator[list[VariantWriter]]:
-    """Open all targets; each file is whole or absent.
-
-    Args:
-        columns: Which effects a table has for every label.
-        longest_bp: Length of the longest chromosome.
-
-    Raises:
-        OutputError: If one cannot be written.
-    """
+) -> Iterator[list[TableWriter | AnnotatingWriter]]:
+    """Open all targets, each whole or absent; a table has `columns` for every label."""
     with contextlib.ExitStack() as stack:
-        writers: list[VariantWriter] = []
+        writers: list[TableWriter | AnnotatingWriter] = []
         for target in targets:
             write: Write = sys.stdout.write
             if target.path is not None:

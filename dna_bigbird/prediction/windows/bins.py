@@ -27,11 +27,7 @@ class BinRows:
 
     @classmethod
     def for_bundles(cls, bundles: Sequence[Bundle], window_bp: int) -> "BinRows":
-        """Return the bins that training with `bins_at_once` predicts: to a quarter of the window from the centre.
-
-        Raises:
-            InputError: If a model does not read bins, or windows do not have them.
-        """
+        """Return the bins of `bins_at_once`: to a quarter of the window from the centre."""
         for bundle in bundles:
             config = bundle.config
             if config.members is not None or config.head is None or config.head.pooling != BIN:

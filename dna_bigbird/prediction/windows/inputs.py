@@ -1,5 +1,6 @@
-"""What `predict` and `embed` read: sequences in memory, or the source for their arguments."""
+"""Windows of a FASTA file, of intervals in a BED file, or of sequences in memory."""
 
+import itertools
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -8,10 +9,199 @@ from typing import Literal
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.files import shown_name
 from dna_bigbird.core.several import check_each, several
-from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of
-from dna_bigbird.prediction.windows.files import BedSource, Coordinates, FastaSource
-from dna_bigbird.prediction.windows.tiling import Window, WindowSource, tile
+from dna_bigbird.genome.bed import check_inside, iter_bed
+from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.fasta_pieces import FastaPiece
+from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of, read_dna
+from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.record_names import is_place, place_of
+from dna_bigbird.prediction.windows.tiling import Window, WindowSource, tile, window_start
+
+Coordinates = Literal["record", "genome"]
+_READ_BP = 1 << 20
+"""Bases of an interval that are checked at once."""
+
+
+class FastaSource(WindowSource):
+    """Windows over every record of a FASTA file, plain, gzip or bgzip; '-' is standard input."""
+
+    # With coordinates 'genome', windows of records named by location (`chr1:100-200`,
+    # `record_names.place_of`) have name and coordinates of the chromosome; their bases are those of
+    # the record, on either strand. Such a record is held in memory if the input can be read only
+    # once.
+
+    def __init__(
+        self, path: Path | str, *, coordinates: Coordinates = "record", **tiles: int | None
+    ) -> None:
+        self.path, self.in_genome = str(path), coordinates == "genome"
+        super().__init__(readable_files(fasta=self.path), **tiles)
+        self._locations: dict[str, Interval] = {}
+        """Locations of records longer than a block, which are few, by name."""
+        self._lengths: dict[str, int] = {}
+        self._has_lengths = False
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        if self.files and not self._has_lengths:
+            # Not kept by `check`: ten million names take a gigabyte, and most outputs need none.
+            for piece, length in self._record_lengths():
+                self._note_length(piece.name, self._location(piece, length), length)
+            self._has_lengths = True
+        return self._lengths
+
+    def check(self) -> None:
+        if not self.files:
+            return
+        count = 0
+        for piece, length in self._record_lengths():
+            count += self.num_windows(length)
+            self.records.count(length)
+            location = self._location(piece, length)
+            if location is not None and piece.start:
+                self._locations[piece.name] = location
+        self.count = count
+
+    def windows(self, first: int = 0) -> Iterator[Window]:
+        by_record = itertools.groupby(read_dna(self.path), key=lambda item: item[0].line)
+        for _, record in by_record:
+            first = yield from self._windows_of(record, first)
+
+    def _windows_of(self, record: Iterator[tuple[FastaPiece, str]], first: int) -> Iterator[Window]:
+        """Yield the windows of a record; return how many windows of later records to leave out."""
+        held = [next(record)]
+        head = held[0][0]
+        location = self._locations.get(head.name)
+        if location is None and self.in_genome and is_place(head.name):
+            held += record  # read only once, so its length shows only now
+            last, bases = held[-1]
+            location = self._location(head, last.start + len(bases))
+        length = 0
+
+        def texts() -> Iterator[str]:
+            nonlocal length
+            for piece, bases in itertools.chain(held, record):
+                length = piece.start + len(bases)
+                yield bases
+
+        for start, bases in tile(texts(), self.window_bp, self.stride_bp, first):
+            yield _located_window(head.name, location, start, bases)
+        if not self.files:
+            self.records.count(length)
+            self._note_length(head.name, location, length)
+        return max(0, first - self.num_windows(length))
+
+    def _record_lengths(self) -> Iterator[tuple[FastaPiece, int]]:
+        """Read everything; yield the last piece of every record and the record's length."""
+        for piece, bases in read_dna(self.path):
+            if piece.is_last:
+                yield piece, piece.start + len(bases)
+
+    def _location(self, piece: FastaPiece, length: int) -> Interval | None:
+        if not (self.in_genome and is_place(piece.name)):
+            return None
+        try:
+            return place_of(piece.name, length)
+        except ValueError as error:
+            raise InputError(
+                f"{shown_name(self.path)}:{piece.line}: {error}. "
+                "To count from the start of every record: --coordinates record"
+            ) from error
+
+    def _note_length(self, name: str, location: Interval | None, length: int) -> None:
+        name, end = (name, length) if location is None else (location.chrom, location.end)
+        self._lengths[name] = max(end, self._lengths.get(name, 0))
+
+
+def _located_window(name: str, location: Interval | None, start: int, bases: str) -> Window:
+    """Return the window at position `start` of a record, in the coordinates of its location."""
+    length = len(bases)
+    if location is None:
+        return Window(name, start, start + length, bases)
+    left = location.end - start - length if location.strand == "-" else location.start + start
+    is_reverse = location.strand == "-"
+    return Window(location.chrom, left, left + length, bases, is_reverse=is_reverse)
+
+
+class BedSource(WindowSource):
+    """Windows over the intervals of a BED file, in any order, cut from a genome."""
+
+    # Windows have the names of their rows if any row has one (of a BED that can be read only once:
+    # if the first has one). With strand 'interval', a row on '-' is read on its own strand and cut
+    # into windows from its end.
+
+    unit = "BED rows"
+
+    def __init__(
+        self, bed: Path | str, fasta: Path | str, *, strand: str = "both", **tiles: int | None
+    ) -> None:
+        self.bed, self.genome = str(bed), Genome(fasta)
+        self.by_strand = strand == "interval"
+        files = {"fasta": self.genome.path, **readable_files(bed=self.bed)}
+        super().__init__(files, **tiles)
+        self._has_names: bool | None = None
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        return self.genome.lengths
+
+    def check(self) -> None:
+        if "bed" not in self.files:
+            return
+        count, has_names = 0, False
+        for here, name in self._intervals():
+            for start in range(here.start, here.end, _READ_BP):
+                self.genome.fetch(Interval(here.chrom, start, min(here.end, start + _READ_BP)))
+            count += self.num_windows(here.length)
+            self.records.count(here.length)
+            has_names |= is_name(name)
+        self.count, self._has_names = count, has_names
+
+    def windows(self, first: int = 0) -> Iterator[Window]:
+        for here, name in self._intervals():
+            if self._has_names is None:
+                self._has_names = is_name(name)
+            if "bed" not in self.files:
+                self.records.count(here.length)
+            count = self.num_windows(here.length)
+            for number in range(first, count):
+                start = window_start(number, here.length, self.window_bp, self.stride_bp)
+                length = min(self.window_bp, here.length)
+                left = here.end - start - length if here.strand == "-" else here.start + start
+                window = Interval(here.chrom, left, left + length, here.strand)
+                row_name = name if self._has_names else None
+                bases, is_reverse = self.genome.fetch(window), here.strand == "-"
+                yield Window(window.chrom, left, window.end, bases, row_name, is_reverse)
+            first = max(0, first - count)
+
+    def _intervals(self) -> Iterator[tuple[Interval, str]]:
+        """Yield the rows on the strand to be read, as the genome names its chromosomes, and their names."""
+        shown = shown_name(self.bed)
+        row = None
+        for row in iter_bed(self.bed):
+            check_inside([row], self.genome, shown)
+            here = row.interval
+            strand = "-" if self.by_strand and here.strand == "-" else "+"
+            chrom = self.genome.resolve(here.chrom)
+            yield Interval(chrom, here.start, here.end, strand), row.name
+        if row is None:
+            raise InputError(f"{shown}: no row in it; expected at least one interval")
+
+
+def is_name(column: str) -> bool:
+    """Return True for a column 4 that names its row: BED has '.' for no name."""
+    return column not in ("", ".")
+
+
+def readable_files(**paths: str) -> dict[str, Path]:
+    """Return the paths that are no streams, so that they can be read again."""
+    return {
+        role: Path(path)
+        for role, path in paths.items()
+        if path != "-" and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path))
+    }
+
 
 SEQUENCE = "sequence_"
 """Names of sequences that have none begin with this."""
@@ -30,16 +220,7 @@ def window_source(
     model_bp: int | None = None,
     resume: bool = False,
 ) -> WindowSource:
-    """Return the windows of a FASTA file, of intervals of it, or of sequences in memory, checked.
-
-    Args:
-        model_bp: Bases of the model's windows, for the notes on short records.
-        resume: The windows continue a run, so they must not be read from standard input.
-
-    Raises:
-        InputError: If there is no DNA, or two sources of it, the options contradict each other, or an input is
-            malformed.
-    """
+    """Return the windows of a FASTA file, intervals of it, or sequences in memory, checked."""
     tiles = {"window_bp": window, "stride_bp": stride, "model_bp": model_bp}
     if strand == "interval" and bed is None:
         raise InputError("--strand interval is that of column 6 of a --bed file; none was given")
@@ -78,20 +259,14 @@ def check_is_a_file(fasta: object) -> None:
 
 
 def named_sequences(sequences: object) -> dict[str, str] | None:
-    """Return sequences by name: those of a list are sequence_1, sequence_2, ...
-
-    Args:
-        sequences: A mapping, the bases of one sequence as text, or several texts (see `several`): a list, an
-            array, an iterator, a column of a data frame. The names of a column are those of its rows if
-            these are text; numbers of rows are not used. None stays.
-
-    Raises:
-        InputError: If it is something else, or the name of a file.
+    """Return sequences by name: those of a list are sequence_1, sequence_2, ...; None stays.
 
     Example:
         >>> named_sequences(["ACGT", "GGG"])
         {'sequence_1': 'ACGT', 'sequence_2': 'GGG'}
     """
+    # A mapping, one text, or several (`several`): the names of a column of a data frame are those
+    # of its rows if these are text; numbers of rows are not used.
     if sequences is None:
         return None
     if isinstance(sequences, Mapping):
@@ -123,22 +298,10 @@ def named_sequences(sequences: object) -> dict[str, str] | None:
 
 
 class SequenceSource(WindowSource):
-    """Windows over sequences in memory, by name.
+    """Windows over sequences in memory, by name."""
 
-    Raises:
-        InputError: If there is no sequence, a name is empty or has blanks, or a sequence is empty
-            or not DNA.
-    """
-
-    def __init__(
-        self,
-        sequences: Mapping[str, str],
-        *,
-        window_bp: int,
-        stride_bp: int,
-        model_bp: int | None = None,
-    ) -> None:
-        super().__init__({}, window_bp, stride_bp, model_bp)
+    def __init__(self, sequences: Mapping[str, str], **tiles: int | None) -> None:
+        super().__init__({}, **tiles)
         if not sequences:
             raise InputError("no sequence given; expected at least one")
         for name, letters in sequences.items():

@@ -11,12 +11,7 @@ from dna_bigbird.genome.alphabet import reverse_complement
 
 
 class RecordNotes:
-    """Counts the records that are shorter than the window of the model, and those with gaps.
-
-    Args:
-        window_bp, stride_bp: Of the run.
-        model_bp: Bases of the model's windows; None for a model without a fixed window.
-        unit: Name of the records.
+    """Counts records (named `unit`) with gaps, and those shorter than the window of the model.
 
     Example:
         >>> notes = RecordNotes(300, 300, model_bp=300)
@@ -89,23 +84,16 @@ class Window:
 
 
 class WindowSource(ABC):
-    """Windows in a fixed order, that can be counted and checked before any of them is scored.
+    """Windows in a fixed order, that can be counted and checked before any of them is scored."""
 
-    Attributes:
-        files: The files read, by role ('fasta', 'bed'); without those that can be read only once
-            (standard input, pipes), and empty for sequences in memory.
-        count: Windows in all, known after `check`; None where the input can be read only once.
-        records: Notes on the lengths of the records: complete after `check`, or after the last
-            window where the input can be read only once.
-
-    Args:
-        model_bp: Bases of the model's windows, for `records`.
-    """
+    # files: those read, by role; without those that can be read only once (standard input, pipes).
+    # count: windows in all, known after `check`; None where the input can be read only once.
+    # records: complete after `check`; where the input can be read only once, after the last window.
 
     unit = "records"
 
     def __init__(
-        self, files: dict[str, Path], window_bp: int, stride_bp: int, model_bp: int | None = None
+        self, files: dict[str, Path], *, window_bp: int, stride_bp: int, model_bp: int | None = None
     ) -> None:
         self.files = files
         self.records = RecordNotes(window_bp, stride_bp, model_bp, self.unit)
@@ -115,27 +103,17 @@ class WindowSource(ABC):
     @property
     @abstractmethod
     def lengths(self) -> dict[str, int]:
-        """Length in base pairs of every sequence that a window names.
-
-        For records named by location (`chr1:100-200`), the furthest end on the chromosome. If the
-        input can be read only once, this is complete when the last window was read.
-        """
+        """Length in bp of every sequence that a window names."""
+        # For records named by location the furthest end; read only once, complete when the last
+        # window was read.
 
     @abstractmethod
     def check(self) -> None:
-        """Read everything once and set `count`; do nothing if the input can be read only once.
-
-        Raises:
-            InputError: At the first thing that is wrong, with file and line.
-        """
+        """Read everything once and set `count`; do nothing if the input can be read only once."""
 
     @abstractmethod
     def windows(self, first: int = 0) -> Iterator[Window]:
-        """Yield the windows from number `first` on, counted from 0.
-
-        Raises:
-            InputError: As `check`, once that line is reached.
-        """
+        """Yield the windows from number `first` on, counted from 0."""
 
     def num_windows(self, length_bp: int) -> int:
         """Return the number of windows of a sequence of this length."""
@@ -153,10 +131,7 @@ def window_start(number: int, length_bp: int, window_bp: int, stride_bp: int) ->
 
 
 def window_starts(length_bp: int, window_bp: int, stride_bp: int) -> list[int]:
-    """Return where windows start so that together they cover every base.
-
-    A sequence no longer than a window is one window. Otherwise windows follow each other by the
-    stride, and the last one is moved left to end with the sequence, so that none is short.
+    """Return where windows start so that together they cover every base; the last one moves left.
 
     Example:
         >>> window_starts(2500, window_bp=1000, stride_bp=1000)
@@ -171,21 +146,14 @@ def window_starts(length_bp: int, window_bp: int, stride_bp: int) -> list[int]:
 def tile(
     pieces: Iterable[str], window_bp: int, stride_bp: int, first: int = 0
 ) -> Iterator[tuple[int, str]]:
-    """Cut one sequence, given in consecutive pieces, into the windows of `window_starts`.
-
-    A window is yielded as soon as its bases and one more are read; at most a window and a piece
-    are in memory.
-
-    Args:
-        first: Number of the first window to yield; none if there are no more than that.
-
-    Yields:
-        Start of each window, 0-based, and its bases.
+    """Yield start and bases of the windows of a sequence, given in pieces, from number `first` on.
 
     Example:
         >>> list(tile(["ACG", "TAC"], window_bp=4, stride_bp=3))
         [(0, 'ACGT'), (2, 'GTAC')]
     """
+    # A window is yielded as soon as its bases and one more are read: at most a window and a piece
+    # are in memory.
     held, held_from = "", 0
     start = first * stride_bp
     for piece in pieces:

@@ -36,11 +36,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def write_predictions(path: Path, stored: PartialResults, context: WriteContext) -> None:
-    """Write predictions as HDF5.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """Write predictions as HDF5."""
     names = [name.encode() for name in context.label_names]
     texts = ["sequence", *({ROW_NAME} & next(stored.frames(), {}).keys())]
     with PREDICTIONS.create(path) as store:
@@ -98,14 +94,7 @@ def _empty(file: h5py.File, name: str, shape: tuple[int, ...], dtype) -> h5py.Da
 def write_vectors(
     path: Path, format: VectorFormat, stored: PartialResults, attributes: Mapping[str, object]
 ) -> None:
-    """Write all rows of partial results.
-
-    Args:
-        attributes: JSON values: attributes of the HDF5 file, or the text `about` in the NPZ.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """Write all vectors, with attributes of the HDF5 file, or the text `about` in the NPZ."""
     attributes = {**VECTORS.identity(), **attributes}
     (_write_hdf5 if format == "hdf5" else _write_npz)(path, columns_of(stored), attributes)
 

@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.hdf5 import StoreFormat, texts_of
-from dna_bigbird.core.result_folders import FILE_PER_LABEL, atomic_directory
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.writers.target import (
-    LABEL_LIST,
     ROW_NAME,
     Target,
     WriteContext,
-    file_names,
+    label_files,
     table_line,
 )
 
@@ -80,40 +78,24 @@ def _rows_of(frame: Mapping[str, NDArray]) -> Iterator[list[str]]:
 
 
 def base_table(path: Path, stored: PartialResults, labels: Sequence[str], format: str) -> None:
-    """Write the table to a file.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """Write the table to a file."""
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
         for number, frame in enumerate(stored.frames()):
             stream.writelines(table_lines(frame, labels, format, number == 0))
 
 
 def write_hdf5_files(target: Target, stored: PartialResults, context: WriteContext) -> None:
-    """Write a file of the only label, or a folder with a file per label and a list of them.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """Write a file of the only label, or a folder with a file per label and a list of them."""
     if not target.folder:
         _write_hdf5(target.path, stored, context, 0)
         return
-    files = file_names(context.label_names, ".h5")
-    lines = [f"{label}\t{file}\n" for label, file in zip(context.label_names, files, strict=True)]
-    with atomic_directory(target.path, FILE_PER_LABEL) as partial:
-        (partial / LABEL_LIST).write_text("".join(["label\tfile\n", *lines]), encoding="utf-8")
+    with label_files(target, context.label_names, ".h5") as files:
         for label, file in enumerate(files):
-            _write_hdf5(partial / file, stored, context, label)
+            _write_hdf5(file, stored, context, label)
 
 
 def _write_hdf5(path: Path, stored: PartialResults, context: WriteContext, label: int) -> None:
-    """Write the effects of one label.
-
-    Datasets: input_seqs (n, W, 4) one-hot, hyp_scores (n, W, 4), scores (n, W), difference (n,), rows/sequence,
-    rows/start, rows/end and, of a BED with names, rows/name. Beyond the end of a short window, and where a window
-    has no A, C, G or T, all is zero.
-    """
+    """Write the effects of one label; 0 beyond a window's end, and where it has no A, C, G, T."""
     first = next(stored.frames(), {})
     with ATTRIBUTIONS.create(path) as store:
         file = store.file
@@ -205,11 +187,7 @@ class AttributedWindows:
 
 
 def attribution_paths(paths: Iterable[Path | str]) -> list[Path]:
-    """Return the files that paths name; a folder stands for its .h5 files, in the order of their names.
-
-    Raises:
-        InputError: If there is no path, or a folder has no such file.
-    """
+    """Return the files that paths name; a folder stands for its .h5 files, by name."""
     listed: list[Path] = []
     for path in map(Path, paths):
         files = sorted(path.glob("*.h5")) if path.is_dir() else [path]
@@ -222,14 +200,7 @@ def attribution_paths(paths: Iterable[Path | str]) -> list[Path]:
 
 
 def read_attributions(path: Path, middle_bp: int = 0) -> AttributedWindows:
-    """Return the windows of a file.
-
-    Args:
-        middle_bp: Bases in the middle of each window that are read; 0 for all, also of shorter windows.
-
-    Raises:
-        InputError: If it is not a file of `attribute`, comes from another version, or is damaged.
-    """
+    """Return the windows of a file: so many bases in the middle of each, 0 for all."""
     with ATTRIBUTIONS.open(path) as (file, attributes):
         width = file["input_seqs"].shape[1]
         kept = min(middle_bp, width) or width

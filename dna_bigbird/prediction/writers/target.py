@@ -1,5 +1,6 @@
 """Where predictions go: which format, and the interface of all writers."""
 
+import contextlib
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.file_formats import check_known
 from dna_bigbird.core.files import check_utf8_name, sha256_of
 from dna_bigbird.core.paths import STANDARD_STREAM
-from dna_bigbird.core.result_folders import FILE_PER_LABEL
+from dna_bigbird.core.result_folders import FILE_PER_LABEL, atomic_directory
 from dna_bigbird.core.scratch import real_path
 from dna_bigbird.core.writing import atomic_path, check_can_write
 from dna_bigbird.prediction.partial_results_file import PartialResults
@@ -67,15 +68,8 @@ class Target:
 def chosen_target(
     output: Path | str, format: Format | None = None, per_label: tuple[Format, ...] = ("bigwig",)
 ) -> Target:
-    """Return the file that `output` and `format` describe; a name without a suffix is TSV.
-
-    Args:
-        per_label: Formats whose files hold one label each; without their suffix the output is a folder.
-
-    Raises:
-        InputError: If they contradict each other, the suffix is that of another format, or the file
-            cannot be written.
-    """
+    """Return the file that `output` and `format` describe; a name without a suffix is TSV."""
+    # per_label: formats with one label per file; without their suffix the output is a folder.
     path = Path(output)
     suffix = path.suffix.lower()
     if suffix in COMPRESSED:
@@ -104,11 +98,7 @@ def file_target(
     resume: bool,
     per_label: tuple[Format, ...] = ("bigwig",),
 ) -> Target | None:
-    """Return the file to write, as `chosen_target`; None for arrays and standard output.
-
-    Raises:
-        InputError: As `chosen_target`, or if there is no file and `format` or `resume` needs one.
-    """
+    """Return the file to write, as `chosen_target`; None for arrays and standard output."""
     if output is not None and str(output) != STANDARD_STREAM:
         return chosen_target(output, format, per_label)
     if format not in (None, "tsv"):
@@ -126,11 +116,11 @@ def check_same_format(path: Path, by_name: str | None, format: str | None) -> No
         )
 
 
-def file_names(label_names: Sequence[str], suffix: str = ".bw") -> list[str]:
-    """Return a file name for every label, unique even where upper and lower case are the same.
+def file_names(label_names: Sequence[str], suffix: str) -> list[str]:
+    """Return a file name for every label, unique even without upper and lower case.
 
     Example:
-        >>> file_names(["K562|CTCF|None", "a/b", "A b"])
+        >>> file_names(["K562|CTCF|None", "a/b", "A b"], ".bw")
         ['K562_CTCF_None.bw', 'a_b.bw', 'A_b_2.bw']
     """
     used: dict[str, int] = {}
@@ -144,6 +134,20 @@ def file_names(label_names: Sequence[str], suffix: str = ".bw") -> list[str]:
         used[name.casefold()] = 1
         names.append(f"{name}{suffix}")
     return names
+
+
+@contextlib.contextmanager
+def label_files(target: Target, labels: Sequence[str], suffix: str) -> Iterator[list[Path]]:
+    """Yield a temporary file for the only label, or one per label in a folder with a list."""
+    if not target.folder:
+        with atomic_path(target.path) as partial:
+            yield [partial]
+        return
+    names = file_names(labels, suffix)
+    lines = [f"{label}\t{name}\n" for label, name in zip(labels, names, strict=True)]
+    with atomic_directory(target.path, FILE_PER_LABEL) as folder:
+        (folder / LABEL_LIST).write_text("".join(["label\tfile\n", *lines]), encoding="utf-8")
+        yield [folder / name for name in names]
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,7 @@ _CSV = csv.writer(_Line(), lineterminator="\n")
 
 
 def table_line(fields: Sequence[str], format: str) -> str:
-    """Return a line of a table in TSV or CSV; a field of CSV that has a comma or quote is quoted.
+    """Return a line of TSV or CSV; a field of CSV that has a comma or quote is quoted.
 
     Example:
         >>> table_line(["chr1", "a, b", "0.5"], "csv")
@@ -228,11 +232,7 @@ def lines_of(frame: Mapping[str, NDArray], format: str) -> Iterator[str]:
 
 
 def write_rows(path: Path, stored: PartialResults, context: WriteContext, format: str) -> None:
-    """Write a table with a row per window (frames of `frame_of`).
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """Write a table with a row per window (frames of `frame_of`)."""
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
         header = header_of(context.label_names, next(stored.frames(), {}))
         stream.write(table_line(header, format))

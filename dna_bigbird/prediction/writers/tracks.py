@@ -1,17 +1,27 @@
-"""From windows to one value per base, the mean of overlapping windows; and such values as BED."""
+"""One value per base, the mean of the windows that cover it, as BED and bigWig."""
 
-# N windows, S segments, L labels
-
-from collections.abc import Callable, Iterator
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.prediction.partial_results_file import PartialResults, StoredColumn
-from dna_bigbird.prediction.writers.target import WriteContext
+from dna_bigbird.prediction.writers.target import (
+    Target,
+    WriteContext,
+    label_files,
+)
+
+# N windows, S segments, L labels
+
 
 BLOCK_VALUES = 2**21
 """Probabilities in memory at once, about; more where many windows overlap."""
@@ -53,13 +63,7 @@ class Segments:
 def place_windows(
     stored: PartialResults, margin_bp: int = 0, column: str = "probabilities"
 ) -> Placement:
-    """Read the positions of the windows of partial results; those without a score (NaN) are left out.
-
-    Args:
-        column: The scores.
-        margin_bp: Bases at either end of a window that get no score; windows of at most twice as many
-            are left out.
-    """
+    """Read the positions of windows with a score, without `margin_bp` bases at either end."""
     codes: dict[bytes, int] = {}
     parts = []
     first = 0
@@ -99,15 +103,7 @@ def segments_of(
     labels: slice = slice(None),
     block_values: int = BLOCK_VALUES,
 ) -> Iterator[Segments]:
-    """Yield the stretches between the edges of windows, in order, with means over their windows.
-
-    A base's value is the mean (in float64) of the windows that cover it; bases that none covers
-    are in no segment.
-
-    Args:
-        probabilities: The partial results' column of (windows, labels).
-        labels: Which columns.
-    """
+    """Yield the stretches between edges of windows, in order, with means over their windows."""
     chosen = len(range(*labels.indices(probabilities.shape[1])))
     block = max(1, block_values // chosen)
     edges = np.searchsorted(placement.chrom, np.arange(len(placement.chromosomes) + 1))
@@ -136,12 +132,7 @@ SegmentsOf = Callable[[Placement, StoredColumn, slice], Iterator[Segments]]
 def base_segments_of(
     placement: Placement, effects: StoredColumn, labels: slice = slice(None)
 ) -> Iterator[Segments]:
-    """Yield every base that a window covers, in order, with the mean (in float64) over its windows.
-
-    Args:
-        effects: The partial results' column of (windows, bases of a window, labels).
-        labels: Which columns.
-    """
+    """Yield every covered base, in order, with the mean (in float64) over its windows."""
     num_labels = len(range(*labels.indices(effects.shape[2])))
     edges = np.searchsorted(placement.chrom, np.arange(len(placement.chromosomes) + 1))
     for code, name in enumerate(placement.chromosomes):
@@ -184,11 +175,7 @@ def _averaged(
 
 
 def write_bed(path: Path, stored: PartialResults, context: WriteContext) -> None:
-    """Write the file, sorted by chromosome name and start.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """Write the file, sorted by chromosome name and start."""
     placement = place_windows(stored, context.margin_bp)
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as stream:
         stream.write(HEADER)
@@ -207,3 +194,86 @@ def lines_of(segments: Segments, label_names: list[str]) -> Iterator[str]:
         interval = f"{segments.chrom}\t{start}\t{end}\t"
         for name, rounded, exact in zip(label_names, score, value, strict=True):
             yield f"{interval}{name}\t{rounded}\t.\t{exact:.5g}\n"
+
+
+LABELS_AT_ONCE = 64
+"""Files open at the same time; the rows are read again for each such group of labels."""
+
+
+class Values(NamedTuple):
+    """Which values of partial results are written."""
+
+    column: str
+    segments_of: SegmentsOf
+
+
+PROBABILITIES = Values("probabilities", segments_of)
+EFFECTS = Values("effects", base_segments_of)
+END = b"\x26\xfc\x8f\x88"
+"""The last bytes of a complete bigWig file."""
+
+
+def write_bigwig(
+    target: Target, stored: PartialResults, context: WriteContext, values: Values = PROBABILITIES
+) -> None:
+    """Write a file of the only label, or a folder with a file per label and a list of them."""
+    placement = place_windows(stored, context.margin_bp, values.column)
+    if not len(placement.row):
+        raise InputError(f"{target.path}: no window has a score; a bigWig file cannot be empty")
+    with label_files(target, context.label_names, ".bw") as files:
+        for first in range(0, len(files), LABELS_AT_ONCE):
+            paths = files[first : first + LABELS_AT_ONCE]
+            _write_labels(paths, first, stored, context, placement, values)
+
+
+def _write_labels(
+    paths: Sequence[Path],
+    first: int,
+    stored: PartialResults,
+    context: WriteContext,
+    placement: Placement,
+    values: Values,
+) -> None:
+    known = context.lengths()
+    lengths = {name: known[name] for name in placement.chromosomes}
+    column = stored.column(values.column)
+    bases = 0
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(_new_file(path, lengths)) for path in paths]
+        for segments in values.segments_of(placement, column, slice(first, first + len(paths))):
+            chroms = [segments.chrom] * len(segments.start)
+            bases += int((segments.end - segments.start).sum())
+            for file, of_label in zip(files, segments.values.T, strict=True):
+                file.addEntries(chroms, segments.start, ends=segments.end, values=of_label)
+    for path in paths:
+        _check_complete(path, bases)
+
+
+@contextlib.contextmanager
+def _new_file(path: Path, lengths: Mapping[str, int]):
+    import pyBigWig
+
+    file = pyBigWig.open(os.fspath(path), "w")
+    try:
+        file.addHeader(list(lengths.items()))
+        yield file
+    except RuntimeError as error:
+        raise OSError(errno.ENOSPC, f"bigWig: {error}", os.fspath(path)) from error
+    finally:
+        file.close()
+
+
+def _check_complete(path: Path, bases: int) -> None:
+    """Raise OSError if a file is incomplete: the library does not report every failed write."""
+    import pyBigWig
+
+    try:
+        with open(path, "rb") as stream:
+            stream.seek(-len(END), os.SEEK_END)
+            is_complete = stream.read() == END
+        with pyBigWig.open(os.fspath(path)) as file:
+            is_complete = is_complete and file.header()["nBasesCovered"] == bases
+    except (OSError, RuntimeError):
+        is_complete = False
+    if not is_complete:
+        raise OSError(errno.ENOSPC, "only part of the file was written", os.fspath(path))

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval, fasta_pieces, reverse_complement
-from dna_bigbird.prediction.windows.files import BedSource, FastaSource
-from dna_bigbird.prediction.windows.inputs import SequenceSource
+from dna_bigbird.prediction.windows.inputs import BedSource, FastaSource, SequenceSource
 from dna_bigbird.prediction.windows.tiling import Window, window_starts
 
 SIZE = {"window_bp": 20, "stride_bp": 15}
@@ -256,13 +255,13 @@ def test_a_bad_record_at_the_end_is_refused_before_any_window(tmp_path, toy):
         FastaSource(path, **SIZE).check()
 
 
-def test_what_is_missing_shows_when_the_source_is_made(tmp_path, toy):
+def test_what_is_missing_shows_when_the_source_is_checked(tmp_path, toy):
     with pytest.raises(InputError, match=r"absent\.fa: no such file"):
-        FastaSource(tmp_path / "absent.fa", **SIZE)
+        FastaSource(tmp_path / "absent.fa", **SIZE).check()
     with pytest.raises(InputError, match="this is a folder; expected a file"):
-        FastaSource(tmp_path, **SIZE)
+        FastaSource(tmp_path, **SIZE).check()
     with pytest.raises(InputError, match=r"absent\.bed: no such file"):
-        BedSource(tmp_path / "absent.bed", toy, **SIZE)
+        BedSource(tmp_path / "absent.bed", toy, **SIZE).check()
     with pytest.raises(InputError, match="-: a genome is read at random and must be a file"):
         BedSource(write_bed(tmp_path / "r.bed"), "-", **SIZE)
 

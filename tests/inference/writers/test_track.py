@@ -134,7 +134,7 @@ def test_bigwig_without_any_score_is_refused(stored_rows, tmp_path):
 
 
 def test_many_labels_are_written_a_few_files_at_a_time(stored_rows, tmp_path, monkeypatch):
-    monkeypatch.setattr("dna_bigbird.prediction.writers.bigwig.LABELS_AT_ONCE", 3)
+    monkeypatch.setattr("dna_bigbird.prediction.writers.tracks.LABELS_AT_ONCE", 3)
     labels = [f"label {i}" for i in range(8)]
     windows = random_windows(0)[0]
     values = np.random.default_rng(0).random((len(windows), 8), np.float32)

@@ -1,20 +1,107 @@
 """Patterns of bases with high effects, by tfmodisco-lite (Shrikumar et al. 2018, Schreiber 2022).
 
 Seqlets are short stretches with effects above a threshold; similar seqlets, aligned on either strand, are a pattern.
+Its names come from a database of matrices: Tomtom (Gupta et al. 2007), in memelite.
 """
 
-# n windows, W bases of a window, P positions of a pattern
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dna_bigbird.core.choices import check_fields
-from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.settings import Positive, Range
-from dna_bigbird.prediction.writers.attributions import AttributedWindows
+from dna_bigbird.genome.motif_files import MotifMatrix, read_motifs
+
+if TYPE_CHECKING:
+    from dna_bigbird.prediction.writers.attributions import AttributedWindows
+
+# n windows, W bases of a window, P positions of a pattern or matrix, Q queries, T targets
+
+JASPAR = "JASPAR2024"
+FEW_TARGETS = 50
+"""Below this many matrices the p values of Tomtom depend much on which ones they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Database:
+    """Matrices that patterns are compared with."""
+
+    name: str
+    matrices: list[MotifMatrix]
+
+
+@dataclass(frozen=True)
+class Match:
+    """A matrix that is similar to a pattern."""
+
+    matrix: MotifMatrix
+    p: float
+    q: float
+    """p corrected for all comparisons of the run (Benjamini-Hochberg)."""
+
+
+def read_database(path: Path | str | None) -> Database:
+    """Return the matrices of a JASPAR or MEME file, or those of JASPAR 2024, CORE, vertebrates."""
+    if path is not None:
+        matrices = read_motifs(Path(path))
+        if len(matrices) < FEW_TARGETS:
+            note(
+                f"{path}: {len(matrices)} matrices; Tomtom's p values are reliable from about {FEW_TARGETS} on, "
+                "because their background is the columns of all matrices"
+            )
+        return Database(Path(path).name, matrices)
+    from pyjaspar import jaspardb
+
+    motifs = jaspardb(release=JASPAR).fetch_motifs(
+        collection="CORE", tax_group="vertebrates", all_versions=False
+    )
+    return Database(
+        "JASPAR 2024 CORE vertebrates",
+        [
+            MotifMatrix(m.matrix_id, m.name, np.array([m.counts[base] for base in "ACGT"], float))
+            for m in motifs
+        ],
+    )
+
+
+def match_all(queries_4P: Sequence[NDArray[np.float64]], database: Database) -> list[list[Match]]:
+    """Return the matches of each query (4, P) with every matrix of a database, best first."""
+    from memelite import tomtom
+
+    if not queries_4P:
+        return []
+    targets = [matrix.shares for matrix in database.matrices]
+    p_QT = np.asarray(tomtom(list(queries_4P), targets, n_jobs=1)[0], np.float64)
+    q_QT = q_values(p_QT)
+    return [
+        [
+            Match(database.matrices[i], float(p_T[i]), float(q_T[i]))
+            for i in np.argsort(p_T, kind="stable")
+        ]
+        for p_T, q_T in zip(p_QT, q_QT, strict=True)
+    ]
+
+
+def q_values(p: ArrayLike) -> NDArray[np.float64]:
+    """Return p values corrected for the number of all of them (Benjamini & Hochberg 1995).
+
+    Example:
+        >>> q_values([[0.01, 0.04], [0.03, 0.5]]).round(4).tolist()
+        [[0.04, 0.0533], [0.0533, 0.5]]
+    """
+    values = np.asarray(p, np.float64)
+    flat = values.ravel()
+    order = np.argsort(-flat, kind="stable")
+    ranks = np.arange(len(flat), 0, -1)
+    corrected = np.empty_like(flat)
+    corrected[order] = np.minimum.accumulate(flat[order] * len(flat) / ranks)
+    return np.minimum(corrected, 1.0).reshape(values.shape)
+
 
 TRIM_SHARE = 0.3
 """Positions outside those whose mean contribution, with the sign of the pattern, is at least this share of the
@@ -96,13 +183,8 @@ class Pattern:
         return float(self.contributions.sum())
 
 
-def find_patterns(windows: AttributedWindows, settings: SearchSettings) -> list[Pattern]:
-    """Return the patterns of a label; none if there are too few seqlets.
-
-    Raises:
-        InputError: If the windows are shorter than two seqlets.
-        MissingExtraError: If tfmodisco-lite is not installed.
-    """
+def find_patterns(windows: "AttributedWindows", settings: SearchSettings) -> list[Pattern]:
+    """Return the patterns of a label; none if there are too few seqlets."""
     from modiscolite.tfmodisco import TFMoDISco  # compiles: seconds
 
     width = windows.bases.shape[1]
@@ -141,7 +223,7 @@ def _options(settings: SearchSettings) -> dict[str, int | float]:
     }
 
 
-def _trimmed(pattern: object, windows: AttributedWindows, name: str, sign: str) -> Pattern:
+def _trimmed(pattern: object, windows: "AttributedWindows", name: str, sign: str) -> Pattern:
     """Return a pattern of tfmodisco-lite cut to the positions that contribute, with its seqlets cut in the same way."""
     contributions_P4 = np.asarray(pattern.contrib_scores, np.float64)
     shares_P4 = np.asarray(pattern.sequence, np.float64) + 1e-9  # a column of N alone adds up to 0
@@ -180,7 +262,7 @@ def information(shares_P4: NDArray[np.float64]) -> NDArray[np.float64]:
 def kept_positions(
     contributions_P: NDArray[np.float64], shares_P4: NDArray[np.float64]
 ) -> tuple[int, int]:
-    """Return first and end of the positions between those that contribute and are informative, at least LEAST_WIDTH.
+    """Return the range of positions that contribute and are informative, at least LEAST_WIDTH.
 
     Example:
         >>> kept_positions(np.array([-0.8, 0.1, 0.9, 0.2, 1.0, 0.4, 0.1, 0.0]), np.eye(4)[[0] * 8])
