@@ -84,7 +84,7 @@ class ArrayParts:
         *,
         at_once: int = PART_ITEMS,
     ) -> Arrays:
-        """Return the values of at least one item, computed `at_once` at a time, a file each."""
+        """Return the values of at least one item, computed and stored `at_once` items per file."""
         parts = []
         for first in range(0, len(items), at_once):
             some = items[first : first + at_once]
