@@ -105,8 +105,8 @@ def span_positions(
 ) -> np.ndarray:
     """Choose exactly `count` of the candidates (C,) in spans of neighbours; ascending, int64."""
     # The sequence is divided into spans, each of 1 to `span_bp` bases but at least one token, that
-    # end before a position that is no candidate. Spans are drawn without replacement, of the last
-    # one only what is missing: every token is chosen with nearly the same probability.
+    # end before a position that is not a candidate. Spans are drawn without replacement, of the
+    # last one only what is missing: every token is chosen with nearly the same probability.
     starts = span_starts(candidates, lengths, rng, span_bp)
     order = rng.permutation(len(starts) - 1)
     sizes = np.diff(starts)[order]

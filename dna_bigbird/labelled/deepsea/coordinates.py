@@ -34,7 +34,7 @@ class Label(NamedTuple):
 
 
 def read_labels(path: Path) -> list[Label]:
-    """Read the 919 label names in the order of the columns: a line each, or a table with groups."""
+    """Read the 919 label names in the order of the columns: one per line, or a table with groups."""
     lines = [line.rstrip("\n") for _, line in numbered_lines(path)]
     while lines and not lines[-1].strip():
         lines.pop()
