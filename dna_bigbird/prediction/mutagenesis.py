@@ -179,8 +179,10 @@ def substitute(
         for name in ("diff", "log_odds")
     }
     first = 0
-    windows = {"window_bp": window_bp, "within": within}
-    for chunk, columns in site_effects(scorer, genome, sites(), strand=strand, **windows):
+    effects = site_effects(
+        scorer, genome, sites(), window_bp=window_bp, strand=strand, within=within
+    )
+    for chunk, columns in effects:
         row = 0
         for position, site in enumerate(chunk, start=first):
             if site.scored:
@@ -191,7 +193,8 @@ def substitute(
             row += len(site.variant.alts)
         first += len(chunk)
         done(len(chunk))
-    return Mutagenesis(region.chrom, region.start, reference, list(scorer.label_names), **tables)
+    names, diff, log_odds = list(scorer.label_names), tables["diff"], tables["log_odds"]
+    return Mutagenesis(region.chrom, region.start, reference, names, diff, log_odds)
 
 
 def choose_within(genome: Genome, within: str, region: str | None) -> tuple[Interval, Interval]:
