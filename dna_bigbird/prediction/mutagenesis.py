@@ -180,7 +180,7 @@ def substitute(
     }
     first = 0
     effects = site_effects(
-        scorer, genome, sites(), window_bp=window_bp, strand=strand, within=within
+        scorer, genome, sites(), window_bp=window_bp, within=within, strand=strand
     )
     for chunk, columns in effects:
         row = 0
@@ -193,8 +193,8 @@ def substitute(
             row += len(site.variant.alts)
         first += len(chunk)
         done(len(chunk))
-    names, diff, log_odds = list(scorer.label_names), tables["diff"], tables["log_odds"]
-    return Mutagenesis(region.chrom, region.start, reference, names, diff, log_odds)
+    where, labels = (region.chrom, region.start, reference), list(scorer.label_names)
+    return Mutagenesis(*where, labels, diff=tables["diff"], log_odds=tables["log_odds"])
 
 
 def choose_within(genome: Genome, within: str, region: str | None) -> tuple[Interval, Interval]:

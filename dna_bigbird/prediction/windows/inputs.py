@@ -195,7 +195,7 @@ def is_name(column: str) -> bool:
 
 
 def readable_files(**paths: str) -> dict[str, Path]:
-    """Return the paths that are no streams, so that they can be read again."""
+    """Return the paths that can be read again: not those of streams."""
     return {
         role: Path(path)
         for role, path in paths.items()
