@@ -5,6 +5,7 @@ import re
 WINDOW_BASELINES = {
     "kmer": "k-mer regression",
     "gc": "GC content",
+    "positional": "regression on bases by position",
     "gkm": "gkm-SVM, trained here",
     "majority": "majority class",
     "mean": "mean target",
@@ -63,6 +64,7 @@ SOURCES = {
     "cnn": "small CNN",
     "kmer": "k-mers",
     "gc": "GC content",
+    "positional": "bases by position",
     "majority": "majority class",
     "length": "sequence length",
     "mean": "mean target",

@@ -23,8 +23,8 @@ from dna_bigbird.core.figures.style import (
 from dna_bigbird.evaluation.compare.head_pages import Calibration, calibration
 from dna_bigbird.evaluation.model_results import Curve, LabelScore, ModelResult
 from dna_bigbird.evaluation.rendering import Gallery, Picture
-from dna_bigbird.metrics.names import metric_name, window_baseline
-from dna_bigbird.metrics.scores import ModelMetrics, NamedVerdict, Verdict
+from dna_bigbird.metrics.names import metric_name
+from dna_bigbird.metrics.scores import ModelMetrics, NamedVerdict
 from dna_bigbird.report.sections.pretraining_section import history_picture
 from dna_bigbird.report.sections.summary_section import compared, main_score
 
@@ -32,6 +32,7 @@ SOURCES = {
     "model": ("BigBird", MODEL, "-"),
     "kmer": ("k-mer baseline", KMER, (0, (5, 1.5))),
     "gc": ("GC content", PURPLE, (0, (3, 1, 1, 1))),
+    "positional": ("bases by position", GREEN, (0, (1, 1))),
     "gkm": ("gkm-SVM", GREY, (0, (4, 1, 1, 1, 1, 1))),
     "cnnprom": ("CNNProm", SKY, "-."),
     "deepromoter": ("DeePromoter", GREEN, (0, (7, 2))),
@@ -196,9 +197,10 @@ class Head:
     num_labels: int
     chosen_step: int | None
     leaks: int | None
-    verdict: Verdict
+    best: NamedVerdict
+    """The comparison with the best baseline."""
     others: Sequence[NamedVerdict]
-    """The comparisons with all baselines except k-mers."""
+    """Those with the other ones."""
     curves: Sequence[CurvePicture]
     loss: Picture | None
     validation_auroc: Picture | None
@@ -210,6 +212,7 @@ class Head:
 def head(result: ModelResult, gallery: Gallery) -> Head:
     """Return the scores and pictures of a model of labels, classes or targets."""
     metrics = result.metrics
+    best, *others = compared(result)
     return Head(
         name=result.name,
         measure=metric_name(main_score(result)),
@@ -218,12 +221,8 @@ def head(result: ModelResult, gallery: Gallery) -> Head:
         num_labels=len(result.config.label_names or result.labels),
         chosen_step=result.chosen_step,
         leaks=result.leaks,
-        verdict=compared(result),
-        others=[
-            NamedVerdict(window_baseline(name), compared(result, name))
-            for name in metrics.baselines
-            if name != "kmer"
-        ],
+        best=best,
+        others=others,
         curves=_curves(result, gallery),
         loss=_loss(result, gallery),
         validation_auroc=_validation_auroc(result, gallery),

@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.evaluation.model_results import ModelResult
+from dna_bigbird.metrics.names import window_baseline
 from dna_bigbird.metrics.scores import (
     MASKED_BITS,
+    NO_SCORE,
     UNIGRAM,
     LanguageVerdict,
     ModelMetrics,
-    PredictorScores,
+    NamedVerdict,
     Verdict,
     best_masked,
+    is_number,
     language_verdict,
 )
 from dna_bigbird.models.label_types import HEADLINES as TYPE_HEADLINES
@@ -39,11 +42,11 @@ class LanguageSummary:
 
 @dataclass(frozen=True)
 class HeadSummary:
-    """A promoter or chromatin model with its k-mer baseline."""
+    """A promoter or chromatin model with its best baseline."""
 
     metrics: ModelMetrics
     negatives: str | None
-    verdict: Verdict
+    best: NamedVerdict
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,23 @@ def main_score(result: ModelResult) -> str:
     return HEADLINES.get(result.name) or TYPE_HEADLINES[result.config.label_type][0]
 
 
-def compared(result: ModelResult, baseline: str = "kmer") -> Verdict:
-    """Compare the main score with that of a baseline, by the difference on the same draws."""
+def compared(result: ModelResult) -> list[NamedVerdict]:
+    """Compare the main score with that of each baseline on the same draws, the best baseline first.
+
+    Without a baseline that has the score, with k-mers, which then have none.
+    """
     key, metrics = main_score(result), result.metrics
-    other = metrics.baselines.get(baseline, PredictorScores())
-    return Verdict(metrics.score(key), other.score(key), metrics.score(gain_key(key, baseline)))
+    scores = {name: x.score(key) for name, x in metrics.baselines.items()}
+    known = sorted((x for x in scores if is_number(scores[x].value)), key=lambda x: -scores[x].value)
+    return [
+        NamedVerdict(
+            window_baseline(name),
+            Verdict(
+                metrics.score(key), scores.get(name, NO_SCORE), metrics.score(gain_key(key, name))
+            ),
+        )
+        for name in known or ["kmer"]
+    ]
 
 
 def summary(results: Results) -> Summary:
@@ -87,4 +102,4 @@ def _language(metrics: ModelMetrics) -> LanguageSummary:
 def _head(result: ModelResult | None) -> HeadSummary | None:
     if result is None:
         return None
-    return HeadSummary(result.metrics, result.config.negatives, compared(result))
+    return HeadSummary(result.metrics, result.config.negatives, compared(result)[0])
