@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from dna_bigbird.baselines.kmer import length_scores
+from dna_bigbird.baselines.kmer_baseline import is_aligned
 from dna_bigbird.bench.leak_free import LeakFree, leak_free
 from dna_bigbird.bench.suites.suite import LabelledRows
 from dna_bigbird.bench.task_scores import (
@@ -20,6 +21,7 @@ from dna_bigbird.bench.trainings import (
     CNN,
     GC,
     KMER,
+    POSITIONAL,
     Scored,
     TaskTraining,
     write_task_set,
@@ -66,16 +68,16 @@ def run_labels(run: TaskRun, rows: LabelledRows) -> TaskResult:
     tests = leak_free(labelled, bundle)
     training = TaskTraining(run, labelled)
     scored: dict[str, list[Scored]] = {}
-    for name, seed in _parts(run):
+    for name, seed in _parts(run, labelled):
         result, is_there = training.scored(name, seed)
         scored.setdefault(name, []).append(result)
         note(f"{run.task.name}: {name} seed {seed} {'read again' if is_there else 'done'}")
     return _result(run, rows, labelled, tests, scored)
 
 
-def _parts(run: TaskRun) -> Iterator[tuple[str, int]]:
+def _parts(run: TaskRun, labelled: LabelledSet) -> Iterator[tuple[str, int]]:
     """Yield what is trained, the cheap baselines first."""
-    for name in (KMER, GC):
+    for name in (KMER, GC, *([POSITIONAL] if is_aligned(labelled) else [])):
         yield name, run.choice.bootstrap_seed
     for name in (CNN, MODEL, RANDOM_WEIGHTS):
         for seed in run.choice.seeds:
@@ -110,7 +112,7 @@ def _result(
     }
     described = UNTRAINED | {name: parts[0].description for name, parts in scored.items()}
     sources = []
-    for name in (MODEL, RANDOM_WEIGHTS, CNN, KMER, GC, LENGTH, MAJORITY):
+    for name in (MODEL, RANDOM_WEIGHTS, CNN, POSITIONAL, KMER, GC, LENGTH, MAJORITY):
         if name in joined:
             strands = _strands(labelled.label_type, scored.get(name, []))
             sources.append(_source(run.task.metric, name, described[name], joined, strands))

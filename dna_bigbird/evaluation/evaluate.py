@@ -51,7 +51,14 @@ def evaluation_summary(
     for label, aurocs in label_aurocs:
         values = (f"{who} {shown(value)}" for who, value in aurocs.items())
         lines.append(f"  {label}: {', '.join(values)}")
-    return "\n".join([*lines, *_read_before(metrics)])
+    lines += _read_before(metrics)
+    scores = {who: each.score(name).value for who, each in metrics.baselines.items()}
+    known = {who: value for who, value in scores.items() if value is not None}
+    if len(known) > 1:
+        best = max(known, key=known.__getitem__)
+        gain = metrics.score(gain_key(name, best))
+        lines.append(f"  against {best}, the best baseline: {_verdict(gain, best)}")
+    return "\n".join(lines)
 
 
 def _shown(score: "Estimate", sign: str = "") -> str:

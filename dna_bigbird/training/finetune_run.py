@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.config import KmerConfig
-from dna_bigbird.baselines.kmer_baseline import fit_kmer_baseline
+from dna_bigbird.baselines.kmer_baseline import fit_kmer_baseline, is_aligned
 from dna_bigbird.baselines.recipe_search import TABLE, draw_recipes, search, trial_folder
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.bundles.seen_sequences import union
@@ -20,7 +20,7 @@ from dna_bigbird.core.paths import next_to
 from dna_bigbird.core.results import TrainedModel
 from dna_bigbird.labelled.chromatin.bin_groups import BinGroups
 from dna_bigbird.labelled.labelled_data import standardisation
-from dna_bigbird.labelled.labelled_set import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import (
     EncoderConfig,
@@ -222,14 +222,12 @@ class FinetuningSetup:
         return {"regions_read": [asdict(x) for x in records], **hashed}
 
 
-BASELINES = ("kmer", "gc")
-
-
 def score_trained(
     trained: TrainedModel, data: Path, genome: Path | None, scored: Path, seed: int
 ) -> TrainedModel:
-    """Evaluate a model next to baselines of k-mer counts and GC content: the bundle `scored`."""
-    paths = {name: next_to(scored, f"{name}.h5") for name in BASELINES}
+    """Evaluate a model next to baselines that are fitted here: the bundle `scored`."""
+    names = ["kmer", "gc", *(["positional"] if is_aligned(open_labelled_set(data, genome)) else [])]
+    paths = {name: next_to(scored, f"{name}.h5") for name in names}
     for name, path in paths.items():
         fit_kmer_baseline(genome, data, path, KmerConfig(), method=name, seed=seed)
     evaluate = load("dna_bigbird.evaluation.evaluate:evaluate")

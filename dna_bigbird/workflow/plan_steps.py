@@ -182,7 +182,7 @@ def _head_steps(head: Head) -> Iterator[PlannedStep]:
     yield PlannedStep(f"{head.task} set", text, rows and 2 + rows / 2000, 250, RULE)
     bases = rows and rows * head.window
     for name in head.section.get("baselines", ["kmer"]):
-        seconds = (1 + bases / 1.5e6) if bases and name in ("kmer", "gc") else None
+        seconds = (1 + bases / 1.5e6) if bases and name in ("kmer", "gc", "positional") else None
         yield PlannedStep(f"baseline {name}", f"{head.task}", seconds, None, RULE)
     settings = LabelTrainConfig(**head.section.get("training", {}))
     training = settings.for_rows(head.count("train"), head.recipe)

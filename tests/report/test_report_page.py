@@ -286,3 +286,23 @@ def test_a_run_from_a_given_encoder_has_no_pretraining(tmp_path, write_example, 
         remove(results / "models" / name)
     with pytest.raises(InputError, match=r"models: no model; the rule evaluate makes it"):
         report_of(tmp_path)
+
+
+def test_the_verdict_is_against_the_best_baseline(tmp_path, write_example, read_page):
+    """A baseline above model and k-mers, clearly so on the same draws: summary and section name it."""
+    write_example(tmp_path)
+    path = tmp_path / "results" / "models" / "promoter" / "metrics.json"
+    metrics = json.loads(path.read_text())
+    best = {key: 0.99 for key in ("auroc", "auroc_low", "auroc_high")}
+    metrics["baselines"]["positional"] = metrics["baselines"]["kmer"] | best
+    gain = metrics["auroc"] - 0.99
+    metrics |= {
+        "auroc_gain_over_positional": gain,
+        "auroc_gain_over_positional_low": gain - 0.01,
+        "auroc_gain_over_positional_high": gain + 0.01,
+    }
+    path.write_text(json.dumps(metrics))
+    words = read_page(report_of(tmp_path)[0]).words
+    name = "the baseline regression on bases by position"
+    assert words.count(f"The baseline wins: AUROC 0.990 for {name}") == 2
+    assert "The model wins: AUROC" in words, "of k-mers, named apart"

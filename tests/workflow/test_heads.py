@@ -109,7 +109,7 @@ def test_gkm_svm_has_its_own_settings(workflow):
 
 def test_a_shared_set_is_built_once_with_its_baselines(planned):
     jobs, found = planned
-    counts = {"promoter_set": 3, "chromatin_set": 1, "leakage": 3, "baseline": 7, "finetune": 7}
+    counts = {"promoter_set": 3, "chromatin_set": 1, "leakage": 3, "baseline": 9, "finetune": 7}
     assert {name: jobs[name] for name in counts} == counts
     assert jobs["baseline_network"] == 1
     fresh = the_one(found, "finetune", "--output results/exp/trained/heads/fresh ")

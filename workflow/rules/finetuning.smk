@@ -42,7 +42,7 @@ rule baseline:
     benchmark:
         f"{RES}/benchmarks/baseline_{{baseline}}_{{head}}.tsv"
     wildcard_constraints:
-        baseline="kmer|gc|gkm",
+        baseline="kmer|gc|positional|gkm",
     conda:
         "../../environment.yml"
     resources:

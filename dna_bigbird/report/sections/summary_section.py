@@ -69,7 +69,9 @@ def compared(result: ModelResult) -> list[NamedVerdict]:
     """
     key, metrics = main_score(result), result.metrics
     scores = {name: x.score(key) for name, x in metrics.baselines.items()}
-    known = sorted((x for x in scores if is_number(scores[x].value)), key=lambda x: -scores[x].value)
+    known = sorted(
+        (x for x in scores if is_number(scores[x].value)), key=lambda x: -scores[x].value
+    )
     return [
         NamedVerdict(
             window_baseline(name),

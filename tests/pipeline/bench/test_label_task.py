@@ -26,8 +26,8 @@ from tests.pipeline.bench.label_runs import (
 )
 from tests.pretrained_bundle import write_pretrained_bundle
 
-SOURCES = ["model", "random_weights", "cnn", "kmer", "gc", "majority"]
-PARTS = ["kmer/seed0", "gc/seed0"] + [
+SOURCES = ["model", "random_weights", "cnn", "positional", "kmer", "gc", "majority"]
+PARTS = ["kmer/seed0", "gc/seed0", "positional/seed0"] + [
     f"{name}/seed{seed}" for name in ("cnn", "model", "random_weights") for seed in (0, 1)
 ]
 """In the order in which they are computed."""
@@ -95,7 +95,7 @@ def test_every_source_has_both_subsets(finished):
             assert set(source.minus) == (set() if source.name == "model" else set(SUBSETS))
             has_strands = source.name in ("model", "random_weights")
             assert set(source.strands) == ({"flip_rate", "correlation"} if has_strands else set())
-            seeds = 1 if source.name in ("kmer", "gc", "majority") else 2
+            seeds = 1 if source.name in ("positional", "kmer", "gc", "majority") else 2
             assert len(source.scores["published"]["accuracy"].by_seed) == seeds
             assert source.is_trained == (source.name != "majority")
     assert [x.task for x in result.results] == list(TASKS)
@@ -199,7 +199,7 @@ def test_another_config_of_the_model_is_computed_again(resumed, files, finished)
     config = json.loads(before)
     path.write_text(json.dumps(config | {"metadata": {"note": "other"}}))
     try:
-        assert resumed()[1] == PARTS[4:]
+        assert resumed()[1] == PARTS[5:]
     finally:
         path.write_bytes(before)
 
@@ -279,7 +279,7 @@ def test_changed_settings_are_computed_again(resumed):
         max_steps=1, batch_size=4, validate_every=1, precision="32-true", measure_speed=False
     )
     text, computed = resumed(training=changed)
-    assert computed == PARTS[4:]
+    assert computed == PARTS[5:]
     assert json.loads(text)["settings"]["training"]["max_steps"] == 1
     assert resumed(replicates=10)[1] == []
 
