@@ -195,9 +195,9 @@ def _copies(
         for order in COPY_ORDERS:
             contexts = shifted(kmers.forward(order), 1)
             known = np.flatnonzero(shifted(kmers.run, 1) >= order)
-            found = count_training(ContextCounts(contexts[known], order), order, training)
+            occurred = count_training(ContextCounts(contexts[known], order), order, training)
             latest = np.full((2, len(read)), -1, np.int64)
-            latest[:, known] = found.latest_at(contexts[known])
+            latest[:, known] = occurred.latest_at(contexts[known])
             latest[:, read >= UNKNOWN] = NOWHERE
             for strand in (0, 1):
                 source = followed(latest[strand], order, strand)[at]

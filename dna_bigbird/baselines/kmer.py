@@ -328,7 +328,7 @@ MOST_ONE_HOT_BP = 320
 def positional_features(sequence: str) -> NDArray[np.float32]:
     """Return which base is at each position, one of four, then the counts of 3-mers in each part.
 
-    Parts have 15 bases, or more in windows of over 600. An N is no base and in no 3-mer.
+    Parts have 15 bases, or more in windows of over 600. An N counts as no letter, and 3-mers with it are left out.
 
     Example:
         >>> positional_features("CAN")[:12].reshape(3, 4).tolist()
