@@ -17,7 +17,7 @@ from dna_bigbird.baselines.base_inputs import (
     true_nats,
 )
 from dna_bigbird.baselines.base_kmers import LONGEST, UNKNOWN, Kmers, base_codes, shifted
-from dna_bigbird.baselines.base_mixture import NOWHERE, copy_inputs, followed
+from dna_bigbird.baselines.base_mixture import NOWHERE, REACH_BP, copy_inputs, followed
 from dna_bigbird.baselines.base_ngram import Decoder
 from dna_bigbird.baselines.ngram import Score
 from dna_bigbird.corpus.token_store import (
@@ -48,6 +48,8 @@ COPY_ORDERS = (12, 16, 24)
 COPIES = 4 * len(COPY_ORDERS)
 COMPARED_BP = 32
 """Bases on each side of the hidden one that are compared with those of the copy."""
+AROUND_BP = REACH_BP + max(COPY_ORDERS)
+"""Bases on each side of a hidden one that can have an influence; a context and what is compared are shorter."""
 _RUNS = (2, 8, 16, 32, 2 * COMPARED_BP)
 DEEP_BASES = 16
 """Contexts of so many bases that have occurred are counted to choose the set of weights."""

@@ -14,7 +14,7 @@ from dna_bigbird.bench.parts import ArrayParts, Arrays
 from dna_bigbird.bench.suites.suite import VariantRow, VariantRows
 from dna_bigbird.bench.variant_model import DESCRIPTION, VariantModel, has_likelihood
 from dna_bigbird.bundles.bundle import Bundle
-from dna_bigbird.evaluation.rank_variants_baselines import CONTEXT_BP, counted_ratios
+from dna_bigbird.evaluation.rank_variants_baselines import counted_ratios
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.coverage import merge_spans
 from dna_bigbird.genome.variants import Variant
@@ -94,6 +94,8 @@ COUNTED_BP = 4_000_000
 """Bases of the genome that are counted at most."""
 PIECE_BP = 20_000
 """Length of the pieces that are counted, evenly spaced over a longer genome."""
+CUT_BP = 32
+"""Bases on each side of a variant that are not counted, as a context of it would be."""
 LEAST_COUNTED_BP = 2000
 """Counts of less are not a baseline."""
 
@@ -122,7 +124,7 @@ def counted_intervals(variants: Sequence[VariantRow], genome: Genome) -> list[In
         size = length if share == 1 else min(PIECE_BP, length)
         starts = [round(i * length / number) for i in range(1 if share == 1 else number)]
         positions = np.array([v.pos - 1 for v in variants if v.chrom == chrom], dtype=np.int64)
-        cut = merge_spans(positions - CONTEXT_BP, positions + CONTEXT_BP + 1)
+        cut = merge_spans(positions - CUT_BP, positions + CUT_BP + 1)
         for start in starts:
             intervals += _without(chrom, start, min(length, start + size), *cut)
     return intervals

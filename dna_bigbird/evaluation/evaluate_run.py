@@ -8,6 +8,7 @@ import numpy as np
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note, shortened
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.core.tables import Table
@@ -183,6 +184,7 @@ def check_baselines(
             )
 
 
+@checked()
 def model_scores(
     bundle: Bundle,
     labelled: LabelledSet,

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
+from dna_bigbird.baselines.base_two_sided import AROUND_BP, BaseMixtureTwoSided
 from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer_baseline import fitted_kmers
 from dna_bigbird.core.errors import InputError
@@ -16,8 +16,6 @@ from dna_bigbird.labelled.labelled_set import open_labelled_set
 from dna_bigbird.prediction.variants.effects import WindowCutter
 from dna_bigbird.prediction.variants.sites import Site
 
-CONTEXT_BP = 32
-"""More bases on each side than any context of the mixture of counts has."""
 LETTERS = frozenset("ACGT")
 
 
@@ -41,8 +39,7 @@ def counted_ratios(
     """Return log p(ALT) - log p(REF) of substitutions by a fitted mixture, in nats, (variants, 1)."""
     sites = sorted({(v.interval.chrom, v.interval.start) for v in variants})
     around = [
-        Interval(chrom, max(0, start - CONTEXT_BP), start + CONTEXT_BP + 1)
-        for chrom, start in sites
+        Interval(chrom, max(0, start - AROUND_BP), start + AROUND_BP + 1) for chrom, start in sites
     ]
     hidden = [np.array([s - piece.start]) for (_, s), piece in zip(sites, around, strict=True)]
     p = mixture.probabilities([genome.fetch(piece) for piece in around], hidden)

@@ -126,6 +126,7 @@ def mutagenesis(
     return result
 
 
+@checked()
 def score_substitutions(
     genome: Genome,
     region: Interval,
@@ -155,6 +156,7 @@ def score_substitutions(
     return replace(result, notes=[*notes_on(model), *predictor.notes(), *short])
 
 
+@checked()
 def substitute(
     scorer: LogitModel,
     genome: Genome,
@@ -228,6 +230,7 @@ def choose_region(genome: Genome, region: str | None, option: str = "--region") 
     return bases
 
 
+@checked()
 def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
     """Write the matrix in the format of the suffix: `table_rows`, or NPZ with both effects."""
     with atomic_path(path) as partial:
@@ -249,6 +252,7 @@ def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
             )
 
 
+@checked()
 def table_rows(result: Mutagenesis, effect: Effect) -> Iterator[list[str]]:
     """Yield the names of the columns, then one row per base: chrom, pos (from 1), ref, effects."""
     names = [f"{label}_{base}_{effect}" for label in result.label_names for base in LETTERS]
@@ -272,6 +276,7 @@ def check_picture(picture: Path, length_bp: int) -> None:
         )
 
 
+@checked()
 def write_picture(result: Mutagenesis, picture: Path, effect: Effect) -> list[str]:
     """Draw the matrix; return a note if not every label is drawn."""
     from dna_bigbird.core.figures.style import save

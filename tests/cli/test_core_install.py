@@ -101,7 +101,7 @@ def test_what_is_not_installed_is_not_found(core):
 def test_the_commands_of_the_core(core, inputs):
     done = run_in(core, COMMANDS, inputs)
     assert done.returncode == 0, done.stderr
-    line = "pytorch_lightning is not installed; type: pip install 'dna-bigbird[train]'"
+    line = "threadpoolctl is not installed; type: pip install 'dna-bigbird[train]'"
     assert done.stdout.split("\n") == [f"dna-bigbird: error: {line}", "", line, ""]
     for name in (
         "p.tsv",

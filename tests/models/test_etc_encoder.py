@@ -241,7 +241,7 @@ def test_longer_sequences_need_no_rule():
     assert longer.config.max_tokens == 400
     inputs = batch([60])
     torch.testing.assert_close(longer(*inputs), model(*inputs))
-    with pytest.raises(ValueError, match="the model has none: leave it out"):
+    with pytest.raises(ValueError, match="--positions"):
         extend_positions(model, 400, "tile")
 
 

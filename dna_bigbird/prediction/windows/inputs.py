@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, shortened
@@ -32,8 +32,9 @@ class FastaSource(WindowSource):
     # the record, on either strand. Such a record is held in memory if the input can be read only
     # once.
 
+    @checked(rest=WindowSource)
     def __init__(
-        self, path: Path | str, *, coordinates: Coordinates = "record", **tiles: int | None
+        self, path: Path | str, *, coordinates: Coordinates = "record", **tiles: Any
     ) -> None:
         self.path, self.in_genome = str(path), coordinates == "genome"
         super().__init__(readable_files(fasta=self.path), **tiles)

@@ -323,7 +323,7 @@ def test_from_a_short_encoder_to_a_pretrained_one(bert, vocabulary):
 
 def test_wrong_folders_to_start_from_are_one_line(capsys, bert, pretrained):
     said = refused(capsys, "text warm-start --from_huggingface bundle --output x")
-    assert "bundle/config.json: model_type is None; expected 'bert' or 'roberta'" in said
+    assert "bundle/config.json: model_type is '', not one of bert, roberta" in said
     said = refused(capsys, "text warm-start --from_huggingface bert --output x --max-tokens 0")
     assert "--max_tokens 0" in said
     assert not Path("x").exists()
