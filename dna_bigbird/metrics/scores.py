@@ -248,8 +248,9 @@ def language_verdict(metrics: ModelMetrics) -> LanguageVerdict:
     bits = metrics.score(MASKED_BITS)
 
     def compare(name: str) -> NamedVerdict:
-        score = metrics.baselines[name].bits_per_base
-        return NamedVerdict(name, Verdict(bits, score, higher_is_better=False))
+        scores = metrics.baselines[name]
+        gain = scores.score("model_minus_baseline_masked")  # absent of a causal one
+        return NamedVerdict(name, Verdict(bits, scores.bits_per_base, gain, higher_is_better=False))
 
     masked = dict.fromkeys([UNIGRAM, best_masked(metrics)[0]])
     known = [n for n in masked if n in metrics.baselines]

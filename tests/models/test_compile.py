@@ -194,7 +194,12 @@ def test_attention_without_blocks_compiles_around_itself(own):
         assert re.search(rf"torch.compiler.disable.*({reasons})", reason, re.DOTALL), reason
 
 
-ONE_GRAPH = [{}, OWN, {"gradient_checkpointing": True}, {"random_plan": "original"}]
+ONE_GRAPH = [
+    {},
+    OWN,
+    pytest.param({"gradient_checkpointing": True}, marks=pytest.mark.slow),
+    pytest.param({"random_plan": "original"}, marks=pytest.mark.slow),
+]
 
 
 @needs_kernel

@@ -135,3 +135,20 @@ def test_two_lost_comparisons_draw_one_conclusion():
     text = language({"bits_per_base_masked": 2.0, "baselines": baselines})
     assert text.count("The baseline wins: ") == 2
     assert text.count("do not show that the network is worth its cost") == 1
+
+
+def test_a_language_model_is_compared_on_the_same_draws():
+    """The intervals overlap and the difference is clear; it decides."""
+
+    def bits(value: float) -> dict:
+        return {
+            f"bits_per_base_masked{end}": value + x
+            for end, x in (("", 0), ("_low", -0.02), ("_high", 0.02))
+        }
+
+    difference = {"": -0.019, "_low": -0.026, "_high": -0.012}
+    paired = {f"model_minus_baseline_masked{end}": x for end, x in difference.items()}
+    metrics = bits(1.635) | {"baselines": {"token_mixture_informed_masked": bits(1.654) | paired}}
+    (compared,) = language_verdict(ModelMetrics.from_json(metrics)).masked
+    assert compared.verdict.is_clear
+    assert compared.verdict.winner == "model"

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from dna_bigbird.evaluation.model_results import ModelResult
 from dna_bigbird.metrics.names import window_baseline
 from dna_bigbird.metrics.scores import (
-    MASKED_BITS,
     NO_SCORE,
     UNIGRAM,
     LanguageVerdict,
     ModelMetrics,
     NamedVerdict,
     Verdict,
-    best_masked,
     is_number,
     language_verdict,
 )
@@ -30,14 +28,14 @@ class LanguageSummary:
     """Pretraining: the model with the unigram and with the best masked baseline."""
 
     metrics: ModelMetrics
-    rows: Sequence[tuple[str, Verdict]]
+    rows: Sequence[NamedVerdict]
     """By the key of the baseline."""
     language: LanguageVerdict
 
     @property
     def card(self) -> Verdict:
         """The comparison with the best masked baseline."""
-        return self.rows[-1][1]
+        return self.rows[-1].verdict
 
 
 @dataclass(frozen=True)
@@ -92,13 +90,9 @@ def summary(results: Results) -> Summary:
 
 
 def _language(metrics: ModelMetrics) -> LanguageSummary:
-    bits = metrics.score(MASKED_BITS)
-    best_name, best = best_masked(metrics)
-    scores = {best_name or UNIGRAM: best}
-    if UNIGRAM in metrics.baselines:
-        scores = {UNIGRAM: metrics.baselines[UNIGRAM].bits_per_base} | scores
-    rows = [(name, Verdict(bits, x, higher_is_better=False)) for name, x in scores.items()]
-    return LanguageSummary(metrics, rows, language_verdict(metrics))
+    language = language_verdict(metrics)
+    none = Verdict(language.bits, NO_SCORE, higher_is_better=False)
+    return LanguageSummary(metrics, language.masked or [NamedVerdict(UNIGRAM, none)], language)
 
 
 def _head(result: ModelResult | None) -> HeadSummary | None:
