@@ -88,6 +88,17 @@ def test_rows_of_genes_that_are_shown(files, tmp_path):
     assert track["options"]["format"] == "gtf"
 
 
+def test_a_relative_name_is_read_from_where_the_call_is_made(files, tmp_path, monkeypatch):
+    """The process that reads bigWig files has begun elsewhere."""
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        folder.mkdir()
+        write_bigwig(folder / f"{name}.bw", RUNS)
+        monkeypatch.chdir(folder)
+        view(files.fasta, [REGION], [Path(f"{name}.bw")], tmp_path / f"{name}.html")
+    assert (tmp_path / "second.html").is_file()
+
+
 def test_a_folder_has_a_track_per_label(files, tmp_path):
     """As `predict --format bigwig` writes it: labels.tsv gives label and file."""
     folder = tmp_path / "predicted"

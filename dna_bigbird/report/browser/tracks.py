@@ -47,8 +47,8 @@ def read_values(path: Path, extents: Extents) -> list[Value]:
     """Return the finite values in the stretches, cut at their ends, by position in each stretch."""
     check_readable(path)
     check_utf8_name(path, "the library for bigWig files")
-    try:
-        ((lengths, values),) = _reader().map([(path, list(extents))])
+    try:  # the process keeps the folder in which it began
+        ((lengths, values),) = _reader().map([(path.absolute(), list(extents))])
     except InputError as error:
         _reader.cache_clear()  # a process that failed reads no further file
         if isinstance(error, StoppedWorkerError):
