@@ -179,10 +179,9 @@ class BaseMixtureTwoSided:
             if k in self._deep:
                 deep[has] += counts.any(axis=1)
         copied, level = _copies(shown, hidden, counted)
-        inputs = np.concatenate([inputs, copied], axis=1)
-        return (
-            inputs, np.concatenate([buckets, level], axis=1), deep + copied.any(axis=2).sum(axis=1)
-        )  # fmt: skip
+        deep += copied.any(axis=2).sum(axis=1)
+        joined = (np.concatenate(pair, axis=1) for pair in ((inputs, copied), (buckets, level)))
+        return *joined, deep
 
 
 def _copies(

@@ -54,9 +54,9 @@ def baseline(
     """Fit a baseline on a labelled set and score its held-out rows.
 
     k-mer counts, GC content and what is at which position (bases, and 3-mers in parts of the window) go
-    through a regression: logistic for labels, multinomial for classes, linear for targets. gkm-SVM is a support vector machine per label on k-mers with gaps. The networks
-    are trained by the same task as the model: killed and started again with the same command, they
-    continue.
+    through a regression: logistic for labels, multinomial for classes, linear for targets. gkm-SVM is a
+    support vector machine per label on k-mers with gaps. The networks are trained by the same task as the
+    model: killed and started again with the same command, they continue.
 
     Examples:
         dna-bigbird baseline --genome hg19.fa --data chromatin.h5 --output kmer.h5

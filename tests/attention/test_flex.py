@@ -256,3 +256,13 @@ def test_odd_blocks_are_refused_in_half_precision_on_a_cpu(dtype):
 def test_block_sizes_and_types(size, length, dtype):
     pattern = bigbird_itc(-(-length // size), size, 3, HEADS)
     assert error(inputs(length, dtype), pattern) <= 1
+
+
+def test_a_torch_whose_gpu_kernel_reads_other_blocks_is_refused(monkeypatch):
+    """Before anything is compiled; on a CPU the same torch computes it."""
+    q = torch.empty(1, HEADS, 64, 16, device="meta")
+    pattern = full(2, 32, HEADS)
+    for version, refused in (("2.11.0+cu130", "2.12"), ("2.12.0", "dropout")):
+        monkeypatch.setattr(torch, "__version__", torch.torch_version.TorchVersion(version))
+        with pytest.raises(ValueError, match=f"flex.*{refused}"):
+            flex(q, q, q, pattern, None, 0.1)

@@ -3,6 +3,7 @@
 import gzip
 import itertools
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ from dna_bigbird.baselines.kmer import (
     kmer_frequencies,
     positional_features,
 )
+from dna_bigbird.baselines.kmer_baseline import fitted_kmers
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
 from dna_bigbird.cli.main import main
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, reverse_complement
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.promoter.negatives import make_negative
@@ -137,7 +140,7 @@ def test_settings():
         KmerBaseline(config)
 
 
-@pytest.mark.parametrize("method", ["kmer", "gc"])
+@pytest.mark.parametrize("method", ["kmer", "gc", "positional"])
 def test_command_line(promoters, method, capsys):
     """`--kind` is the old name of `--method`."""
     for name, option in (("a.h5", "--method"), ("b.h5", "--kind")):
@@ -219,3 +222,10 @@ def test_positional_finds_a_motif_at_a_fixed_place_that_counting_cannot(random_d
         scores[method] = roc_auc_score(labels[400:], model.predict(features[400:]))
     assert scores["kmer"] < 0.6
     assert scores["positional"] > 0.95
+
+
+@pytest.mark.parametrize("facts", [{"has_one_length": False}, {"bin_bp": 200}], ids=str)
+def test_positional_refuses_windows_that_are_not_aligned(facts):
+    labelled = SimpleNamespace(**{"path": "x.h5", "has_one_length": True, "bin_bp": 0} | facts)
+    with pytest.raises(InputError, match=r"x\.h5: --method positional"):
+        fitted_kmers(labelled, KmerConfig(), method="positional")

@@ -48,5 +48,16 @@ def test_the_difference_in_words(gain, words):
     assert summary(gain).splitlines()[3].endswith(f": {words}")
 
 
+def test_the_last_line_is_about_the_best_of_several_baselines():
+    baselines = {
+        name: {**SCORES, "macro_auroc": value}
+        for name, value in (("kmer", 0.6), ("positional", 0.8), ("gc", 0.7))
+    }
+    gain = {"": -0.1, "_low": -0.15, "_high": -0.05}
+    more = {f"auroc_gain_over_positional{end}": value for end, value in gain.items()}
+    last = summary((0.05, 0.15), baselines=baselines, **more).splitlines()[-1]
+    assert last == "  against positional, the best baseline: positional is better"
+
+
 def test_an_unknown_encoder():
     assert summary((0, 1)).endswith("that the encoder read before: unknown")
