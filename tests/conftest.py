@@ -11,6 +11,7 @@ import pytest
 # oneDNN (in torch 2.13) keeps 1,024 compiled products, one per shape, some of megabytes: tests have thousands of shapes.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
 
+HANDLERS = {x: signal.getsignal(x) for x in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)}
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -34,10 +35,17 @@ def freed_memory():
 
 @pytest.fixture(autouse=True)
 def signals_as_before():
-    """An interrupted command ignores further signals, as it is about to end; processes of later tests would, too."""
-    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    """A command keeps its handlers as it is about to end; processes of later tests would inherit them.
+
+    Fixtures of a module run commands before this one, so the handlers are those of the start.
+    """
+    _set_handlers()
     yield
-    for number, handler in before.items():
+    _set_handlers()
+
+
+def _set_handlers() -> None:
+    for number, handler in HANDLERS.items():
         if handler is not None:  # not set from Python
             signal.signal(number, handler)
 
