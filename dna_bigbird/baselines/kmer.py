@@ -15,11 +15,17 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
-from dna_bigbird.genome.kmer_numbers import canonical_kmers
+from dna_bigbird.genome.kmer_numbers import (
+    PART_K,
+    canonical_kmers,
+    num_positional,
+    part_of_starts,
+)
 from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
 
 # N rows, D features, K classes, L targets
 
+SMALLEST_SHARE = 1e-6
 MAX_ITERATIONS, TOLERANCE = 300, 1e-5
 
 
@@ -58,6 +64,16 @@ class Classes:
         of_class_N = (self.predict(features_ND) * labels_NK).sum(axis=1)
         return float(-np.log(np.maximum(of_class_N, 1e-12)).mean())
 
+    def linear(self, num_features: int) -> tuple[NDArray, NDArray]:
+        """Return weights (K, D) and biases (K,) of the logits; of a class without a row -13.8."""
+        weights_KD = np.zeros((self.num_classes, num_features))
+        bias_K = np.full(self.num_classes, np.log(SMALLEST_SHARE))
+        bias_K[self.seen] = 0
+        if self.model is not None:
+            with_weights = self.seen[-len(self.model.coef_) :]  # of two classes only the second
+            weights_KD[with_weights], bias_K[with_weights] = self.model.coef_, self.model.intercept_
+        return weights_KD, bias_K
+
 
 @dataclass(frozen=True)
 class Numbers:
@@ -77,6 +93,10 @@ class Numbers:
     def loss(self, features_ND: NDArray, targets_NL: NDArray) -> float:
         """Return the mean squared error in units of the standard deviations."""
         return float((((self.predict(features_ND) - targets_NL) / self.std) ** 2).mean())
+
+    def linear(self, num_features: int) -> tuple[NDArray, NDArray]:
+        """Return weights (L, D) and biases (L,) of the standardised targets."""
+        return self.model.coef_.reshape(-1, num_features), np.ravel(self.model.intercept_)
 
 
 def fit_linear(
@@ -267,17 +287,21 @@ class KmerBaseline:
         return scores.astype(np.float32)
 
     def linear_map(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return weights (L, D) and biases (L,) that turn frequencies into log odds.
+        """Return weights (L, D) and biases (L,) that turn features into logits, or standardised targets.
 
         A label that was the same on all training rows has no weights, and log odds of 13.8 or less.
         """
-        weights_LD = np.zeros((len(self._constant), len(self._mean)))
-        shares = self._constant.clip(1e-6, 1 - 1e-6)
-        bias_L = np.log(shares / (1 - shares))
-        if self._weights is not None:
-            weights_LD[self._varies] = (self._weights[:-1] / self._scale[:, None]).T
-            bias_L[self._varies] = self._weights[-1] - weights_LD[self._varies] @ self._mean
-        return weights_LD, bias_L
+        if self.label_type in REGRESSIONS:
+            weights_LD, bias_L = self._linear.linear(len(self._mean))
+        else:
+            weights_LD = np.zeros((len(self._constant), len(self._mean)))
+            shares = self._constant.clip(SMALLEST_SHARE, 1 - SMALLEST_SHARE)
+            bias_L = np.log(shares / (1 - shares))
+            if self._weights is not None:
+                weights_LD[self._varies] = self._weights[:-1].T
+                bias_L[self._varies] = self._weights[-1]
+        weights_LD = weights_LD / self._scale
+        return weights_LD, bias_L - weights_LD @ self._mean
 
     def _scaled(self, features_ND: NDArray) -> NDArray[np.float64]:
         return (features_ND - self._mean) / self._scale
@@ -320,11 +344,6 @@ def kmer_frequencies(sequence: str, max_k: int, *, together: bool) -> NDArray[np
     return np.concatenate(parts).astype(np.float32)
 
 
-PART_BP, MOST_PARTS, PART_K = 15, 40, 3
-MOST_ONE_HOT_BP = 320
-"""Longest window of which every base is a feature; a longer one would take gigabytes for 50,000 rows."""
-
-
 def positional_features(sequence: str) -> NDArray[np.float32]:
     """Return which base is at each position, one of four, then the counts of 3-mers in each part.
 
@@ -337,12 +356,11 @@ def positional_features(sequence: str) -> NDArray[np.float32]:
         (204,)
     """
     bases = _CODES[np.frombuffer(sequence.encode("ascii"), np.uint8)]
-    part_bp = max(PART_BP, -(-len(bases) // MOST_PARTS))
-    starts = np.arange(max(len(bases) - PART_K + 1, 0))
-    kmers_S3 = bases[starts[:, None] + np.arange(PART_K)]
-    numbers = starts // part_bp * 4**PART_K + kmers_S3 @ 4 ** np.arange(PART_K)[::-1]
-    parts = -(-len(starts) // part_bp)
-    known = (kmers_S3 < 4).all(axis=1)
-    counts = np.bincount(numbers[known], minlength=parts * 4**PART_K)
-    one_hot = (bases[:, None] == np.arange(4)).ravel() if len(bases) <= MOST_ONE_HOT_BP else ()
-    return np.concatenate([one_hot, counts]).astype(np.float32)
+    parts_S = part_of_starts(len(bases))
+    kmers_S3 = bases[np.arange(len(parts_S))[:, None] + np.arange(PART_K)]
+    numbers = parts_S * 4**PART_K + kmers_S3 @ 4 ** np.arange(PART_K)[::-1]
+    one_hot, size = num_positional(len(bases))
+    counts = np.bincount(numbers[(kmers_S3 < 4).all(axis=1)], minlength=size)
+    return np.concatenate(
+        [(bases[:, None] == np.arange(4)).ravel()[:one_hot], counts], dtype=np.float32
+    )

@@ -10,15 +10,17 @@ from threadpoolctl import threadpool_limits
 from dna_bigbird.baselines.baseline_scores import BaselineScores, save_scores
 from dna_bigbird.baselines.config import GkmConfig, KmerConfig
 from dna_bigbird.baselines.gkm import CountedRows, GkmBaseline
-from dna_bigbird.baselines.kmer import KmerBaseline
+from dna_bigbird.baselines.kmer import SMALLEST_SHARE, KmerBaseline
 from dna_bigbird.baselines.recipe_search import search
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set
 from dna_bigbird.metrics.label_objectives import OneClass, Targets, macro_auroc
 from dna_bigbird.models.label_types import BINARY, MONITORS, MULTI_CLASS, MULTI_LABEL, REGRESSION
 
+STRAND_MAX_K = 4
 TRIED_LENGTHS = (5, 4, 6, 3, 7, 2, 1)
 ROWS_AT_ONCE = 16_384
 """Rows whose k-mer counts (up to 11 KB each) are in memory at once while they are scored."""
@@ -176,6 +178,55 @@ def fitted_kmers(
         labelled.labels_of(validation),
     )
     return model, features.shape
+
+
+STRAND_ROWS = 4_000
+"""Training rows of the regressions that choose the strands."""
+
+
+def reads_one_strand(labelled: LabelledSet) -> tuple[bool, str]:
+    """Return whether labels are better known from the given strand than from the mean of both; in words why.
+
+    The regression of the baseline, positional if the set is aligned, is fitted on the training rows as they are, and
+    with their reverse complements. One strand is chosen if the loss on the validation rows is lower by
+    more than one standard error of the difference.
+    """
+    train, validation = labelled.rows("train"), labelled.rows("validation")
+    train = train[np.linspace(0, len(train) - 1, min(len(train), STRAND_ROWS)).astype(int)]
+    if not len(train) or not len(validation):
+        return False, ""
+    windows, held = ([labelled.sequence(int(x)) for x in rows] for rows in (train, validation))
+    labels, truth = labelled.labels_of(train), labelled.labels_of(validation)
+    method = "positional" if is_aligned(labelled) else "kmer"
+    config = KmerConfig(max_k=STRAND_MAX_K, strands="apart", centre_bp=0)
+    losses = []
+    for strands in ([str], [str, reverse_complement]):
+        model = KmerBaseline(config, method=method, label_type=labelled.label_type)
+        forward = model.features(held)
+        known = np.concatenate([model.features(map(strand, windows)) for strand in strands])
+        model.fit(known, np.tile(labels, (len(strands), 1)), forward, truth)
+        read = [model.predict(model.features(map(strand, held))) for strand in strands]
+        losses.append(row_losses(truth, np.mean(read, axis=0), labelled.label_type))
+    one, both = losses
+    error = (both - one).std() / np.sqrt(len(one))
+    better = bool((both - one).mean() > error)
+    return better, (
+        f"read on {'the given strand' if better else 'both strands'}: loss on validation of the {method} "
+        f"baseline {one.mean():.4f} on the given strand, {both.mean():.4f} on both (--training.both_strands "
+        "fixes it)"
+    )
+
+
+def row_losses(labels_NL: np.ndarray, values_NL: np.ndarray, label_type: str) -> np.ndarray:
+    """Return the loss of each row (N,): cross-entropy, or the squared error in variances of the labels."""
+    labels_NL, values_NL = labels_NL.astype(np.float64), values_NL.astype(np.float64)
+    if label_type == REGRESSION:
+        std_L = labels_NL.std(axis=0)
+        return (((values_NL - labels_NL) / np.where(std_L > 0, std_L, 1.0)) ** 2).mean(axis=1)
+    inside = values_NL.clip(SMALLEST_SHARE, 1 - SMALLEST_SHARE)
+    if label_type == MULTI_CLASS:
+        return -(labels_NL * np.log(inside)).sum(axis=1)
+    return -(labels_NL * np.log(inside) + (1 - labels_NL) * np.log1p(-inside)).mean(axis=1)
 
 
 def kmer_counts(

@@ -12,12 +12,16 @@ class KmersConfig:
     """Which k-mers the model counts next to its encoder."""
 
     max_k: Annotated[int, Range(-1, most=8)] = -1
-    """Longest k-mer in bases: up to 8, 0 for none; -1 for 6 with labelled bins if no learning rate is given. After
-    the training a ridge regression on the frequencies of k-mers is added to the logits, weighted on the
-    validation rows; for labels of 0 and 1."""
+    """Longest k-mer in bases: up to 8, 0 for none; -1 for 6 if no learning rate is given and the set has labelled
+    bins or single bases as tokens. After the training a ridge regression on the frequencies of k-mers is added to
+    the logits, weighted on the validation rows."""
     centre_bp: Annotated[int, Range(-1)] = -1
     """Also count in this many bases at the centre of the window, 0 for none: -1 for two bins of a set with
     labelled bins."""
+    positions: bool | None = None
+    """Also add the regression of `baseline --method positional`: on the base at each position, and 3-mers in parts
+    of the window. If not given: for windows of one length that are read on one strand, if no learning rate is
+    given."""
 
     def __post_init__(self) -> None:
         check_fields(self, "words")
@@ -28,17 +32,25 @@ class KmerHeadConfig:
     """The same for one model, without gaps."""
 
     max_k: int = 6
-    """Longest k-mer in bases."""
+    """Longest k-mer in bases; 0: none are counted."""
     centre_bp: int = 0
     """Bases in the middle that are counted a second time; 0: none."""
     together: bool = True
     """Whether a k-mer and its reverse complement are one."""
     piece_bp: int = 1
     """Bases of the longest token."""
+    positions: int = 0
+    """Bases of the window in which positions are read; 0: none."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.max_k <= 8 or self.centre_bp < 0 or self.piece_bp < 1:
+        fewest = 0 if self.positions else 1
+        if (
+            not fewest <= self.max_k <= 8
+            or min(self.centre_bp, self.positions) < 0
+            or self.piece_bp < 1
+        ):
             raise ValueError(
-                f"k-mers of 1 to {self.max_k} bases in the middle {self.centre_bp} bp, tokens of up to "
-                f"{self.piece_bp} bp: expected lengths of 1 to 8, 0 bp or more, and 1 bp or more"
+                f"k-mers of 1 to {self.max_k} bases in the middle {self.centre_bp} bp, positions of "
+                f"{self.positions} bp, tokens of up to {self.piece_bp} bp: expected lengths of {fewest} to 8, "
+                "0 bp or more, and 1 bp or more"
             )

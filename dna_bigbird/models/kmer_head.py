@@ -6,18 +6,25 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dna_bigbird.genome.kmer_numbers import canonical_kmers
+from dna_bigbird.genome.kmer_numbers import (
+    PART_K,
+    canonical_kmers,
+    num_positional,
+    part_of_starts,
+)
 from dna_bigbird.models.kmer_config import KmerHeadConfig
 
 CODES = {"A": 0, "C": 1, "G": 2, "T": 3}
 N_CODE, NO_BASE = 4, 5
 """In place of a base: an unknown one, and none."""
+WORDS, POSITIONS = "words", "positions"
 
 
 class KmerCounts(nn.Module):
-    """Tokens to the share of every k-mer of 1 to `max_k` bases among the k-mers of its length."""
+    """Tokens to the share of every k-mer of 1 to `max_k` bases, then to which base is where."""
 
-    # k-mers with an N are not counted. The shares in the middle of the sequence follow those of the whole.
+    # Shares are among the k-mers of a length, without those with an N; those in the middle of the sequence follow
+    # those of the whole. Positions are read as `baselines.kmer.positional_features` reads them.
 
     def __init__(self, config: KmerHeadConfig, vocab_size: int) -> None:
         super().__init__()
@@ -26,24 +33,33 @@ class KmerCounts(nn.Module):
         # As a file of weights has them: floating point.
         self.register_buffer("bases_VI", torch.full(shape, float(NO_BASE)))
 
+    def parts(self) -> dict[str, slice]:
+        """Return where the numbers of k-mers and those of positions are, without what is not read."""
+        each = [num_kmers(k, together=self.config.together) for k in self._lengths]
+        kmers = sum(each) * (1 + bool(self.config.centre_bp))
+        size = kmers + sum(num_positional(self.config.positions))
+        parts = {WORDS: slice(0, kmers), POSITIONS: slice(kmers, size)}
+        return {name: at for name, at in parts.items() if at.start < at.stop}
+
     @property
     def size(self) -> int:
         """How many numbers it gives."""
-        each = [num_kmers(k, together=self.config.together) for k in self._lengths]
-        return sum(each) * (1 + bool(self.config.centre_bp))
+        return max(at.stop for at in self.parts().values())
 
     @property
     def _lengths(self) -> range:
         return range(1, self.config.max_k + 1)
 
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
-        """Return the shares (B, D) in float32."""
+        """Return the shares and positions (B, D) in float32."""
         codes_BS = self._spelled(token_ids_BT, is_padding_BT)
         lengths_B = (codes_BS != NO_BASE).sum(1)
         parts = self._shares(codes_BS, torch.zeros_like(lengths_B), lengths_B)
         if centre_bp := self.config.centre_bp:
             start_B = ((lengths_B - centre_bp) // 2).clamp(min=0)
             parts += self._shares(codes_BS, start_B, torch.minimum(start_B + centre_bp, lengths_B))
+        if self.config.positions:
+            parts += self._positions(codes_BS)
         return torch.cat(parts, dim=1)
 
     def _spelled(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
@@ -80,9 +96,25 @@ class KmerCounts(nn.Module):
             shares.append(counts.float() / counts.sum(1, keepdim=True).clamp(min=1))
         return shares
 
+    def _positions(self, codes_BS: Tensor) -> list[Tensor]:
+        """Return which base is where (one of four), and the counts of 3-mers in parts."""
+        window_bp = self.config.positions
+        missing = max(0, window_bp - codes_BS.shape[1])
+        codes_BW = nn.functional.pad(codes_BS, (0, missing), value=NO_BASE)[:, :window_bp]
+        one_hot, size = num_positional(window_bp)
+        is_base_BW4 = codes_BW[..., None] == torch.arange(4, device=codes_BW.device)
+        parts_P = torch.from_numpy(part_of_starts(window_bp)).to(codes_BW.device)
+        kmers_BP3 = codes_BW.unfold(1, PART_K, 1)
+        digits = 4 ** torch.arange(PART_K - 1, -1, -1, device=codes_BW.device)
+        numbers_BP = parts_P * 4**PART_K + (kmers_BP3 * digits).sum(-1)
+        numbers_BP = torch.where((kmers_BP3 < N_CODE).all(-1), numbers_BP, size)
+        counts = codes_BW.new_zeros(len(codes_BW), size + 1)
+        counts.scatter_add_(1, numbers_BP, torch.ones_like(numbers_BP))
+        return [is_base_BW4.flatten(1)[:, :one_hot].float(), counts[:, :size].float()]
+
 
 class KmerHead(nn.Module):
-    """The logits of a regression on k-mer counts; all zero until it is fitted."""
+    """The logits of a regression on k-mer counts and positions; all zero until it is fitted."""
 
     def __init__(self, config: KmerHeadConfig, vocab_size: int, num_labels: int) -> None:
         super().__init__()

@@ -9,7 +9,11 @@ import torch
 from numpy.typing import NDArray
 
 from dna_bigbird.baselines.config import KmerConfig
-from dna_bigbird.baselines.kmer_baseline import fit_kmer_baseline, is_aligned
+from dna_bigbird.baselines.kmer_baseline import (
+    fit_kmer_baseline,
+    is_aligned,
+    reads_one_strand,
+)
 from dna_bigbird.baselines.recipe_search import TABLE, draw_recipes, search, trial_folder
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.bundles.seen_sequences import union
@@ -84,6 +88,10 @@ def choose_settings(
             bin_bp=labelled.bin_bp, bp_per_token=bp_per_token, trains_layers=trains_layers
         )
         windows = BinGroups.of(labelled, rows).centres if head.bins_at_once else rows
+        if training.learning_rate is None and training.both_strands is None and not labelled.bin_bp:
+            one_strand, why = reads_one_strand(labelled)
+            note(why)
+            training = replace(training, both_strands=not one_strand)
         chosen = training.for_rows(len(windows), recipe)
     if training.has_gaps:
         muon = chosen.optimizer == "muon"

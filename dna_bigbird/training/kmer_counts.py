@@ -10,14 +10,14 @@ from torch import Tensor
 
 from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer import KmerBaseline
+from dna_bigbird.baselines.kmer_baseline import is_aligned
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.metrics.label_objectives import LabelObjective
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.kmer_config import KmerHeadConfig, KmersConfig
-from dna_bigbird.models.kmer_head import bases_of_pieces
-from dna_bigbird.models.label_types import BINARY, MULTI_LABEL
+from dna_bigbird.models.kmer_head import POSITIONS, WORDS, KmerCounts, bases_of_pieces
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.finetune_run import FinetuningSetup, is_directional
 from dna_bigbird.training.label_training import LabelModule, tokenized_splits
@@ -31,6 +31,10 @@ MOST_ROWS = 20_000
 ITERATIONS = 50
 
 
+NETWORK = "network"
+"""The part of the logits that is not of `KmerCounts.parts`."""
+
+
 def fit_kmer_head(
     model: SequenceClassifier,
     kmers: KmerHeadConfig,
@@ -38,62 +42,79 @@ def fit_kmer_head(
     train: LabelledWindows,
     validation: LabelledWindows,
     objective: LabelObjective,
+    label_type: str,
     *,
     precision: torch.dtype,
     progress: Callable[[Iterable], Iterable] = iter,
-) -> dict[str, float]:
-    """Add a regression on k-mer counts to a trained model; return scores on validation.
+) -> tuple[KmerHeadConfig | None, dict[str, float]]:
+    """Add regressions on k-mer counts and positions to a trained model, if they help.
 
-    The regression is that of the k-mer baseline, its penalty chosen on validation. The logits
-    become a * model + b * k-mers + c, the same for all labels, with the lowest loss on the
-    validation rows. The scores have loss, the objective's for both together, `_of_network` and
-    `_of_words` alone, penalty, a and b.
+    Returns:
+        The counts that were added, and scores on validation.
+
     """
+    # Each regression is that of the baseline, its penalty chosen on validation. The logits become a weighted sum
+    # of the parts plus a constant, the same for all labels, with the lowest loss on the validation rows. The
+    # scores have loss, the objective's for the sum, and of each part its own (`_of_words`) and its weight.
     rows = spread(len(train), MOST_ROWS)
     held = np.arange(len(validation))
-    labels_NL, held_labels_NL = (
-        np.asarray(x.labels[i]) for x, i in ((train, rows), (validation, held))
-    )
+    labels_NL, truth_NL = (np.asarray(x.labels[i]) for x, i in ((train, rows), (validation, held)))
     read = {"precision": precision, "progress": progress}
-    network_NL = outputs(model, validation, held, **read)
-    part = model.add_kmer_head(kmers)
-    part.counts.bases_VI.copy_(torch.from_numpy(bases_VI))
+    logits = {NETWORK: outputs(model, validation, held, **read)}
+    counts = KmerCounts(kmers, len(bases_VI))
+    counts.bases_VI.copy_(torch.from_numpy(bases_VI))
     counts_ND, held_ND = (
-        outputs(part.counts, x, i, **read).numpy() for x, i in ((train, rows), (validation, held))
+        outputs(counts, x, i, **read).numpy() for x, i in ((train, rows), (validation, held))
     )
-    baseline = KmerBaseline(KmerConfig(max_k=kmers.max_k, strands="together", centre_bp=0))
-    baseline.fit(counts_ND, labels_NL, held_ND, held_labels_NL)
-    weight_LD, bias_L = (torch.from_numpy(x).float() for x in baseline.linear_map())
-    kmers_NL = torch.from_numpy(held_ND) @ weight_LD.T + bias_L
-    truth_NL = torch.from_numpy(held_labels_NL).float()
-    network, kmer, shift = weights_of_sum(network_NL, kmers_NL, truth_NL, objective)
+    maps, scores = {}, {}
+    for name, at in counts.parts().items():
+        baseline = KmerBaseline(KmerConfig(strands="together", centre_bp=0), label_type=label_type)
+        baseline.fit(counts_ND[:, at], labels_NL, held_ND[:, at], truth_NL)
+        weight_LD, bias_L = (torch.from_numpy(x).float() for x in baseline.linear_map())
+        maps[name] = weight_LD, bias_L
+        scores[f"penalty_of_{name}"] = baseline.penalty
+        logits[name] = torch.from_numpy(held_ND[:, at]) @ weight_LD.T + bias_L
+    truth_NL = torch.from_numpy(truth_NL).float()
+    weights, shift = weights_of_sum(logits, truth_NL, objective)
+    total_NL = shift + sum(weights[x] * logits[x] for x in weights)
+    score = objective.monitor
+    for name, logits_NL in {"": total_NL, **logits}.items():
+        key = f"{score}_of_{name}" if name else score
+        scores[key] = objective.scores(truth_NL.numpy(), logits_NL.numpy())[score]
+    scores |= {"loss": float(objective.loss(total_NL, truth_NL)), **weights}
+    kept = replace(
+        kmers,
+        max_k=kmers.max_k if weights.get(WORDS) else 0,
+        positions=kmers.positions if weights.get(POSITIONS) else 0,
+    )
+    used = [x for x in maps if weights[x]]
+    if not used:
+        return None, scores
+    part = model.add_kmer_head(kept)
     with torch.no_grad():
-        model.label_layer.weight.mul_(network)
-        model.label_layer.bias.mul_(network).add_(shift)
-        part.linear.weight.copy_(kmer * weight_LD)
-        part.linear.bias.copy_(kmer * bias_L)
-    name = objective.monitor
-    together_NL = network * network_NL + kmer * kmers_NL + shift
-    parts = {"": together_NL, "_of_network": network_NL, "_of_words": kmers_NL}
-    scores = {
-        f"{name}{part_name}": objective.scores(held_labels_NL, logits_NL.numpy())[name]
-        for part_name, logits_NL in parts.items()
-    }
-    loss = float(objective.loss(together_NL, truth_NL))
-    chosen = {"penalty": baseline.penalty, "network": network, "words": kmer}
-    return {"loss": loss, **scores, **chosen}
+        part.counts.bases_VI.copy_(torch.from_numpy(bases_VI))
+        model.label_layer.weight.mul_(weights[NETWORK])
+        model.label_layer.bias.mul_(weights[NETWORK]).add_(shift)
+        part.linear.weight.copy_(torch.cat([weights[x] * maps[x][0] for x in used], dim=1))
+        part.linear.bias.copy_(sum(weights[x] * maps[x][1] for x in used))
+    return kept, scores
 
 
 def weights_of_sum(
-    network_NL: Tensor, kmers_NL: Tensor, labels_NL: Tensor, objective: LabelObjective
-) -> tuple[float, float, float]:
-    """Return a, b (neither below 0) and c with the lowest loss of a * network + b * k-mers + c."""
-    # (1, 0, 0), the network as it is, if k-mers do not help; a is 0 if the network does not.
-    network, kmer, shift = _lowest_loss([network_NL, kmers_NL], labels_NL, objective)
-    if kmer > 0 and network <= 0:
-        network = 0.0
-        kmer, shift = _lowest_loss([kmers_NL], labels_NL, objective)
-    return (network, kmer, shift) if kmer > 0 else (1.0, 0.0, 0.0)
+    logits: dict[str, Tensor], labels_NL: Tensor, objective: LabelObjective
+) -> tuple[dict[str, float], float]:
+    """Return the weights of the parts, none below 0, and the constant with the lowest loss of the sum."""
+    # The network as it is, if nothing else helps.
+    used = [*logits]
+    while True:
+        *found, shift = _lowest_loss([logits[x] for x in used], labels_NL, objective)
+        lowest = min(range(len(used)), key=found.__getitem__)
+        if found[lowest] > 0 or len(used) == 1:
+            break
+        del used[lowest]
+    if used == [NETWORK]:
+        found, shift = [1.0], 0.0
+    return dict.fromkeys(logits, 0.0) | dict(zip(used, found, strict=True)), shift
 
 
 def _lowest_loss(parts: list[Tensor], labels_NL: Tensor, objective: LabelObjective) -> list[float]:
@@ -124,24 +145,26 @@ def kmers_for(
     has_recipe: bool,
 ) -> KmerHeadConfig | None:
     """Return the k-mers that are counted for a labelled set, None if none are."""
-    # `has_recipe`: the settings of the training are chosen for the set, and so the k-mers too.
-    of_labels = labelled.label_type in (BINARY, MULTI_LABEL)
-    max_k = kmers.max_k
-    if max_k < 0:
-        max_k = USUAL_MAX_K if has_recipe and labelled.bin_bp and of_labels else 0
-    if not max_k:
-        return None
-    if not of_labels:
+    # `has_recipe`: the settings of the training are chosen for the set, and so the counts too.
+    reads_one_strand = is_directional(labelled, both_strands)
+    if kmers.positions and not is_aligned(labelled):
         raise InputError(
-            f"--words.max_k {max_k} is for labels of 0 and 1; {labelled.path} is a set of type "
-            f"{labelled.label_type}"
+            f"--words.positions true is for windows of one length without labelled bins; {labelled.path} has "
+            "others: leave it out"
         )
+    has_positions = has_recipe and reads_one_strand and is_aligned(labelled)
+    if kmers.positions is not None:
+        has_positions = kmers.positions
+    max_k = kmers.max_k if kmers.max_k >= 0 else USUAL_MAX_K * has_recipe
+    if not max_k and not has_positions:
+        return None
     centre_bp = CENTRE_BINS * labelled.bin_bp if kmers.centre_bp < 0 else kmers.centre_bp
     return KmerHeadConfig(
         max_k,
-        centre_bp if centre_bp < labelled.window_bp else 0,
-        together=not is_directional(labelled, both_strands),
+        centre_bp if max_k and centre_bp < labelled.window_bp else 0,
+        together=not reads_one_strand,
         piece_bp=int(max(tokenizer.piece_bp)),
+        positions=labelled.window_bp if has_positions else 0,
     )
 
 
@@ -159,24 +182,31 @@ def add_kmers(
         max_tokens=setup.encoder.max_tokens,
         seed=setup.seed,
     )
-    scores = fit_kmer_head(
+    kept, scores = fit_kmer_head(
         task.model,
         setup.words,
         bases_of_pieces(tokenizer.pieces, tokenizer.piece_bp),
         train,
         validation,
         objective,
+        setup.labelled.label_type,
         precision=products_in(training.precision),
         progress=partial(progress_bar, desc="count words"),
     )
-    name = objective.monitor
     if is_first_on_node():
-        note(
-            f"{name} on validation: network {scores[f'{name}_of_network']:.4f}, k-mers of up to "
-            f"{setup.words.max_k} bp {scores[f'{name}_of_words']:.4f}, together {scores[name]:.4f} "
-            f"({scores['network']:.2f} and {scores['words']:.2f} of their logits)"
-        )
-    if not scores["words"]:
-        task.model.words = None
-        return replace(setup, words=None), scores
-    return setup, scores
+        note(_told(scores, objective.monitor, setup.words))
+    return replace(setup, words=kept), scores
+
+
+def _told(scores: dict[str, float], score: str, kmers: KmerHeadConfig) -> str:
+    names = {
+        NETWORK: NETWORK,
+        WORDS: f"k-mers of up to {kmers.max_k} bp",
+        POSITIONS: "bases by position",
+    }
+    parts = [
+        f"{told} {scores[f'{score}_of_{x}']:.4f} (weight {scores[x]:.2f})"
+        for x, told in names.items()
+        if x in scores
+    ]
+    return f"{score} on validation: {', '.join(parts)}, together {scores[score]:.4f}"

@@ -83,6 +83,8 @@ OR_RECIPE = ", or as `learning_rate` says."
         "validate_every": "If not given: 100, or about a quarter of `max_steps` if that is not given or not a multiple "
         "of 100.",
         "head_learning_rate": f"If not given: 0{OR_RECIPE}",
+        "both_strands": "If not given: true, but for windows without labelled bins, if no `learning_rate` is given, as "
+        "the validation rows say (docs/fine-tuning.md).",
         "start_at_base_rates": f"If not given: false{OR_RECIPE}",
         "start_at_probe": f"If not given: false{OR_RECIPE}",
     },

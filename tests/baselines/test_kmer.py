@@ -17,7 +17,7 @@ from dna_bigbird.baselines.kmer import (
     kmer_frequencies,
     positional_features,
 )
-from dna_bigbird.baselines.kmer_baseline import fitted_kmers
+from dna_bigbird.baselines.kmer_baseline import fitted_kmers, reads_one_strand
 from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
@@ -25,6 +25,7 @@ from dna_bigbird.genome import Genome, reverse_complement
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.promoter.negatives import make_negative
 from dna_bigbird.labelled.scores import read_scores
+from dna_bigbird.models.label_types import BINARY, MULTI_CLASS, REGRESSION
 
 
 def counted_one_by_one(sequence, max_k):
@@ -229,3 +230,27 @@ def test_positional_refuses_windows_that_are_not_aligned(facts):
     labelled = SimpleNamespace(**{"path": "x.h5", "has_one_length": True, "bin_bp": 0} | facts)
     with pytest.raises(InputError, match=r"x\.h5: --method positional"):
         fitted_kmers(labelled, KmerConfig(), method="positional")
+
+
+@pytest.mark.parametrize("label_type", [BINARY, MULTI_CLASS, REGRESSION])
+@pytest.mark.parametrize("oriented", [True, False])
+@pytest.mark.parametrize("aligned", [True, False])
+def test_strands_are_read_as_the_labels_have_them(label_type, oriented, aligned, random_dna):
+    """A motif on the given strand means 1, on the other 0; or a motif on either strand means 1."""
+    rng, windows = np.random.default_rng(1), []
+    labels = rng.integers(0, 2, 900)
+    for row, label in enumerate(labels):
+        motif = "GATTACAG" if label or oriented else "CCATGTTA"
+        if (not label) if oriented else rng.random() < 0.5:
+            motif = reverse_complement(motif)
+        text = random_dna(60, row)
+        windows.append(text[:26] + motif + text[34:])
+    values = np.stack([1 - labels, labels], 1) if label_type == MULTI_CLASS else labels[:, None]
+    parts = {"train": np.arange(600), "validation": np.arange(600, 900)}
+    labelled = SimpleNamespace(
+        has_one_length=aligned, bin_bp=0, label_type=label_type, rows=parts.get,
+        sequence=windows.__getitem__, labels_of=lambda rows: values[rows].astype(float),
+    )  # fmt: skip
+    one_strand, why = reads_one_strand(labelled)
+    assert one_strand == oriented
+    assert ("positional" if aligned else "kmer") in why

@@ -129,6 +129,34 @@ def test_settings_out_of_range(settings, message):
         KmersConfig(**settings)
 
 
-def test_a_stored_part_without_words():
+def test_a_stored_part_that_counts_nothing():
     with pytest.raises(ValueError, match="k-mers of 1 to 0 bases"):
         KmerHeadConfig(max_k=0)
+
+
+@pytest.mark.parametrize("vocabulary", ["pieces", "bases"])
+@pytest.mark.parametrize("window_bp", [47, 700])
+def test_positions_are_those_of_the_text(vocabulary, window_bp, request):
+    """Which base is at each place, and 3-mers in parts of 15 bases, or of 18 in 700; in order of the alphabet."""
+    tokenizer = request.getfixturevalue(vocabulary)
+    sequences = [text(window_bp, 12), text(window_bp, 13, "ACGTN")]
+    counts = module(tokenizer, max_k=1, together=False, positions=window_bp)
+    at = counts.parts()["positions"]
+    part_bp = 15 if window_bp == 47 else 18
+    for row, sequence in zip(counts(*batch(tokenizer, sequences)), sequences, strict=True):
+        expected = [float(x == b) for x in sequence for b in "ACGT"] if window_bp == 47 else []
+        for start in range(0, window_bp - 2, part_bp):
+            inside = sequence[start : start + part_bp + 2]
+            words = [inside[i : i + 3] for i in range(len(inside) - 2)]
+            expected += [words.count(w) for w in all_words(3)]
+        assert row[at].tolist() == expected
+
+
+def test_positions_of_a_shorter_sequence(bases):
+    """What is not there counts as no base; what is beyond the window is not read."""
+    counts = module(bases, max_k=0, positions=30)
+    short, long = text(20, 1), text(40, 2)
+    row, cut = counts(*batch(bases, [short, long]))
+    padded, whole = counts(*batch(bases, [short + "N" * 10, long[:30]]))
+    torch.testing.assert_close(row, padded)
+    torch.testing.assert_close(cut, whole)

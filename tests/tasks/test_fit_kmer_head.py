@@ -1,17 +1,21 @@
 """Word counts added after a training: against scikit-learn, and what the sum is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from dna_bigbird.baselines.kmer import PENALTIES
+from dna_bigbird.baselines.config import KmerConfig
+from dna_bigbird.baselines.kmer import PENALTIES, KmerBaseline
 from dna_bigbird.labelled.tokenized import TokenizedRows
-from dna_bigbird.metrics.label_objectives import IndependentLabels
+from dna_bigbird.metrics.label_objectives import IndependentLabels, OneClass, Targets
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.config import EncoderConfig, HeadConfig
 from dna_bigbird.models.kmer_config import KmerHeadConfig
 from dna_bigbird.models.kmer_head import N_CODE, NO_BASE
+from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
 from dna_bigbird.training.kmer_counts import fit_kmer_head, weights_of_sum
 
 ENCODER = EncoderConfig(
@@ -73,13 +77,14 @@ def frequencies(windows: TokenizedRows) -> np.ndarray:
 def added():
     model, train, validation = model_of(), rows(400, 1), rows(200, 2)
     before = logits(model, validation)
-    scores = fit_kmer_head(
+    _, scores = fit_kmer_head(
         model,
         WORDS,
         BASES_VI,
         train,
         validation,
         IndependentLabels(),
+        MULTI_LABEL,
         precision=torch.float32,
     )
     return model, train, validation, before, scores
@@ -87,13 +92,13 @@ def added():
 
 def test_words_are_the_regression_of_scikit_learn(added):
     model, train, validation, before, scores = added
-    assert scores["penalty"] in PENALTIES
+    assert scores["penalty_of_words"] in PENALTIES
     x, held = frequencies(train), frequencies(validation)
     mean, std = x.mean(0), x.std(0)
     part = logits(model, validation) - scores["network"] * before
     for label in range(2):
         regression = LogisticRegression(
-            C=1 / (len(x) * scores["penalty"]), tol=1e-9, max_iter=10_000
+            C=1 / (len(x) * scores["penalty_of_words"]), tol=1e-9, max_iter=10_000
         ).fit((x - mean) / std, train.labels[:, label])
         expected = regression.decision_function((held - mean) / std)
         moved = part[:, label] - scores["words"] * expected
@@ -133,9 +138,16 @@ def test_the_training_mode_is_kept():
         rows(60, 3),
         rows(40, 4),
         IndependentLabels(),
+        MULTI_LABEL,
         precision=torch.float32,
     )
     assert model.training
+
+
+def sum_of(network: torch.Tensor, words: torch.Tensor, labels: torch.Tensor) -> tuple:
+    parts = {"network": network, "words": words}
+    weights, shift = weights_of_sum(parts, labels, IndependentLabels())
+    return (*weights.values(), shift)
 
 
 def test_weights_are_those_that_made_the_labels():
@@ -144,7 +156,7 @@ def test_weights_are_those_that_made_the_labels():
     network, words = torch.randn(2, 40_000, 1, generator=generator)
     logit = 0.7 * network + 1.5 * words - 0.4
     labels = (torch.rand(logit.shape, generator=generator) < torch.sigmoid(logit)).float()
-    weights = weights_of_sum(network, words, labels, IndependentLabels())
+    weights = sum_of(network, words, labels)
     assert weights == pytest.approx((0.7, 1.5, -0.4), abs=0.05)
 
 
@@ -152,11 +164,7 @@ def test_words_that_say_nothing_are_left_out():
     generator = torch.Generator().manual_seed(0)
     network = torch.randn(500, 2, generator=generator)
     labels = (torch.rand(network.shape, generator=generator) < torch.sigmoid(3 * network)).float()
-    assert weights_of_sum(network, -network.abs() * labels, labels, IndependentLabels()) == (
-        1,
-        0,
-        0,
-    )
+    assert sum_of(network, -network.abs() * labels, labels) == (1, 0, 0)
 
 
 def test_a_network_that_points_the_wrong_way_gets_no_weight():
@@ -165,6 +173,61 @@ def test_a_network_that_points_the_wrong_way_gets_no_weight():
     network, words = torch.randn(2, 40_000, 1, generator=generator)
     logit = 2 * words + 1 - 0.1 * network
     labels = (torch.rand(logit.shape, generator=generator) < torch.sigmoid(logit)).float()
-    weights = weights_of_sum(network, words, labels, IndependentLabels())
+    weights = sum_of(network, words, labels)
     assert weights == pytest.approx((0, 2, 1), abs=0.06)
     assert weights[0] == 0
+
+
+@pytest.mark.parametrize("label_type", [MULTI_CLASS, REGRESSION])
+def test_classes_and_targets_are_added_as_the_baseline_predicts_them(label_type):
+    """The logits of the counts alone are those of the regression: softmax of scikit-learn, or its Ridge."""
+    rng = np.random.default_rng(0)
+    windows = [rows(300, 5), rows(200, 6)]
+    if label_type == REGRESSION:
+        objective = Targets([10.0, 3.0], [3.0, 2.0])
+        for x in windows:
+            x.labels = frequencies(x)[:, [0, 6]] @ [[80, 10], [5, 90]] + rng.normal(
+                size=(len(x), 2)
+            )
+    else:
+        objective = OneClass()
+        for x in windows:
+            x.labels = np.eye(2)[(frequencies(x)[:, 0] > 0.25).astype(int)]
+    model, (train, validation) = model_of(), windows
+    with torch.no_grad():
+        model.label_layer.weight.zero_()
+    kept, scores = fit_kmer_head(
+        model, WORDS, BASES_VI, train, validation, objective, label_type, precision=torch.float32
+    )
+    assert kept == WORDS
+    baseline = KmerBaseline(KmerConfig(strands="together", centre_bp=0), label_type=label_type)
+    x, held = frequencies(train).astype(np.float32), frequencies(validation).astype(np.float32)
+    baseline.fit(x, train.labels, held, validation.labels)
+    expected = baseline.predict(held)
+    with torch.no_grad():
+        of_words = model.words(tokens(validation), torch.zeros_like(tokens(validation)).bool())
+    of_words /= scores["words"]
+    if label_type == REGRESSION:
+        mean, std = train.labels.mean(0), train.labels.std(0)
+        np.testing.assert_allclose((of_words * std + mean).numpy(), expected, atol=1e-4)
+    else:
+        np.testing.assert_allclose(of_words.softmax(-1), expected, atol=1e-4)
+
+
+def test_positions_are_found_where_k_mers_say_nothing():
+    """A label that is one base at one place: the k-mers are left out or nearly so, the positions are kept."""
+    train, validation = rows(400, 7), rows(200, 8)
+    for x in (train, validation):
+        first = tokens(x)[:, 11].numpy()
+        x.labels = np.stack([first == 6, first == 8], axis=1).astype(np.uint8)
+    model = model_of()
+    kept, scores = fit_kmer_head(
+        model, replace(WORDS, positions=TOKENS), BASES_VI, train, validation, IndependentLabels(), MULTI_LABEL,
+        precision=torch.float32,
+    )  # fmt: skip
+    assert kept.positions == TOKENS
+    assert scores["macro_auroc_of_words"] < 0.7
+    assert scores["macro_auroc_of_positions"] > 0.99
+    after = IndependentLabels().scores(validation.labels, logits(model, validation))["macro_auroc"]
+    assert scores["macro_auroc"] == pytest.approx(after, abs=1e-6)
+    assert after > 0.99

@@ -9,7 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dna_bigbird.genome.kmer_numbers import canonical_kmers
+from dna_bigbird.genome.kmer_numbers import (
+    PART_K,
+    canonical_kmers,
+    num_positional,
+    part_of_starts,
+)
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.kmer_head import CODES, N_CODE, KmerHead, num_kmers
 
@@ -61,6 +66,7 @@ def kmer_effects(part: KmerHead, bases: str) -> tuple[NDArray, NDArray, NDArray]
     """Return what k-mers add to the logits: by base (S, L), of A C G T (S, 4, L), in sum (L,)."""
     # The logits are linear in the shares of k-mers. A k-mer adds its weight over the number of
     # counted ones, minus the mean weight of its length (random DNA); its bases share it equally.
+    # They are linear in the bases of positions, too, and in the counts of 3-mers in parts.
     config = part.counts.config
     weights_LD = part.linear.weight.detach().double().cpu().numpy()
     codes_S = np.array([CODES.get(base, N_CODE) for base in bases])
@@ -78,23 +84,51 @@ def kmer_effects(part: KmerHead, bases: str) -> tuple[NDArray, NDArray, NDArray]
             first += size
             if config.together:
                 weights_DL = weights_DL[canonical_kmers(k)]
-            away_DL = weights_DL - weights_DL.mean(axis=0)
-            _add_kmers(
-                k, codes_S[start:end], away_DL, effects_SL[start:end], of_bases_S4L[start:end]
-            )
+            part = codes_S[start:end], effects_SL[start:end], of_bases_S4L[start:end]
+            _add_kmers(k, weights_DL, *part, shares=True)
+    weights_DL = weights_LD[:, first:].T
+    _add_positions(weights_DL, config.positions, codes_S, effects_SL, of_bases_S4L)
     return effects_SL, of_bases_S4L, effects_SL.sum(axis=0)
 
 
-def _add_kmers(
-    k: int, codes: NDArray, away_DL: NDArray, effects_SL: NDArray, of_bases_S4L: NDArray
+def _add_positions(
+    weights_DL: NDArray, window_bp: int, codes_S: NDArray, effects_SL: NDArray, of_bases: NDArray
 ) -> None:
-    """Add the effects of the k-mers of one length to those of the bases."""
+    """Add the effects of the base at each position, and of the 3-mers in each part."""
+    one_hot, _ = num_positional(window_bp)
+    S = min(len(codes_S), window_bp)
+    if one_hot:
+        weights_S4L = weights_DL[:one_hot].reshape(window_bp, 4, -1)[:S]
+        away_S4L = weights_S4L - weights_S4L.mean(axis=1, keepdims=True)
+        of_bases[:S] += away_S4L
+        known = np.flatnonzero(codes_S[:S] < N_CODE)
+        effects_SL[known] += away_S4L[known, codes_S[known]]
+    parts = part_of_starts(window_bp)[: max(S - PART_K + 1, 0)]
+    size = 4**PART_K
+    for part in np.unique(parts):
+        starts = np.flatnonzero(parts == part)
+        at = slice(starts[0], starts[-1] + PART_K)
+        weights = weights_DL[one_hot + part * size : one_hot + (part + 1) * size]
+        _add_kmers(PART_K, weights, codes_S[at], effects_SL[at], of_bases[at], shares=False)
+
+
+def _add_kmers(
+    k: int,
+    weights_DL: NDArray,
+    codes: NDArray,
+    effects_SL: NDArray,
+    of_bases_S4L: NDArray,
+    *,
+    shares: bool,
+) -> None:
+    """Add the effects of the k-mers of one length, of their shares or counts, to those of the bases."""
+    away_DL = weights_DL - weights_DL.mean(axis=0)
     last = len(codes) - k + 1
     if last < 1:
         return
     windows = np.lib.stride_tricks.sliding_window_view(codes, k)
     is_counted = (windows < N_CODE).all(axis=1)
-    count = is_counted.sum()
+    count = is_counted.sum() if shares else 1
     if not count:
         return
     digits = 4 ** np.arange(k - 1, -1, -1)

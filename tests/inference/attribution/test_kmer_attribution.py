@@ -77,6 +77,23 @@ def test_a_substitution_changes_the_words_that_cover_it(k):
             assert np.allclose(k * of_base, change, atol=1e-6)
 
 
+@pytest.mark.parametrize("one_hot", [True, False])
+def test_a_substitution_changes_what_is_read_at_its_position(one_hot):
+    """Of the base itself the whole change, of its 3-mers a third."""
+    part = part_of(max_k=0, positions=40)
+    weight = part.linear.weight.data
+    weight[:, slice(160, None) if one_hot else slice(0, 160)] = 0
+    text = "ACGTTGCAACCGTATGCAAGTNACGGATCCA"  # shorter than the window
+    effects_SL, of_bases_S4L, sums_L = kmer_effects(part, text)
+    assert np.allclose(effects_SL.sum(0), sums_L)
+    for position in (0, 7, 14, 15, 16, 20, 30):
+        for number, base in enumerate("ACGT"):
+            changed = text[:position] + base + text[position + 1 :]
+            change = logits(part, changed) - logits(part, text)
+            of_base = of_bases_S4L[position, number] - effects_SL[position]
+            assert np.allclose((1 if one_hot else 3) * of_base, change, atol=1e-6)
+
+
 def test_text_without_a_word():
     effects_SL, _, sums_L = kmer_effects(part_of(), "NN")
     assert not effects_SL.any()
