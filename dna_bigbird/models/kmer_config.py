@@ -12,9 +12,8 @@ class KmersConfig:
     """Which k-mers the model counts next to its encoder."""
 
     max_k: Annotated[int, Range(-1, most=8)] = -1
-    """Longest k-mer in bases: up to 8, 0 for none; -1 for 6 if no learning rate is given and the set has labelled
-    bins or single bases as tokens. After the training a ridge regression on the frequencies of k-mers is added to
-    the logits, weighted on the validation rows."""
+    """Longest k-mer in bases: up to 8, 0 for none; -1 for 6 if no learning rate is given. After the training
+    a ridge regression on the frequencies of k-mers is added to the logits, weighted on the validation rows."""
     centre_bp: Annotated[int, Range(-1)] = -1
     """Also count in this many bases at the centre of the window, 0 for none: -1 for two bins of a set with
     labelled bins."""

@@ -119,13 +119,17 @@ def weights_of_sum(
 
 def _lowest_loss(parts: list[Tensor], labels_NL: Tensor, objective: LabelObjective) -> list[float]:
     """Return the weights of the parts and a constant that together have the lowest loss."""
-    weights = torch.tensor([1.0 / len(parts)] * len(parts) + [0.0], requires_grad=True)
+    # Few rows choose the weights badly: each is held to that of a mean, as by one more row.
+    equal = 1.0 / len(parts)
+    weights = torch.tensor([equal] * len(parts) + [0.0], requires_grad=True)
+    stds = torch.stack([part.std() for part in parts])
     optimizer = torch.optim.LBFGS([weights], max_iter=ITERATIONS, line_search_fn="strong_wolfe")
 
     def closure() -> Tensor:
         optimizer.zero_grad()
         total = weights[-1] + sum(w * part for w, part in zip(weights, parts, strict=False))
-        loss = objective.loss(total, labels_NL)
+        away = ((weights[:-1] - equal) * stds).square().sum()
+        loss = objective.loss(total, labels_NL) + away / labels_NL.numel()
         loss.backward()
         return loss
 

@@ -223,7 +223,7 @@ def test_word_counts_are_added_to_the_trained_network(project, capsys):
     """The training is the same; the last layer is scaled, and the bundle says what was counted."""
     run(f"{FINETUNE} --words.max_k 3 --output counted --checkpoints checkpoints/counted")
     told = capsys.readouterr().err
-    assert re.search(r"network 0\.\d+, k-mers of up to 3 bp 0\.\d+, together 0\.\d+", told)
+    assert re.search(r"network 0\.\d+ .*, k-mers of up to 3 bp 0\.\d+ .*, together 0\.\d+", told)
     counted, plain = load_bundle("counted"), load_bundle("promoter")
     words = counted.config.words
     assert (words.max_k, words.centre_bp, words.together) == (3, 0, True)
