@@ -232,7 +232,8 @@ class TrainedModel(Result):
         value, n = self.metrics[self.score], self.metrics.get("n", self.metrics.get("n_examples"))
         shown = "not defined" if value is None else f"{value:.4g}"
         count = "" if n is None else f" (n = {n:,} {self.example}{'' if n == 1 else 's'})"
-        return f"{best}: {score_name(self.score)} {shown}{count}."
+        more = "" if self.step < self.max_steps else " It is the last: more steps may be better."
+        return f"{best}: {score_name(self.score)} {shown}{count}.{more}"
 
 
 @dataclass(frozen=True)
