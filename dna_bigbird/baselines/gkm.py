@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from dna_bigbird.baselines.base_kmers import UNKNOWN, base_codes
 from dna_bigbird.baselines.config import GkmConfig
-from dna_bigbird.baselines.logistic import log_loss
+from dna_bigbird.baselines.logistic import cell_weights, log_loss, positive_share
 
 # Counts of gapped k-mers as a kernel; gkm-SVM, Ghandi et al. 2014.
 #
@@ -141,19 +141,23 @@ def fit_sigmoid(scores_NL: NDArray, labels_NL: NDArray) -> tuple[NDArray, NDArra
     """Return slopes and biases (L,) with the smallest log loss of expit(slope * score + bias).
 
     As Platt proposes, the targets are (P + 1) / (P + 2) and 1 / (N + 2) instead of 1 and 0, for P
-    positive and N negative rows; so a label without positive rows has a finite bias.
+    positive and N negative rows; so a label without positive rows has a finite bias. Rows whose
+    label is NaN are left out.
     """
-    scores_NL, labels_NL = np.asarray(scores_NL, np.float64), np.asarray(labels_NL) == 1
-    positive_L, negative_L = labels_NL.sum(axis=0), (~labels_NL).sum(axis=0)
-    targets_NL = np.where(labels_NL, (positive_L + 1) / (positive_L + 2), 1 / (negative_L + 2))
+    scores_NL, labels_NL = np.asarray(scores_NL, np.float64), np.asarray(labels_NL)
+    weight_NL = cell_weights(labels_NL)
+    positive_L, negative_L = ((labels_NL == value).sum(axis=0) for value in (1, 0))
+    above_L, below_L = (positive_L + 1) / (positive_L + 2), 1 / (negative_L + 2)
+    targets_NL = np.where(labels_NL == 1, above_L, below_L)
     mean_L, scale_L = scores_NL.mean(axis=0), np.maximum(scores_NL.std(axis=0), 1e-9)
     scaled_NL = (scores_NL - mean_L) / scale_L
 
     def objective(flat: NDArray) -> tuple[float, NDArray]:
         slope_L, bias_L = flat.reshape(2, -1)
         logits_NL = scaled_NL * slope_L + bias_L
-        error_NL = (expit(logits_NL) - targets_NL) / len(targets_NL)
-        loss = (np.logaddexp(0, logits_NL) - targets_NL * logits_NL).mean(axis=0).sum()
+        error_NL = weight_NL * (expit(logits_NL) - targets_NL) / len(targets_NL)
+        nats_NL = weight_NL * (np.logaddexp(0, logits_NL) - targets_NL * logits_NL)
+        loss = nats_NL.mean(axis=0).sum()
         return loss, np.concatenate([(error_NL * scaled_NL).sum(axis=0), error_NL.sum(axis=0)])
 
     labels = scores_NL.shape[1]
@@ -193,14 +197,14 @@ def fit_squared_hinge(
 
     Args:
         product: Multiplies (N, L) by the matrix of the products of all rows, (N, N).
-        signs_NL: -1 or 1.
+        signs_NL: -1 or 1; 0 leaves the cell out.
         costs_NL: Of errors, above 0: `C` of scikit-learn.
         start_NL: Coefficients to start from, such as those for smaller costs.
     """
     coefficients = np.zeros_like(signs_NL) if start_NL is None else start_NL
     scores = product(coefficients)
     for _ in range(MAX_STEPS):
-        active = (signs_NL * scores < 1).astype(np.float32)
+        active = ((signs_NL != 0) & (signs_NL * scores < 1)).astype(np.float32)
         errors = coefficients - 2 * costs_NL * active * (signs_NL - scores)
         if np.abs(errors / costs_NL).max(initial=0) < 2 * TOLERANCE:
             break
@@ -323,10 +327,11 @@ class GkmBaseline:
     ) -> "GkmBaseline":
         """Fit on training rows; the cost of an error is chosen by the log loss on validation rows.
 
-        A label that is the same on all training rows gets its value as a constant score.
+        A label that is the same on all training rows gets its value as a constant score. A cell whose
+        label is NaN, not measured, is left out.
         """
         labels_NL = np.asarray(labels_NL, np.float32)
-        self._constant_L = labels_NL.mean(axis=0)
+        self._constant_L = positive_share(labels_NL)
         self._varies_L = (self._constant_L > 0) & (self._constant_L < 1)
         if not self._varies_L.any():
             return self
@@ -339,7 +344,7 @@ class GkmBaseline:
         best, coefficients_NL = np.inf, None
         for cost in COSTS if choose else (COST_WITHOUT_VALIDATION,):
             coefficients_NL = fit_squared_hinge(
-                product, 2 * labels_NL - 1, cost * weights_NL, coefficients_NL
+                product, np.nan_to_num(2 * labels_NL - 1), cost * weights_NL, coefficients_NL
             )
             scores_NL = self._scores(known, coefficients_NL)
             slope_L, bias_L = fit_sigmoid(scores_NL, truth_NL)

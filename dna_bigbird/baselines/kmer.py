@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from dna_bigbird.baselines.config import KmerConfig
-from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, predict_logistic
+from dna_bigbird.baselines.logistic import RidgeLogistic, log_loss, positive_share, predict_logistic
 from dna_bigbird.genome.kmer_numbers import (
     PART_K,
     canonical_kmers,
@@ -228,13 +228,14 @@ class KmerBaseline:
     ) -> "KmerBaseline":
         """Fit on training rows; the penalty is chosen by the loss on validation rows, if any.
 
-        A label that is the same on all training rows gets its value as a constant score.
+        A label that is the same on all training rows gets its value as a constant score. A cell whose
+        label is NaN, not measured, is left out: each label is fitted on the rows where it was measured.
         """
         if self.label_type in REGRESSIONS:
             return self._fit_linear(features_ND, labels_NL, validation_ND, validation_labels_NL)
         self._learn_scale(features_ND)
         labels_NL = np.asarray(labels_NL, dtype=np.float64)
-        shares = labels_NL.mean(axis=0)
+        shares = positive_share(labels_NL)
         self._varies = (shares > 0) & (shares < 1)
         self._constant = shares
         problem = RidgeLogistic(self._scaled(features_ND))

@@ -37,11 +37,12 @@ class RidgeLogistic:
         without the intercept; C in scikit-learn is `1 / (N * penalty)`.
 
         Args:
-            labels_NL: 0 and 1, both in every column.
+            labels_NL: 0 and 1, both in every column, or NaN: such a cell is left out.
             start: Weights to start from, such as those for a stronger penalty.
         """
         matrix, rows = self._matrix, len(self._matrix)
-        share_L = labels_NL.mean(axis=0)
+        share_L, weight_NL = positive_share(labels_NL), cell_weights(labels_NL)
+        labels_NL = np.nan_to_num(labels_NL)
         ridge = np.full((matrix.shape[1], 1), penalty)
         ridge[-1] = 0.0
         spread = np.append(self._spread_K, 1.0)[:, None]
@@ -57,8 +58,10 @@ class RidgeLogistic:
         def objective(flat: NDArray) -> tuple[float, NDArray]:
             weights = scale * flat.reshape(scale.shape)
             logits = matrix @ weights
-            loss = (np.logaddexp(0.0, logits).sum() - (labels_NL * logits).sum()) / rows
-            slope = matrix.T @ (expit(logits) - labels_NL) / rows + ridge * weights
+            loss = (weight_NL * np.logaddexp(0.0, logits)).sum()
+            loss = (loss - (weight_NL * labels_NL * logits).sum()) / rows
+            error_NL = weight_NL * (expit(logits) - labels_NL)
+            slope = matrix.T @ error_NL / rows + ridge * weights
             return loss + (ridge * weights**2).sum() / 2, (scale * slope).ravel()
 
         minimum = minimize(
@@ -88,12 +91,28 @@ def _principal(features_ND: NDArray) -> tuple[NDArray, NDArray]:
     return spread, features_ND.T @ (sides[:, varies] / np.sqrt(rows * spread))
 
 
+def cell_weights(labels_NL: NDArray) -> NDArray[np.float64]:
+    """Return 0 for a cell whose label is NaN, and for the others of a label what keeps its mean weight 1."""
+    is_measured_NL = ~np.isnan(labels_NL)
+    if is_measured_NL.all():
+        return np.ones(1)
+    return is_measured_NL * (len(labels_NL) / is_measured_NL.sum(axis=0).clip(min=1))
+
+
+def positive_share(labels_NL: NDArray) -> NDArray:
+    """Return the share of positives of each label among the cells that are not NaN; 0 without any."""
+    measured_L = (~np.isnan(labels_NL)).sum(axis=0)
+    return (np.nansum(labels_NL, axis=0) / measured_L.clip(min=1)).astype(labels_NL.dtype)
+
+
 def predict_logistic(features_ND: NDArray, weights: NDArray) -> NDArray[np.float64]:
     """Return probabilities, (N, L)."""
     return expit(features_ND @ weights[:-1] + weights[-1])
 
 
 def log_loss(labels_NL: NDArray, probabilities_NL: NDArray) -> float:
-    """Return the mean log loss in nats over all cells; probabilities are kept off 0 and 1."""
+    """Return the mean log loss in nats over measured cells; probabilities are kept off 0 and 1."""
     p = np.clip(probabilities_NL, 1e-12, 1 - 1e-12)
-    return float(-np.mean(np.where(labels_NL == 1, np.log(p), np.log1p(-p)))) if p.size else 0.0
+    nats = -np.where(labels_NL == 1, np.log(p), np.log1p(-p))
+    nats = nats if (measured := ~np.isnan(labels_NL)).all() else nats[measured]
+    return float(nats.mean()) if nats.size else 0.0

@@ -201,6 +201,7 @@ def describe_labelled(path: Path) -> dict:
 
     labelled = LabelledSet(path)
     is_typed = labelled.label_type in RECORDED
+    missing = int((len(labelled) - labelled.packed_labels.measured()).sum())
     return {
         **{name: getattr(labelled, name) for name in SET_FACTS},
         **({"label_type": labelled.label_type} if is_typed else {}),
@@ -208,6 +209,7 @@ def describe_labelled(path: Path) -> dict:
         "labels": len(labelled.label_names),
         "labels_by_group": dict(Counter(labelled.label_groups)),
         "first_labels": _first_labels(labelled),
+        **({"cells_not_measured": missing} if missing else {}),
         "counts": labelled.counts,
         "command": labelled.command,
         "inputs_sha256": labelled.inputs,
@@ -216,7 +218,7 @@ def describe_labelled(path: Path) -> dict:
 
 
 def _first_labels(labelled: "LabelledSet") -> list[dict]:
-    """Return name, group and positives of the first labels; of targets mean and standard deviation."""
+    """Return name, group, positives and measured rows of the first labels; of targets mean and deviation."""
     names = list(zip(labelled.label_names, labelled.label_groups, strict=True))[:MOST_LABELS]
     if labelled.label_type == REGRESSION:
         means, stds = (labelled.labels.mean(axis=0), labelled.labels.std(axis=0))
@@ -224,9 +226,12 @@ def _first_labels(labelled: "LabelledSet") -> list[dict]:
             {"name": name, "group": group, "mean": float(means[i]), "std": float(stds[i])}
             for i, (name, group) in enumerate(names)
         ]
-    positives = labelled.packed_labels.positives().tolist()
+    labels = labelled.packed_labels
+    counts = {"positives": labels.positives().tolist()}
+    if labels.missing is not None:
+        counts["rows_measured"] = labels.measured().tolist()
     return [
-        {"name": name, "group": group, "positives": positives[i]}
+        {"name": name, "group": group, **{key: values[i] for key, values in counts.items()}}
         for i, (name, group) in enumerate(names)
     ]
 

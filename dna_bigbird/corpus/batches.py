@@ -94,7 +94,7 @@ class LabelledBatch(NamedTuple):
     token_ids_BT: Tensor
     is_padding_BT: Tensor
     labels_BL: Tensor
-    """float32, 0 or 1; with `bins_P2` a row per bin (P, L)."""
+    """float32, 0, 1 or NaN (not measured); with `bins_P2` a row per bin (P, L)."""
     examples_B: Tensor
     """Rows of the labelled set."""
     bins_P2: Tensor = torch.zeros(0, 2, dtype=torch.int64)

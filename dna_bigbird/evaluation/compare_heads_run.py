@@ -42,7 +42,7 @@ def areas_of(
     rows = [np.array([row_of_bin[bin_] for bin_ in common]) for row_of_bin in row_of]
     labels = sets[0].labels_of(rows[0])
     for path, other, here in zip(data, sets, rows, strict=True):
-        if (other.labels_of(here) != labels).any():
+        if not np.array_equal(other.labels_of(here), labels, equal_nan=True):
             raise InputError(f"{path}: labels of the same bins are not those of {data[0]}")
     widest = max(range(len(sets)), key=lambda i: sets[i].window_bp)
     units, _ = block_units(sets[widest], rows[widest])

@@ -57,7 +57,7 @@ def seed_comparison(
         described[name] = {"description": tables[0].description, "strand": tables[0].strand}
     facts = {
         "n": len(held_out.test),
-        "n_positive": int(held_out.labels[1].sum()),
+        "n_positive": int((held_out.labels[1] == 1).sum()),
         "block_bp": held_out.block_bp,
         "n_blocks": len(held_out.draws.times),
         "replicates": replicates,

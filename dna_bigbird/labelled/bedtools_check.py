@@ -124,12 +124,12 @@ def check_labels(
     for row in sheet:
         peaks = _peaks(row, columns, genome)
         theirs[mostly_covered_bins(peaks, chrom, start, data.bin_bp)] = 1
-    for index, column in np.argwhere(ours != theirs)[:1].tolist():
+    for index, column in np.argwhere((ours != theirs) & ~np.isnan(ours))[:1].tolist():
         where = data.intervals.chromosomes[int(chrom[index])]
         raise InputError(
             f"{labels[column].path}: label {labels[column].name!r} of the bin "
-            f"{where}:{start[index]}-{start[index] + data.bin_bp} is {ours[index, column]}, and "
-            f"{theirs[index, column]} as bedtools counts. {_REPORT}"
+            f"{where}:{start[index]}-{start[index] + data.bin_bp} is {ours[index, column]:.0f}, and "
+            f"{theirs[index, column]:.0f} as bedtools counts. {_REPORT}"
         )
     return len(rows)
 

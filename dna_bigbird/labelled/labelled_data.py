@@ -23,12 +23,21 @@ _ROWS_AT_ONCE = 65_536
 
 @dataclass(frozen=True, eq=False)
 class PackedLabels:
-    """A table (n, L) of 0 and 1; indexing its rows gives them unpacked, as uint8."""
+    """A table (n, L) of 0 and 1, and of NaN where a label was not measured.
+
+    Indexing its rows gives them unpacked: as uint8, or as float32 if a label was not measured somewhere.
+    """
 
     bits: NDArray[np.uint8]
     """(n, ceil(L / 8)); label 0 is the highest bit of byte 0, unused bits are 0."""
     count: int
     """L."""
+    missing: NDArray[np.uint8] | None = None
+    """(n, ceil(L / 8)), 1 where the label was not measured; None if it was everywhere."""
+
+    def __post_init__(self) -> None:
+        if self.missing is not None and not self.missing.any():
+            object.__setattr__(self, "missing", None)
 
     @classmethod
     def of(cls, labels: "ArrayLike | PackedLabels") -> "PackedLabels":
@@ -49,12 +58,16 @@ class PackedLabels:
     def joined(cls, parts: "list[PackedLabels]", count: int) -> "PackedLabels":
         """Concatenate tables of `count` labels; empties the list, so no table is in memory twice."""
         bits = np.zeros((sum(map(len, parts)), -(-count // 8)), dtype=np.uint8)
+        missing = np.zeros_like(bits) if any(x.missing is not None for x in parts) else None
         end = len(bits)
         while parts:
-            part = parts.pop().bits
-            bits[end - len(part) : end] = part
-            end -= len(part)
-        return cls(bits, count)
+            part = parts.pop()
+            here = slice(end - len(part), end)
+            bits[here] = part.bits
+            if missing is not None and part.missing is not None:
+                missing[here] = part.missing
+            end = here.start
+        return cls(bits, count, missing)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -64,22 +77,39 @@ class PackedLabels:
     def __len__(self) -> int:
         return len(self.bits)
 
-    def __getitem__(self, rows) -> NDArray[np.uint8]:
+    def __getitem__(self, rows) -> NDArray[np.uint8] | NDArray[np.float32]:
         """Unpack one row, (L,), or the rows of a slice, of numbers or of a mask, (rows, L)."""
+        labels = self._unpacked(self.bits[rows])
+        if self.missing is None:
+            return labels
+        return np.where(self._unpacked(self.missing[rows]), np.float32(np.nan), labels)
+
+    def _unpacked(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
         if self.count == 0:  # numpy cannot unpack nothing
-            return np.zeros((*self.bits[rows].shape[:-1], 0), dtype=np.uint8)
-        return np.unpackbits(self.bits[rows], axis=-1, count=self.count)
+            return np.zeros((*bits.shape[:-1], 0), dtype=np.uint8)
+        return np.unpackbits(bits, axis=-1, count=self.count)
 
     def keep(self, rows: NDArray) -> "PackedLabels":
         """Return some of the rows (numbers or a mask), still packed."""
-        return PackedLabels(self.bits[rows], self.count)
+        missing = None if self.missing is None else self.missing[rows]
+        return PackedLabels(self.bits[rows], self.count, missing)
 
     def positives(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Count the positives of every label, (L,), over some rows (numbers) or all."""
+        bits = self.bits if self.missing is None else self.bits & ~self.missing
+        return self._count(bits, rows)
+
+    def measured(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Count the rows in which every label was measured, (L,), of some rows (numbers) or all."""
+        total = np.full(self.count, len(self) if rows is None else len(rows))
+        return total if self.missing is None else total - self._count(self.missing, rows)
+
+    def _count(self, bits: NDArray, rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
         total = np.zeros(self.count, dtype=np.int64)
         for start in range(0, len(self) if rows is None else len(rows), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
-            total += self[part if rows is None else rows[part]].sum(axis=0, dtype=np.int64)
+            unpacked = self._unpacked(bits[part if rows is None else rows[part]])
+            total += unpacked.sum(axis=0, dtype=np.int64)
         return total
 
 
@@ -152,7 +182,9 @@ STORE = StoreFormat(
     "labelled set",
     again="build the set again",
     make="make one with: dna-bigbird sequence-set, promoter-set or chromatin-set",
-    versions=(2, 3),  # 3: sequences of their own, classes or targets, which version 2 cannot have
+    # 3: sequences of their own, classes or targets, which version 2 cannot have; 4: labels that were
+    # not measured in some rows, which a reader of version 3 would take for negatives
+    versions=(2, 3, 4),
 )
 CHECKED_ROWS = 16
 """Rows whose bases are compared with the genome when a set is opened."""
@@ -173,7 +205,7 @@ class LabelledData:
     names: list[str]
     """Name of each row, such as its promoter; need not be unique; empty if rows have none."""
     labels: PackedLabels | NDArray[np.uint8]
-    """(n, L), 0 or 1; kept packed. One 1 per row for classes; (n, 0) for targets."""
+    """(n, L), 0, 1 or not measured; kept packed. One 1 per row for classes; (n, 0) for targets."""
     split: NDArray[np.uint8]
     """(n,), a number of `SPLITS`."""
     negatives: str = ""
@@ -209,7 +241,9 @@ class LabelledData:
 
     @property
     def format_version(self) -> int:
-        """2 if every reader of sets understands it, else 3."""
+        """2 if every reader of sets understands it, 4 if a label was not measured somewhere, else 3."""
+        if self.labels.missing is not None:
+            return 4
         is_new = isinstance(self.sequences, StoredSequences) or not self.has_coordinates
         is_new |= self.label_type in RECORDED or self.intervals.length is not None
         return 3 if is_new else 2
@@ -288,6 +322,8 @@ def write_labelled_set(
         put("labels/cell", text_array(data.label_cells or [""] * len(data.label_names)))
         put("labels/target", text_array(data.label_targets or [""] * len(data.label_names)))
         put("labels/bits", data.labels.bits)
+        if data.labels.missing is not None:
+            put("labels/missing", data.labels.missing)
         put("rows/chrom", rank[rows.chrom])
         put("rows/start", rows.start.astype(np.int64))
         put("rows/strand", rows.strand)

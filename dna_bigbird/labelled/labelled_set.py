@@ -99,15 +99,16 @@ class LabelledSet:
         """All labels, eight to a byte, read at first use."""
         with open_hdf5(self.path, STORE.again) as file:
             count = 0 if self._targets is not None else len(self.label_names)
-            return PackedLabels(file["labels/bits"][:], count)
+            missing = file["labels/missing"][:] if "labels/missing" in file else None
+            return PackedLabels(file["labels/bits"][:], count, missing)
 
     @property
     def labels(self) -> NDArray:
-        """All labels, (n, L), a byte each, or targets; for a large set ask `labels_of` for some rows."""
+        """All labels, (n, L), or targets; for a large set ask `labels_of` for some rows."""
         return self.packed_labels[:] if self._targets is None else self._targets
 
     def labels_of(self, rows: NDArray[np.int64]) -> NDArray:
-        """Return the labels of some rows, (rows, L): 0 or 1, or targets of regression as float64."""
+        """Return the labels of some rows, (rows, L): 0, 1 or NaN (not measured), or float64 targets."""
         return (self.packed_labels if self._targets is None else self._targets)[np.asarray(rows)]
 
     def label_table(self, rows: NDArray[np.int64]) -> PackedLabels | NDArray[np.float64]:
@@ -152,7 +153,7 @@ class LabelledSet:
         """Return a row per window: chrom, start, end, strand, name, split, bin, then a 0/1 per label.
 
         Coordinates are 0-based and half-open. `bin_start` and `bin_end` exist if the set labels
-        bins. A large set has a byte per row and label.
+        bins. A large set has a byte per row and label; a label that was not measured is NaN.
         """
         windows = self.intervals
         columns = {

@@ -1,7 +1,8 @@
 """Scores of binary labels: AUROC, AUPRC, and what follows from a threshold. See docs/metrics.md.
 
-Labels are 0 and 1, a higher score means more likely positive, and a score counts as positive if it
-is at or above the threshold. What is not defined is NaN, never 0.5 or 0.
+Labels are 0 and 1, or NaN where a label was not measured: such a row is left out. A higher score
+means more likely positive, and a score counts as positive if it is at or above the threshold. What
+is not defined is NaN, never 0.5 or 0.
 """
 
 import math
@@ -21,7 +22,7 @@ from dna_bigbird.metrics.bootstrap import Draws
 
 
 class RankedLabel:
-    """Labels of 0 and 1 with scores; a higher score means more likely positive."""
+    """Labels of 0, 1 or NaN with scores; a higher score means more likely positive."""
 
     def __init__(self, labels: ArrayLike, scores: ArrayLike) -> None:
         labels, scores = np.asarray(labels), np.asarray(scores)
@@ -29,11 +30,13 @@ class RankedLabel:
             scores = scores.astype(np.float64)
         if labels.ndim != 1 or labels.shape != scores.shape:
             raise ValueError(f"labels have shape {labels.shape}, scores {scores.shape}")
-        if not ((labels == 0) | (labels == 1)).all():
-            raise ValueError("labels must be 0 or 1")
+        measured = np.flatnonzero(~np.isnan(labels))
+        if not np.isin(labels[measured], (0, 1)).all():
+            raise ValueError("labels must be 0 or 1, or NaN where there is none")
         if not np.isfinite(scores).all():
             raise ValueError(f"{int((~np.isfinite(scores)).sum())} scores are not finite numbers")
-        self._order = np.argsort(-scores)  # the order of equal scores is part of no result
+        # The order of equal scores is part of no result.
+        self._order = measured[np.argsort(-scores[measured])]
         self._scores = scores[self._order]
         self._positives = np.flatnonzero(labels[self._order])
         self._cut()
@@ -201,10 +204,10 @@ def confusion(
     labels: ArrayLike, scores: ArrayLike, threshold: float, draws: Draws | None = None
 ) -> Confusion:
     """Count the four outcomes at a threshold under each draw of the rows, (R,) each."""
-    is_positive = np.asarray(labels).astype(bool)
+    is_positive, is_negative = (np.asarray(labels) == value for value in (1, 0))
     called = np.asarray(scores, dtype=np.float64) >= threshold
     cells_4N = np.stack(
-        [is_positive & called, ~is_positive & called, is_positive & ~called, ~is_positive & ~called]
+        [is_positive & called, is_negative & called, is_positive & ~called, is_negative & ~called]
     )
     if draws is None:
         return Confusion(*cells_4N.sum(axis=1, dtype=np.float64)[:, None])

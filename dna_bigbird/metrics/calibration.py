@@ -81,9 +81,10 @@ class Reliability:
 
 
 def reliability(labels: ArrayLike, probabilities: ArrayLike) -> Reliability:
-    """Count rows by probability, (N,) each."""
-    labels = np.asarray(labels).astype(bool)
-    values = np.asarray(probabilities, dtype=np.float32)
+    """Count rows by probability, (N,) each; those whose label is NaN are left out."""
+    measured = ~np.isnan(labels)
+    labels = np.asarray(labels)[measured].astype(bool)
+    values = np.asarray(probabilities, dtype=np.float32)[measured]
     if len(values) and not (values.min() >= 0 and values.max() <= 1):
         raise ValueError("a probability is outside 0 to 1")
     cells = (values + np.float32(0)).view(np.uint32) >> 16  # + 0 turns -0 into 0

@@ -41,7 +41,7 @@ def curve_rows(
 
     Args:
         scores: (rows, labels) by source. A row where any source of a label is not finite is left
-            out of that label for all sources.
+            out of that label for all sources, and so is one where the label was not measured (NaN).
         labels_up_to: With more labels only the averages are returned: `macro-average` (the mean of
             the curves at equal x) and `micro-average` (all cells pooled), of two or more labels
             that have positives and negatives.
@@ -53,7 +53,7 @@ def curve_rows(
     for source, values in scores.items():
         if values.shape != labels.shape:
             raise ValueError(f"scores of {source!r} are {values.shape}, labels {labels.shape}")
-    usable = np.ones(labels.shape, dtype=bool)
+    usable = np.isfinite(labels)
     for values in scores.values():
         usable &= np.isfinite(values)
     positives = ((labels == 1) & usable).sum(axis=0)

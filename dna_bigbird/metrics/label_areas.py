@@ -25,6 +25,8 @@ class LabelAreas:
 
     n: int
     """Rows."""
+    measured: NDArray[np.int64]
+    """(L,), rows in which the label was measured."""
     positives: NDArray[np.int64]
     """(L,)."""
     point: NDArray[np.float64]
@@ -37,7 +39,7 @@ class LabelAreas:
     @property
     def undefined(self) -> NDArray[np.bool_]:
         """(L,), True for labels without positives or without negatives among the rows."""
-        return (self.positives == 0) | (self.positives == self.n)
+        return (self.positives == 0) | (self.positives == self.measured)
 
 
 def label_areas(
@@ -50,18 +52,20 @@ def label_areas(
     if labels_NL.shape != scores_NL.shape or labels_NL.ndim != 2:
         raise ValueError(f"labels have shape {labels_NL.shape}, scores {scores_NL.shape}")
     count, width = labels_NL.shape
-    positives_L, variance_L = np.empty(width, dtype=np.int64), np.empty(width)
+    measured_L, positives_L = np.empty((2, width), dtype=np.int64)
+    variance_L = np.empty(width)
     point_AL = np.empty((2, width))
     drawn_ALR = np.empty((2, width, len(draws) if draws else 0))
     pairs = columns(labels_NL, scores_NL)
     for label, (labels, scores) in zip(progress(range(width)), pairs, strict=True):
         ranked = RankedLabel(labels, scores)
         positives_L[label] = ranked.n_positive
+        measured_L[label] = ranked.n_positive + ranked.n_negative
         variance_L[label] = ranked.delong_variance()
         point_AL[:, label] = np.concatenate(ranked.areas())
         if draws:
             drawn_ALR[:, label] = ranked.areas(draws)
-    return LabelAreas(count, positives_L, point_AL, variance_L, drawn_ALR)
+    return LabelAreas(count, measured_L, positives_L, point_AL, variance_L, drawn_ALR)
 
 
 def columns(*tables_NL: NDArray) -> Iterator[tuple[NDArray, ...]]:

@@ -44,11 +44,17 @@ class IndependentLabels:
     monitor = MONITORS[MULTI_LABEL]
 
     def loss(self, outputs_BL: Tensor, labels_BL: Tensor) -> Tensor:
-        """Return the mean over rows and labels, positives weighted by `positive_weight`."""
-        weight = outputs_BL.new_full((), self.positive_weight)
-        return nn.functional.binary_cross_entropy_with_logits(
-            outputs_BL, labels_BL, pos_weight=weight
+        """Return the mean over the measured cells, positives weighted by `positive_weight`."""
+        is_measured_BL = ~labels_BL.isnan()
+        loss = nn.functional.binary_cross_entropy_with_logits(
+            outputs_BL,
+            labels_BL.nan_to_num(),
+            weight=is_measured_BL.to(outputs_BL),
+            pos_weight=outputs_BL.new_full((), self.positive_weight),
         )
+        # Without a missing cell the factor is 1 exactly.
+        cells = is_measured_BL.sum(dtype=loss.dtype).clamp(min=1)
+        return loss * (is_measured_BL.numel() / cells)
 
     def scores(self, labels_NL: np.ndarray, outputs_NL: np.ndarray) -> dict[str, float]:
         """Return the macro AUROC."""
@@ -110,6 +116,8 @@ class Targets:
 
 def macro_auroc(labels_NL: np.ndarray, scores_NL: np.ndarray) -> float:
     """Return the mean AUROC over labels with positives and negatives; NaN if there is none.
+
+    A cell whose label is NaN, not measured, is left out.
 
     Example:
         >>> macro_auroc(np.array([[0, 1], [1, 1], [1, 1]]), np.array([[0.1, 0], [0.1, 0], [0.9, 0]]))

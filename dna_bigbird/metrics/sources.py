@@ -105,7 +105,7 @@ def per_label(
             {
                 "label": name,
                 "group": group,
-                "n": model.areas.n,
+                "n": int(model.areas.measured[i]),
                 "n_positive": int(model.areas.positives[i]),
                 **{key: round(value, 6) for key, value in scores.items()},
             }

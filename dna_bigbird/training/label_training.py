@@ -76,7 +76,8 @@ class LabelModule(Objective):
         logits_BL, loss = self.logits_and_loss(batch)
         if not self.training:
             self._seen.append((logits_BL.detach(), batch.labels_BL))
-        rows = len(logits_BL)
+        # Rows, or less where labels were not measured: the ratio of the sums is the mean over measured cells.
+        rows = (~batch.labels_BL.isnan()).sum() / batch.labels_BL.shape[1]
         return loss, {"loss": pair(loss * rows, rows)}
 
     def on_validation_epoch_start(self) -> None:
@@ -109,12 +110,12 @@ def start_at_shares(layer: nn.Linear, rows_L: np.ndarray) -> None:
 
 @torch.no_grad()
 def start_at_base_rates(
-    layer: nn.Linear, positives_L: np.ndarray, rows: int, *, positive_weight: float = 1.0
+    layer: nn.Linear, positives_L: np.ndarray, rows_L: np.ndarray, *, positive_weight: float = 1.0
 ) -> None:
-    """Let the last layer of a model give every row the best constant logits for these labels."""
+    """Let the last layer of a model give every row the best constant logits; `rows_L`: measured ones."""
     # With positives weighted by w, those of a label with share s are log(w * s / (1 - s)). One half
     # positive and one half negative row more keep each s from 0 and 1.
-    odds_L = (positives_L + 0.5) / (rows - positives_L + 0.5)
+    odds_L = (positives_L + 0.5) / (rows_L - positives_L + 0.5)
     layer.weight.zero_()
     layer.bias.copy_(torch.from_numpy(np.log(positive_weight * odds_L)))
 
@@ -225,8 +226,10 @@ def set_label_biases(model: nn.Module, labelled: LabelledSet, positive_weight: f
     if labelled.label_type == MULTI_CLASS:
         start_at_shares(model.label_layer, labelled.packed_labels.positives(rows))
         return
-    positives = labelled.packed_labels.positives(rows)
-    start_at_base_rates(model.label_layer, positives, len(rows), positive_weight=positive_weight)
+    labels = labelled.packed_labels.keep(rows)
+    start_at_base_rates(
+        model.label_layer, labels.positives(), labels.measured(), positive_weight=positive_weight
+    )
 
 
 def tokenized_splits(

@@ -105,8 +105,9 @@ def check_trainable(labelled: LabelledSet) -> None:
                     "with other splits"
                 )
             continue
-        positives = labelled.packed_labels.positives(rows)
-        if not ((positives > 0) & (positives < len(rows))).any():
+        labels = labelled.packed_labels.keep(rows)
+        positives = labels.positives()
+        if not ((positives > 0) & (positives < labels.measured())).any():
             raise InputError(
                 f"{labelled.path}: no label has both positives and negatives among the {len(rows)} "
                 f"{split} rows; build the set with other regions for its splits"

@@ -12,7 +12,7 @@ from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.resources import resource_folder
 from dna_bigbird.demo import grammar
 from dna_bigbird.genome.sources.specs import find_spec, read_spec
-from dna_bigbird.labelled.chromatin.peak_sheet import label_of, peak_rows
+from dna_bigbird.labelled.chromatin.peak_sheet import SheetRow, label_of, peak_rows
 from dna_bigbird.labelled.deepsea.coordinates import find_coordinates
 from dna_bigbird.workflow.config.config_files import is_path, plain_path
 from dna_bigbird.workflow.options import Section, option
@@ -104,7 +104,8 @@ class InputFiles:
     @property
     def peak_files(self) -> list[str]:
         """The files named in a local sample sheet, so that a changed one is noticed."""
-        return sorted({path for _, path in self._rows_of_sheet()})
+        files = {path for row in self._rows_of_sheet() for path in row.files.values()}
+        return sorted(map(os.path.normpath, files))
 
     @property
     def peak_words(self) -> str:
@@ -121,16 +122,15 @@ class InputFiles:
         if self.is_demo:
             return [(x.name, f"{self.demo}/peaks/{x.name}.bed") for x in grammar.LABELS]
         if isinstance(peaks, str):
-            return self._rows_of_sheet()
+            return [(row.label, os.path.normpath(row.path)) for row in self._rows_of_sheet()]
         labels = named if isinstance(named, dict) else [label_of(Path(path)) for path in peaks]
         return list(zip(labels, peaks, strict=True))
 
-    def _rows_of_sheet(self) -> list[tuple[str, str]]:
+    def _rows_of_sheet(self) -> list[SheetRow]:
         sheet = self.section.get("peaks")
         if not isinstance(sheet, str) or not is_path(sheet):
             return []
-        rows = peak_rows(Path(self.file(sheet)))
-        return [(row.label, os.path.normpath(row.path)) for row in rows]
+        return peak_rows(Path(self.file(sheet)))
 
     @property
     def deepsea(self) -> Files:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import note
-from dna_bigbird.core.paths import GenomePath, InputPath, check_paths, listed_paths, optional_path
+from dna_bigbird.core.paths import GenomePath, InputPath, check_paths, listed_paths
 from dna_bigbird.core.settings import Count
 from dna_bigbird.core.shared_options import Assembly, SetOutput
 from dna_bigbird.labelled.chromatin.config import ChromatinConfig
@@ -41,7 +41,8 @@ def chromatin_set(
         peaks: Peak files (BED, narrowPeak, broadPeak; plain or gzip), each one label, named as the file or
             as in CTCF=peaks.bed; the name `*` makes one label of each name in column 4. Or one
             tab-separated sheet with the columns label, group, cell, path (from the sheet's
-            folder) and perhaps prefix.
+            folder) and perhaps prefix, and measured: a BED file of the regions where the label was
+            measured; without it the label was measured everywhere.
         split: Regions held out for validation and test.
         seed: Seed of the random numbers: of the background.
         blacklist: BED file; bins that share a base with it are left out.
@@ -57,9 +58,9 @@ def chromatin_set(
         background_notes,
         build_chromatin,
         held_out_notes,
-        read_blacklist,
+        measured_notes,
     )
-    from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows, read_peaks
+    from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows, read_peaks, read_regions
     from dna_bigbird.labelled.shared_rows import without_leaks
 
     config = ChromatinConfig(**settings)
@@ -68,8 +69,9 @@ def chromatin_set(
     reference = Genome(genome)
     split.check_regions(reference, pieces=pieces)
     sheet = peak_rows(listed_paths(peaks))
-    check_paths(chromatin_set, {"output": output}, also_read=[row.path for row in sheet])
-    excluded = read_blacklist(optional_path(blacklist), reference, pieces=pieces)
+    named = {f"{x} line {row.line_number}": y for row in sheet for x, y in row.files.items()}
+    check_paths(chromatin_set, {"output": output}, also_read=list(named.values()))
+    excluded = read_regions(Path(blacklist), reference, pieces=pieces) if blacklist else {}
     labels, with_peak, counts = read_peaks(sheet, reference, config.bin, pieces=pieces)
     config = config.for_labels(len(labels), {label.group for label in labels})
     data = build_chromatin(
@@ -93,8 +95,7 @@ def chromatin_set(
     recorded = asdict(config) | ({"seed": seed} if config.background else {})
     if not config.background:
         del recorded["background"]
-    inputs = {"genome": Path(genome)}
-    inputs |= {f"peaks line {row.line_number}": row.path for row in sheet}
+    inputs = {"genome": Path(genome), **named}
     inputs |= {"blacklist": Path(blacklist)} if blacklist else {}
     result = write_set(
         Path(output),
@@ -107,6 +108,7 @@ def chromatin_set(
         inputs=inputs,
     )
     note(result.labels_text())
-    for text in (*background_notes(data, config.background or 0), *held_out_notes(data, split)):
+    notes = (*background_notes(data, config.background or 0), *measured_notes(data))
+    for text in (*notes, *held_out_notes(data, split)):
         note(text)
     return result

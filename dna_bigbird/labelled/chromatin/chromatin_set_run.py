@@ -2,19 +2,17 @@
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.bed import beyond_error, iter_bed
-from dna_bigbird.genome.coverage import Spans, covered_bp, merge_spans, unknown_spans
+from dna_bigbird.genome.coverage import Spans, covered_bp, unknown_spans
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.chromatin.config import DEFAULT_BACKGROUND, ChromatinConfig
-from dna_bigbird.labelled.chromatin.peak_sheet import PeakLabel
+from dna_bigbird.labelled.chromatin.peak_sheet import PeakLabel, is_measured
 from dna_bigbird.labelled.labelled_data import LabelledData, PackedLabels
 from dna_bigbird.labelled.splits import SPLITS, STRADDLING, SplitConfig
 
@@ -56,7 +54,7 @@ def background_notes(data: LabelledData, per_positive: int) -> list[str]:
             f"background: {missing:,} bins fewer than asked for; there are no more bins without a peak on "
             "the chromosomes and in the splits of the peaks"
         )
-    shares = data.labels.positives(np.arange(len(data))) / len(data)
+    shares = data.labels.positives() / np.maximum(data.labels.measured(), 1)
     mostly = np.argsort(-shares, kind="stable")[: int((shares > MOSTLY).sum())].tolist()
     if mostly:
         shown = ", ".join(f"{data.label_names[i]} {shares[i]:.0%}" for i in mostly[:3])
@@ -67,6 +65,17 @@ def background_notes(data: LabelledData, per_positive: int) -> list[str]:
             f"{max(DEFAULT_BACKGROUND, per_positive + 1)}"
         )
     return notes
+
+
+def measured_notes(data: LabelledData) -> list[str]:
+    """Return a note if labels were not measured in some rows of a finished set."""
+    missing = len(data) - data.labels.measured()
+    if not missing.any():
+        return []
+    return [
+        f"{(missing > 0).sum()} of {len(missing)} labels were not measured in all rows: {missing.sum():,} of "
+        f"{len(data) * len(missing):,} cells are missing values, neither positive nor negative"
+    ]
 
 
 _NOTHING = np.empty(0, dtype=np.int32)
@@ -92,24 +101,23 @@ def label_bins(labels: list[PeakLabel], chrom: str, numbers: NDArray[np.int64]) 
     return PackedLabels(bits, len(labels))
 
 
-def read_blacklist(path: Path | None, genome: Genome, *, pieces: bool = False) -> dict[str, Spans]:
-    """Return a BED file's merged intervals by the genome's chromosome names; no path gives none."""
-    spans: dict[str, list[tuple[int, int]]] = {}
-    seen: list[str] = []
-    for row in iter_bed(path) if path else ():
-        seen.append(row.interval.chrom)
-        chrom = genome.find(row.interval.chrom)
-        if chrom is None:
-            continue
-        if row.interval.end > genome.lengths[chrom] and not pieces:
-            raise beyond_error(row, genome, chrom, str(path))
-        spans.setdefault(chrom, []).append((row.interval.start, row.interval.end))
-    if seen and not spans:
-        raise InputError(
-            f"{path}: none of its chromosomes ({', '.join(list(dict.fromkeys(seen))[:5])}) is in "
-            f"{genome.path.name} (it has {', '.join(list(genome.lengths)[:5])})"
-        )
-    return {chrom: merge_spans(*zip(*rows, strict=True)) for chrom, rows in spans.items()}
+def measured_by_any(
+    labels: list[PeakLabel], chrom: str, numbers: NDArray[np.int64], bin_bp: int
+) -> NDArray[np.bool_]:
+    """Return in which bins of a chromosome at least one label was measured."""
+    regions = {id(x.measured): x.measured for x in labels}.values()
+    return np.any([is_measured(x, chrom, numbers, bin_bp) for x in regions], axis=0)
+
+
+def missing_bins(
+    labels: list[PeakLabel], chrom: str, numbers: NDArray[np.int64], bin_bp: int
+) -> NDArray[np.uint8]:
+    """Return a bit per bin and label, 1 where it was not measured; packed as `PackedLabels`."""
+    missing = np.zeros((len(numbers), -(-len(labels) // 8)), dtype=np.uint8)
+    for regions in {id(x.measured): x.measured for x in labels if x.measured is not None}.values():
+        of_labels = np.packbits([x.measured is regions for x in labels])
+        missing[~is_measured(regions, chrom, numbers, bin_bp)] |= of_labels
+    return missing
 
 
 _LEFT_OUT = (
@@ -184,6 +192,8 @@ def build_chromatin(
     """Build the rows of a chromatin set; its counts begin with those of what was read."""
     # One chromosome is held at a time, in addition to the rows kept, which take L / 8 bytes each.
     counts = counts | {"labels_read": len(labels)} | dict.fromkeys(_COUNTED, 0)
+    if any(x.measured is not None for x in labels):
+        counts["left_out_bin_not_measured"] = 0
     labels = _frequent_labels(labels, config, counts)
     required = _required(labels, config.require_group)
 
@@ -202,6 +212,10 @@ def build_chromatin(
         peaks = with_peak.get(chrom) if config.background else None
         free = nothing if peaks is None else np.flatnonzero(~peaks[: length // config.bin])
         every = np.union1d(numbers, free)
+        measured = measured_by_any(labels, chrom, every, config.bin)
+        if not measured.all():
+            counts["left_out_bin_not_measured"] += int(np.isin(numbers, every[~measured]).sum())
+        every = every[measured]
         placed = _place(genome, chrom, every, blacklist.get(chrom), config, split)
         kept = np.isin(placed.number, numbers)
         for reason, name in enumerate(_LEFT_OUT):
@@ -214,7 +228,8 @@ def build_chromatin(
         splits.append(placed.split[kept])
         bins.append(placed.number[kept])
         chroms.append(np.full(len(bins[-1]), rank))
-        packed.append(label_bins(labels, chrom, bins[-1]))
+        missing = missing_bins(labels, chrom, bins[-1], config.bin)
+        packed.append(replace(label_bins(labels, chrom, bins[-1]), missing=missing))
     bits = PackedLabels.joined(packed, len(labels))
     on = np.concatenate(chroms).astype(np.uint32)
     windows = Windows(tuple(genome.lengths), on, np.concatenate(starts), config.window)

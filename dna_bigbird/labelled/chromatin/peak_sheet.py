@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +13,21 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import numbered_lines
 from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.genome import Genome
-from dna_bigbird.genome.bed import BedColumns, note_absent, place_columns, read_columns
-from dna_bigbird.genome.coverage import bins_mostly_covered, bins_touched, merge_spans
+from dna_bigbird.genome.bed import (
+    BedColumns,
+    beyond_error,
+    iter_bed,
+    note_absent,
+    place_columns,
+    read_columns,
+)
+from dna_bigbird.genome.coverage import (
+    Spans,
+    bins_mostly_covered,
+    bins_touched,
+    covered_bp,
+    merge_spans,
+)
 
 COLUMNS = ("label", "group", "cell", "path")
 EVERY_NAME = "*"
@@ -23,7 +36,7 @@ EVERY_NAME = "*"
 
 @dataclass(frozen=True)
 class SheetRow:
-    """One line of the sheet; `path` is taken from the sheet's own folder if not absolute."""
+    """One line of the sheet; paths are taken from the sheet's own folder if not absolute."""
 
     label: str
     group: str
@@ -31,6 +44,13 @@ class SheetRow:
     path: Path
     prefix: str
     line_number: int
+    measured: Path | None = None
+    """BED file of the regions where the labels were measured; None: everywhere."""
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files that the line names, by column."""
+        return {"peaks": self.path, **({"measured": self.measured} if self.measured else {})}
 
 
 @dataclass
@@ -45,15 +65,24 @@ class PeakLabel:
     """Numbers of the bins that the peaks cover by more than half, rising, by chromosome."""
     line_number: int = 0
     """Line of the sheet that names the file."""
+    measured: Mapping[str, Spans] | None = None
+    """Regions where it was measured, by chromosome; None: everywhere."""
 
     @property
     def positives(self) -> int:
         """How many bins have the label."""
         return sum(map(len, self.bins.values()))
 
+    def leave_out_not_measured(self, bin_bp: int) -> int:
+        """Leave out the bins where the label was not measured; return how many these are."""
+        before = self.positives
+        for chrom, bins in self.bins.items():
+            self.bins[chrom] = bins[is_measured(self.measured, chrom, bins, bin_bp)]
+        return before - self.positives
+
 
 def read_sheet(path: Path) -> list[SheetRow]:
-    """Read a tab-separated sheet with the columns label, group, cell, path, and perhaps prefix."""
+    """Read a tab-separated sheet: label, group, cell, path, and perhaps prefix and measured."""
     rows: list[SheetRow] = []
     header: list[str] = []
     seen: dict[tuple[str, Path], int] = {}
@@ -95,11 +124,67 @@ def _parse(header: list[str], fields: list[str], number: int, sheet: Path) -> Sh
             raise InputError(
                 f"{where}: nothing in the column {column}. Are there tabs between them?"
             )
-    peaks = Path(sheet).parent / values["path"]
+    peaks, measured = (Path(sheet).parent / values.get(x, "") for x in ("path", "measured"))
     if not peaks.is_file():
         raise InputError(f"{where}: there is no peak file {peaks}")
-    prefix = values.get("prefix", "")
-    return SheetRow(values["label"], values["group"], values["cell"], peaks, prefix, number)
+    if values.get("measured") and not measured.is_file():
+        raise InputError(f"{where}: there is no BED file of measured regions {measured}")
+    return SheetRow(
+        values["label"],
+        values["group"],
+        values["cell"],
+        peaks,
+        values.get("prefix", ""),
+        number,
+        measured if values.get("measured") else None,
+    )
+
+
+def read_regions(path: Path, genome: Genome, *, pieces: bool = False) -> dict[str, Spans]:
+    """Return a BED file's merged intervals by the genome's chromosome names."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    seen: list[str] = []
+    for row in iter_bed(path):
+        seen.append(row.interval.chrom)
+        chrom = genome.find(row.interval.chrom)
+        if chrom is None:
+            continue
+        if row.interval.end > genome.lengths[chrom] and not pieces:
+            raise beyond_error(row, genome, chrom, str(path))
+        spans.setdefault(chrom, []).append((row.interval.start, row.interval.end))
+    if seen and not spans:
+        raise InputError(
+            f"{path}: none of its chromosomes ({', '.join(list(dict.fromkeys(seen))[:5])}) is in "
+            f"{genome.path.name} (it has {', '.join(list(genome.lengths)[:5])})"
+        )
+    return {chrom: merge_spans(*zip(*rows, strict=True)) for chrom, rows in spans.items()}
+
+
+def _measured_regions(
+    sheet: list[SheetRow], genome: Genome, *, pieces: bool
+) -> dict[Path | None, dict[str, Spans]]:
+    """Return the regions of each file that the column `measured` names."""
+    regions: dict[Path | None, dict[str, Spans]] = {}
+    for row in sheet:
+        if row.measured is None or row.measured in regions:
+            continue
+        regions[row.measured] = read_regions(row.measured, genome, pieces=pieces)
+        if not regions[row.measured]:
+            raise InputError(
+                f"{row.measured}: no region in it; expected those where label {row.label!r} was measured"
+            )
+    return regions
+
+
+def is_measured(
+    measured: Mapping[str, Spans] | None, chrom: str, bins: NDArray, bin_bp: int
+) -> NDArray[np.bool_]:
+    """Return which bins of a chromosome are inside the measured regions with all their bases."""
+    if measured is None:
+        return np.ones(len(bins), dtype=bool)
+    nothing = np.empty(0, dtype=np.int64)
+    first = bins.astype(np.int64) * bin_bp
+    return covered_bp(measured.get(chrom, (nothing, nothing)), first, first + bin_bp) == bin_bp
 
 
 def read_peaks(
@@ -110,6 +195,7 @@ def read_peaks(
     labels: list[PeakLabel] = []
     with_peak: dict[str, NDArray[np.bool_]] = {}
     absent: Counter[str] = Counter()
+    regions = _measured_regions(sheet, genome, pieces=pieces)
     counts = {"peaks_read": 0, "left_out_chromosome_absent": 0, "left_out_beyond_the_piece": 0}
     for row in sheet:
         peaks = read_columns(row.path)
@@ -135,7 +221,10 @@ def read_peaks(
             ]
         for label, some in sorted(columns, key=lambda x: x[0]):
             bins = _bins(peaks, kept[some], on_genome, genome, bin_bp, with_peak)
-            labels.append(PeakLabel(label, row.group, row.cell, row.path, bins, row.line_number))
+            of_row = (row.line_number, regions.get(row.measured))
+            labels.append(PeakLabel(label, row.group, row.cell, row.path, bins, *of_row))
+            if outside := labels[-1].leave_out_not_measured(bin_bp):
+                counts["positives_not_measured"] = counts.get("positives_not_measured", 0) + outside
     note_absent("the peak files", genome, absent, "peaks")
     return labels, with_peak, counts
 
