@@ -116,7 +116,8 @@ def summarise_one(
     # Published scores mostly take 0.5 for the threshold.
     at_half = confusion(labels, scores, 0.5).f1()[0], confusion(labels, scores, 0.5, draws).f1()
     metrics |= with_interval("f1_at_half", *at_half)
-    return metrics | {"threshold": threshold, "n": areas.n, "n_positive": int(areas.positives[0])}
+    n, n_positive = (int(counts[0]) for counts in (areas.measured, areas.positives))
+    return metrics | {"threshold": threshold, "n": n, "n_positive": n_positive}
 
 
 def summarise_many(areas: LabelAreas, groups: Sequence[str]) -> dict[str, float | int]:

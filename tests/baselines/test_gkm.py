@@ -99,6 +99,42 @@ def test_a_label_that_never_varies_scores_its_value():
     assert model.fit(rows, labels, rows, labels).predict(rows)[:2].tolist() == [[0, 1], [0, 1]]
 
 
+def test_each_label_is_fitted_on_the_rows_where_it_was_measured(monkeypatch):
+    """The same as a fit on these rows alone, with validation rows of the same kind."""
+    monkeypatch.setattr(gkm, "COSTS", (1.0,))
+    sequences, labels = labelled_rows(0, 160)
+    labels[np.random.default_rng(1).random(labels.shape) < [0.3, 0]] = np.nan
+    rows, known = slice(0, 100), slice(100, 150)
+    asked = GkmBaseline(SMALL).count(sequences[150:])
+
+    def probabilities(train, validation, columns):
+        model = GkmBaseline(SMALL)
+        counted = [model.count([sequences[i] for i in part]) for part in (train, validation)]
+        return model.fit(
+            counted[0], labels[train][:, columns], counted[1], labels[validation][:, columns]
+        ).predict(asked)
+
+    together = probabilities(np.arange(160)[rows], np.arange(160)[known], [0, 1])
+    for label in (0, 1):
+        measured = np.flatnonzero(~np.isnan(labels[:, label]))
+        train, validation = (
+            measured[(measured >= x.start) & (measured < x.stop)] for x in (rows, known)
+        )
+        alone = probabilities(train, validation, [label])
+        np.testing.assert_allclose(together[:, [label]], alone, atol=3e-3)
+
+
+def test_a_label_that_no_validation_row_has_measured_keeps_the_order_of_its_scores():
+    sequences, labels = labelled_rows(0, 80)
+    held = labels.copy()
+    held[:, 1] = np.nan
+    model = GkmBaseline(SMALL)
+    rows = model.count(sequences)
+    scores = model.fit(rows, labels, rows, held).predict(rows)
+    assert np.isfinite(scores).all()
+    assert roc_auc_score(labels[:, 1], scores[:, 1]) > 0.9
+
+
 def test_sigmoid_against_scikit_learn():
     """With Platt's targets as weights of the two classes, and no penalty."""
     rng = np.random.default_rng(0)

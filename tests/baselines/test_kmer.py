@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.preprocessing import StandardScaler
 
 from dna_bigbird.baselines.kmer import (
     KmerBaseline,
@@ -99,6 +100,38 @@ def test_start_does_not_change_the_solution():
     )
     one_by_one = [regression.fit(truth[:, [i]], 0.1) for i in range(3)]
     np.testing.assert_allclose(np.hstack(one_by_one), regression.fit(truth, 0.1), atol=1e-3)
+
+
+def test_each_label_is_fitted_on_the_rows_where_it_was_measured():
+    """Against scikit-learn on those rows alone; a label that was measured nowhere gets nothing."""
+    features, truth = problem(rows=200)
+    truth = np.column_stack([truth, np.full(200, np.nan)])
+    truth[np.random.default_rng(3).random(truth.shape) < [0.5, 0, 0.2, 0]] = np.nan
+    model = KmerBaseline(KmerConfig(strands="apart", centre_bp=0)).fit(features, truth)
+    scaled = StandardScaler().fit_transform(features)
+    found = model.predict(features)
+    for i in range(3):
+        here = ~np.isnan(truth[:, i])
+        oracle = LogisticRegression(C=1 / (here.sum() * model.penalty), tol=1e-10, max_iter=10_000)
+        oracle.fit(scaled[here], truth[here, i])
+        np.testing.assert_allclose(found[:, i], oracle.predict_proba(scaled)[:, 1], atol=1e-3)
+    assert (found[:, 3] == 0).all()
+
+
+def test_penalty_is_chosen_on_measured_cells():
+    """The rows where nothing was measured could be any."""
+    features, truth = problem(rows=300)
+    train, known = (features[:100], truth[:100]), (features[100:], truth[100:])
+    model, other = (KmerBaseline(KmerConfig(strands="apart", centre_bp=0)) for _ in range(2))
+    model.fit(*train, *known)
+    noise = np.random.default_rng(0).normal(size=(50, features.shape[1]))
+    missing = np.full((50, 3), np.nan)
+    other.fit(*train, np.vstack([known[0], noise]), np.vstack([known[1], missing]))
+    assert other.penalty == model.penalty
+    np.testing.assert_array_equal(other.predict(features), model.predict(features))
+    assert log_loss(np.array([[1, np.nan], [np.nan, 0]]), np.array([[0.5, 0.1], [0.2, 0.75]])) == (
+        pytest.approx((np.log(2) + np.log(4)) / 2)
+    )
 
 
 def test_log_loss_by_hand():

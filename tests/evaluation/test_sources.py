@@ -7,8 +7,9 @@ import pytest
 from sklearn import metrics as sk
 
 from dna_bigbird.core.rounding import rounded
-from dna_bigbird.metrics.bootstrap import draw_units
+from dna_bigbird.metrics.bootstrap import Draws, draw_units
 from dna_bigbird.metrics.calibration import calibrate
+from dna_bigbird.metrics.curves import curve_rows
 from dna_bigbird.metrics.label_areas import choose_thresholds, columns, compare, label_areas
 from dna_bigbird.metrics.sources import per_label, score_source
 
@@ -137,3 +138,80 @@ def test_columns_come_in_order_whatever_is_copied_at_once():
 def test_shapes_must_agree():
     with pytest.raises(ValueError, match=r"labels have shape \(200, 1\), scores \(200, 2\)"):
         label_areas(one(0)[0], np.zeros((200, 2)))
+
+
+def masked(seed=0, n=120):
+    """Labels that were not measured in a third of the cells, and scores; the last label is complete."""
+    labels, scores = many(seed, n)
+    labels = labels.astype(np.float32)
+    labels[np.random.default_rng(5).random(labels.shape) < [0.3, 0.5, 0.3, 0.3, 0]] = np.nan
+    return labels, scores.astype(np.float32)
+
+
+def test_cells_that_were_not_measured_are_as_good_as_removed():
+    """Each label against the same scores of its measured rows alone, also under each draw of blocks."""
+    (held, held_scores), (labels, scores) = masked(1), masked()
+    units = np.arange(120) // 4
+    draws = draw_units(120, replicates=20, seed=0, units=units)
+    groups = ["TF"] * 5
+    found = score_source((held, held_scores), (labels, scores), groups, draws)
+    calibration = calibrate((held, held_scores), (labels, scores), groups)
+    rows = per_label(list("abcde"), groups, found, {}, calibration)
+    for label, row in enumerate(rows):
+        rows_held, here = (np.flatnonzero(~np.isnan(x[:, label])) for x in (held, labels))
+        part = labels[here, label][:, None], scores[here, label][:, None]
+        alone = score_source(
+            (held[rows_held, label][:, None], held_scores[rows_held, label][:, None]),
+            part,
+            ["TF"],
+            Draws(draws.units[here], draws.times),
+        )
+        np.testing.assert_array_equal(found.areas.drawn[:, label], alone.areas.drawn[:, 0])
+        np.testing.assert_array_equal(found.areas.auroc_variance[label], alone.areas.auroc_variance)
+        assert found.thresholds[label] == alone.thresholds[0]
+        np.testing.assert_equal(found.at_threshold[label], alone.at_threshold[0])
+        assert (row["n"], row["n_positive"]) == (len(here), int(part[0].sum()))
+        assert row["brier"] == pytest.approx(sk.brier_score_loss(*part), abs=1e-6)
+        if label != 3:
+            assert row["auroc"] == pytest.approx(sk.roc_auc_score(*part), abs=1e-6)
+            assert row["auprc"] == pytest.approx(sk.average_precision_score(*part), abs=1e-6)
+    cells = ~np.isnan(labels)
+    pooled = sk.brier_score_loss(labels[cells], scores[cells])
+    assert calibration.metrics()["brier"] == pytest.approx(pooled)
+    assert found.metrics["n_positive"] == (labels == 1).sum()
+
+
+def test_scores_of_cells_that_were_not_measured_change_nothing():
+    labels, scores = masked()
+    other = np.where(np.isnan(labels), np.random.default_rng(9).random(labels.shape), scores)
+    other = other.astype(np.float32)
+    draws = draw_units(120, replicates=20, seed=0)
+
+    def everything(values):
+        table = labels, values
+        made = score_source(table, table, ["x"] * 5, draws)
+        curves = curve_rows(labels, {"model": values}, list("abcde"))
+        calibration = calibrate(table, table, ["x"] * 5)
+        return made.metrics, made.at_threshold, calibration.table(), [*map(vars, curves)]
+
+    np.testing.assert_equal(everything(scores), everything(other))
+
+
+def test_one_label_counts_its_measured_rows():
+    labels, scores = one(0)
+    labels = np.where(np.arange(200)[:, None] < 50, np.nan, labels)
+    found = source((labels, scores), ["promoter"]).metrics
+    kept = source((labels[50:], scores[50:]), ["promoter"]).metrics
+    names = (
+        "auroc",
+        "auprc",
+        "f1",
+        "mcc",
+        "precision",
+        "recall",
+        "f1_at_half",
+        "n",
+        "n_positive",
+        "threshold",
+    )
+    assert {name: found[name] for name in names} == {name: kept[name] for name in names}

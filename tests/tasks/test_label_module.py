@@ -40,6 +40,25 @@ def test_positives_weigh_more():
     assert loss.item() == pytest.approx((8 * math.log(2) + math.log(4)) / 2, rel=1e-6)
 
 
+def test_the_loss_of_validation_is_the_mean_over_measured_cells():
+    """However they fall into batches: -log p of cells, p = 1/2, 3/4 and 7/8."""
+    missing = float("nan")
+    task = LabelModule(Fixed([[0.0, math.log(3.0), math.log(7.0)]]), TrainConfig())
+    sums = [
+        task.loss_and_sums(
+            LabelledBatch(
+                token_ids_BT=torch.zeros(1, 4, dtype=torch.long),
+                is_padding_BT=torch.zeros(1, 4, dtype=torch.bool),
+                labels_BL=torch.tensor([labels]),
+                examples_B=torch.tensor([0]),
+            )
+        )[1]["loss"]
+        for labels in ([1.0, 1.0, missing], [missing, missing, 0.0], [missing] * 3)
+    ]
+    above, below = sum(sums).tolist()
+    assert above / below == pytest.approx((math.log(2) + math.log(4 / 3) + math.log(8)) / 3)
+
+
 def test_labels_without_both_kinds_are_left_out_of_the_mean():
     labels = np.array([[0, 1], [1, 1], [0, 1], [1, 1]])
     scores = np.array([[0.1, 0.5], [0.2, 0.5], [0.3, 0.5], [0.4, 0.5]])
@@ -51,7 +70,7 @@ def test_the_start_at_base_rates_is_the_best_constant():
     """No other constant has a smaller loss: its slope is 0, but for the half rows added."""
     labels = (np.random.default_rng(0).random((4000, 3)) < [0.5, 0.02, 0.0]).astype(np.uint8)
     layer = nn.Linear(5, 3)
-    start_at_base_rates(layer, labels.sum(axis=0), 4000, positive_weight=8)
+    start_at_base_rates(layer, labels.sum(axis=0), np.full(3, 4000), positive_weight=8)
     logits = layer(torch.randn(4000, 5, generator=torch.Generator().manual_seed(0)))
     assert (logits == logits[0]).all()
     constant = logits[0].detach().requires_grad_()

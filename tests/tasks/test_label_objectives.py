@@ -6,7 +6,7 @@ import torch
 from sklearn import metrics as sk
 
 from dna_bigbird.labelled.labelled_data import standardisation
-from dna_bigbird.metrics.label_objectives import OneClass, Targets
+from dna_bigbird.metrics.label_objectives import IndependentLabels, OneClass, Targets, macro_auroc
 from dna_bigbird.models.classifier import EnsembleClassifier, one_against_rest
 
 
@@ -89,3 +89,27 @@ def test_an_ensemble_gives_the_mean_prediction(label_type, prediction):
     ensemble = EnsembleClassifier([Fixed(x) for x in members], label_type)
     expected = torch.stack([prediction(x) for x in members]).mean(dim=0)
     assert torch.allclose(prediction(ensemble(None, None)), expected, atol=1e-6)
+
+
+def test_labels_that_were_not_measured_are_not_in_the_loss():
+    """The mean over the other cells, whatever the outputs; no gradient where there is no label."""
+    outputs = logits().requires_grad_()
+    labels = (logits(seed=1) > 0).double()
+    missing = logits(seed=2) > 0.5
+    loss = IndependentLabels(3.0).loss(outputs, labels.masked_fill(missing, float("nan")))
+    loss.backward()
+    p = 1 / (1 + np.exp(-outputs.detach().numpy()))
+    cells = -np.where(labels == 1, 3 * np.log(p), np.log1p(-p))
+    assert loss.item() == pytest.approx(cells[~missing.numpy()].mean())
+    assert (outputs.grad[missing] == 0).all()
+    assert (outputs.grad[~missing] != 0).all()
+    nothing = IndependentLabels().loss(outputs, torch.full_like(labels, float("nan")))
+    assert nothing.item() == 0
+
+
+def test_labels_that_were_not_measured_are_not_in_the_score():
+    outputs, labels = logits().numpy(), (logits(seed=1) > 0).double().numpy()
+    labels[logits(seed=2).numpy() > 0.5] = np.nan
+    each = [(labels[:, i], outputs[:, i], ~np.isnan(labels[:, i])) for i in range(3)]
+    expected = np.mean([sk.roc_auc_score(truth[here], x[here]) for truth, x, here in each])
+    assert macro_auroc(labels, outputs) == pytest.approx(expected)

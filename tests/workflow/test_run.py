@@ -211,6 +211,9 @@ def test_labels_of_peak_files(tmp_path, monkeypatch):
     Path("sheet.tsv").write_text("label\tgroup\tcell\tpath\nA\tTF\t\ta.bed\nB\tTF\t\ta.bed\n")
     sheet = run_of("inputs: {genome: [./a.bed], peaks: ./sheet.tsv}\nchromatin: {}")
     assert (sheet.inputs.peak_words, sheet.inputs.peak_files) == ("sheet.tsv", ["a.bed"])
+    Path("sheet.tsv").write_text("label\tgroup\tcell\tpath\tmeasured\nA\tTF\t\ta.bed\tb.bed\n")
+    measured = run_of("inputs: {genome: [./a.bed], peaks: ./sheet.tsv}\nchromatin: {}")
+    assert measured.inputs.peak_files == ["a.bed", "b.bed"]
 
 
 TEXT = """
