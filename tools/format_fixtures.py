@@ -41,6 +41,7 @@ COMMANDS = (
     f"{FINETUNE} --data promoter.h5 --output promoter --checkpoints run-promoter",
     f"chromatin-set --genome toy.fa --peaks peaks.tsv --output chromatin.h5 --assembly toy --window 100 --bin 50 --require_group none {SPLIT}",
     f"{FINETUNE} --data chromatin.h5 --output chromatin --checkpoints run-chromatin",
+    f"chromatin-set --genome toy.fa --peaks measured.tsv --output measured.h5 --assembly toy --window 100 --bin 50 --require_group none {SPLIT}",
     "sequence-set --input classes.csv --output sequences.h5 --seed 1",
     f"finetune --pretrained pretrained {TRAINING} --data sequences.h5 --output sequences --checkpoints run-sequences",
     "evaluate --genome toy.fa --model promoter --data promoter.h5 --output scored --report report --seed 1 --replicates 5 --threads 1",
@@ -62,7 +63,7 @@ COMMANDS = (
 KEPT = {
     **{name: name for name in (
         "pretrained", "promoter", "chromatin", "sequences", "text-pretrained", "classification", "questions", "summaries", "characters",
-        "promoter.h5", "chromatin.h5", "sequences.h5", "deepsea.h5", "predictions.h5", "variants.tsv",
+        "promoter.h5", "chromatin.h5", "measured.h5", "sequences.h5", "deepsea.h5", "predictions.h5", "variants.tsv",
     )},
     "report/scores.h5": "scores.h5", "run/*.ckpt": "checkpoint.ckpt",
     **{f"run-squad/rows-{x}.h5": f"rows-{x}.h5.gz" for x in ("train", "validation")}, "tokens.h5": "tokens.h5.gz",
@@ -86,6 +87,12 @@ def write_inputs() -> None:
         Path(f"{name}.bed").write_text("".join(f"chr1\t{s}\t{s + 150}\n" for s in starts))
         sheet += f"{name}\t{('TF', 'DNase')[number]}\tK562\t{name}.bed\n"
     Path("peaks.tsv").write_text(sheet)
+    Path("regions.bed").write_text("chr1\t0\t5000\nchr1\t7000\t12000\n")
+    Path("measured.tsv").write_text(
+        sheet.replace("path\n", "path\tmeasured\n").replace(
+            "DNase.bed\n", "DNase.bed\tregions.bed\n"
+        )
+    )
     rows = [
         f"chr1\t{at}\t.\t{letters[at - 1]}\t{'C' if letters[at - 1] != 'C' else 'A'}\t.\t.\t."
         for at in (900, 4000)

@@ -12,9 +12,11 @@ import pytest
 
 from dna_bigbird.bundles.info import describe_labelled
 from dna_bigbird.cli.main import main
+from dna_bigbird.evaluation.compare_heads_run import areas_of
 from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.labelled_data import PackedLabels
 from dna_bigbird.labelled.labelled_set import LabelledSet
+from dna_bigbird.labelled.scores import LabelScores, write_scores
 from tests.bedtools_program import needs_bedtools
 
 HEADER = "label\tgroup\tcell\tpath\tmeasured\n"
@@ -28,7 +30,8 @@ def build(tmp_path, toy, sheet, *extra, split=SPLIT, name="set.h5"):
     (tmp_path / "sheet.tsv").write_text(sheet)
     main(
         ["chromatin-set", f"--genome={toy.path}", f"--peaks={tmp_path / 'sheet.tsv'}", "--assembly=toy",
-         f"--output={tmp_path / name}", "--window=1000", "--require_group=none",
+         f"--output={tmp_path / name}", "--window=1000",
+            "--require_group=none",
          f"--split.validation=[{split[0]}]", f"--split.test=[{split[1]}]", *extra]
     )  # fmt: skip
     return LabelledSet(tmp_path / name, toy)
@@ -146,6 +149,28 @@ def test_an_earlier_program_does_not_take_missing_cells_for_negatives(tmp_path, 
     assert data.packed_labels.missing is not None
     with h5py.File(tmp_path / "set.h5") as file:
         assert file.attrs["format_version"] == 4
+
+
+def test_models_of_two_windows_are_compared_on_the_same_measured_cells(tmp_path, toy, sheet):
+    paths = [tmp_path / name for name in ("wide.h5", "narrow.h5")]
+    for path, window in zip(paths, (1000, 600), strict=True):
+        split = ("chr2:8001-12000", "chr1:4001-18000")
+        made = build(tmp_path, toy, sheet, f"--window={window}", split=split, name=path.name)
+        rows = made.rows("test")
+        scores = LabelScores(
+            name="model",
+            description="noise",
+            label_names=made.label_names,
+            rows=rows,
+            values=np.random.default_rng(window).random((len(rows), 2)).astype(np.float32),
+            set_sha256="",
+        )
+        (tmp_path / "evaluation" / path.stem).mkdir(parents=True)
+        write_scores(tmp_path / "evaluation" / path.stem / "scores.h5", scores)
+    names = [path.stem for path in paths]
+    (wide, narrow), _ = areas_of(tmp_path, names, paths, seed=0, replicates=5)
+    assert wide.measured[1] < wide.measured[0] == wide.n
+    assert wide.measured.tolist() == narrow.measured.tolist()
 
 
 @needs_bedtools

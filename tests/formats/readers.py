@@ -5,13 +5,14 @@ import tempfile
 from pathlib import Path
 
 import h5py
+import numpy as np
 import torch
 
 from tests.tiny_bundle import draw_dna
 
 DNA_MODELS = ("promoter", "chromatin", "sequences")
 TEXT_MODELS = ("text-pretrained", "classification", "questions", "summaries")
-SETS = ("promoter", "chromatin", "sequences", "deepsea")
+SETS = ("promoter", "chromatin", "measured", "sequences", "deepsea")
 
 
 def values_of(folder: Path) -> dict[str, object]:
@@ -114,6 +115,7 @@ def labelled_set(path: Path) -> dict[str, object]:
 
     data = LabelledSet(path)
     splits = [str(x) for x in data.split]
+    missing = int(np.isnan(data.labels).sum())
     return {
         "rows": len(data),
         "task": data.task,
@@ -121,7 +123,8 @@ def labelled_set(path: Path) -> dict[str, object]:
         "label_type": str(data.label_type),
         "splits": {name: splits.count(name) for name in sorted(set(splits))},
         "first": str(data.interval(0)),
-        "sum_of_labels": float(data.labels.sum()),
+        "sum_of_labels": float(np.nansum(data.labels)),
+        **({"missing": missing} if missing else {}),
     }
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer import PENALTIES, KmerBaseline
@@ -232,3 +233,27 @@ def test_positions_are_found_where_k_mers_say_nothing():
     after = IndependentLabels().scores(validation.labels, logits(model, validation))["macro_auroc"]
     assert scores["macro_auroc"] == pytest.approx(after, abs=1e-6)
     assert after > 0.99
+
+
+def test_cells_that_were_not_measured_are_neither_fitted_nor_scored():
+    """Label 1 in half of the rows: loss and score are those of the other cells."""
+    model, train, validation = model_of(), rows(200, 1), rows(120, 2)
+    for part in (train, validation):
+        part.labels = part.labels.astype(np.float32)
+        part.labels[::2, 1] = np.nan
+    _, scores = fit_kmer_head(
+        model,
+        WORDS,
+        BASES_VI,
+        train,
+        validation,
+        IndependentLabels(),
+        MULTI_LABEL,
+        precision=torch.float32,
+    )
+    z, truth = logits(model, validation), validation.labels
+    measured = ~np.isnan(truth)
+    nats = np.logaddexp(0, z) - np.nan_to_num(truth) * z
+    assert scores["loss"] == pytest.approx(nats[measured].mean(), rel=1e-3)
+    areas = [roc_auc_score(truth[rows, i], z[rows, i]) for i, rows in enumerate(measured.T)]
+    assert scores["macro_auroc"] == pytest.approx(np.mean(areas), abs=1e-3)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 from dna_bigbird.labelled.tokenized import TokenizedRows
@@ -80,6 +81,25 @@ def test_the_layer_is_the_logistic_regression_of_scikit_learn(rows, monkeypatch)
             np.testing.assert_allclose(logits(model, held)[:, 0], own, atol=0.02)
     assert found["macro_auroc"] == pytest.approx(max(scores.values()), abs=0.003)
     assert found["macro_auroc"] > 0.8
+
+
+def test_rows_where_the_label_was_not_measured_are_not_fitted(rows, monkeypatch):
+    """scikit-learn's regression on the other rows."""
+    monkeypatch.setattr(probe, "ITERATIONS", 200)
+    monkeypatch.setattr(probe, "PENALTIES", (0.01,))
+    model, train, held = model_of(1), rows(160, 0), rows(80, 1)
+    for part in (train, held):
+        part.labels = np.where(np.arange(len(part))[:, None] % 2, part.labels, np.nan)
+    found = probe.init_from_probe(
+        model, train, held, IndependentLabels(), strands="+", precision=torch.float32
+    )
+    x = StandardScaler().fit_transform(features(model, train, "+"))
+    regression = LogisticRegression(C=1 / (0.01 * 80), tol=1e-8, max_iter=10_000)
+    regression.fit(x[1::2], train.labels[1::2, 0])
+    own = regression.decision_function(x)
+    np.testing.assert_allclose(logits(model, train)[:, 0], own, atol=0.02)
+    score = roc_auc_score(held.labels[1::2, 0], logits(model, held)[1::2, 0])
+    assert found["macro_auroc"] == pytest.approx(score, abs=1e-3)
 
 
 def test_targets_are_those_of_ridge_regression(rows, monkeypatch):
