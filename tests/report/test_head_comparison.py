@@ -146,7 +146,8 @@ def test_published_medians_are_with_the_published_bundle(tmp_path):
 def areas(values: list[float], spread: float) -> LabelAreas:
     point = np.array([values, values])
     drawn = point[:, :, None] + np.linspace(-spread, spread, 41)
-    return LabelAreas(60, np.full(len(values), 20), point, np.full(len(values), 0.01), drawn)
+    measured, positives = np.full((2, len(values)), [[60], [20]])
+    return LabelAreas(60, measured, positives, point, np.full(len(values), 0.01), drawn)
 
 
 @pytest.mark.parametrize(
