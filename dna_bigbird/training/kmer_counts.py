@@ -129,7 +129,7 @@ def _lowest_loss(parts: list[Tensor], labels_NL: Tensor, objective: LabelObjecti
         optimizer.zero_grad()
         total = weights[-1] + sum(w * part for w, part in zip(weights, parts, strict=False))
         away = ((weights[:-1] - equal) * stds).square().sum()
-        loss = objective.loss(total, labels_NL) + away / labels_NL.numel()
+        loss = objective.loss(total, labels_NL) + away / (~labels_NL.isnan()).sum()
         loss.backward()
         return loss
 
