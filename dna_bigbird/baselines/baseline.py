@@ -10,6 +10,7 @@ from dna_bigbird.baselines.config import (
     DeepSeaConfig,
     GkmConfig,
     KmerConfig,
+    Method,
 )
 from dna_bigbird.core.choices import checked, renamed
 from dna_bigbird.core.errors import InputError
@@ -35,9 +36,7 @@ def baseline(
     genome: SetGenome | None = None,
     data: InputPath | None = None,
     output: Hdf5Output | None = None,
-    method: Literal[
-        "kmer", "gc", "positional", "gkm", "cnnprom", "deepromoter", "deepsea"
-    ] = "kmer",
+    method: Method = "kmer",
     checkpoints: OutputFolder | None = None,
     kmer: KmerConfig = KmerConfig(),  # noqa: B008 - --help shows the default
     gkm: GkmConfig = GkmConfig(),  # noqa: B008
@@ -53,9 +52,10 @@ def baseline(
 ) -> BaselineScores:
     """Fit a baseline on a labelled set and score its held-out rows.
 
-    k-mer counts, GC content and what is at which position (bases, and 3-mers in parts of the window) go
-    through a regression: logistic for labels, multinomial for classes, linear for targets. gkm-SVM is a
-    support vector machine per label on k-mers with gaps. The networks are trained by the same task as the
+    k-mer counts, GC content, six numbers of composition in an RBF kernel, and what is at which position (bases,
+    and 3-mers in parts of the window) go through a regression: logistic for labels, multinomial for classes,
+    linear for targets. The motif rule is the best match of the TATA matrix before a start site, without training.
+    gkm-SVM is a support vector machine per label on k-mers with gaps. The networks are trained by the same task as the
     model: killed and started again with the same command, they continue.
 
     Examples:
@@ -67,11 +67,11 @@ def baseline(
     Args:
         data: Labelled set: made by sequence-set, promoter-set, chromatin-set or deepsea-set.
         output: Result to write: probabilities of every validation and test row, HDF5.
-        method: Method: k-mer counts, GC content, bases by position (windows of one length),
-            gkm-SVM, or a published network (docs/baselines.md).
+        method: Method: k-mer counts, GC content, composition, bases by position (windows of one length), the
+            motif rule (sets of `promoter-set`), gkm-SVM, or a published network (docs/baselines.md).
         checkpoints: Folder for the state of the run; not part of the result. Networks have one; by
             default the path of `output` with `.checkpoints` added.
-        kmer: What is counted; `gc` uses only `centre_bp` and `max_rows`.
+        kmer: What is counted; `gc` uses only `centre_bp` and `max_rows`, `composition` also `strands`.
         gkm: k-mers with gaps, for the method of that name.
         cnnprom: The network of that name.
         deepromoter: The network of that name.
@@ -95,7 +95,7 @@ def baseline(
 
     data, output = named_paths(data=data, output=output)
     folder = Path(checkpoints or next_to(output, "checkpoints"))
-    if method in ("kmer", "gc", "positional"):
+    if method in ("kmer", "gc", "composition", "positional", "motif"):
         from dna_bigbird.baselines.kmer_baseline import fit_kmer_baseline
 
         return fit_kmer_baseline(

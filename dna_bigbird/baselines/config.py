@@ -1,4 +1,4 @@
-"""Settings of the word-count baseline; read by help texts, so nothing slow is imported."""
+"""Which baselines there are, and their settings; read by help texts, so nothing slow is imported."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
@@ -6,6 +6,40 @@ from typing import Annotated, ClassVar, Literal
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Range
 from dna_bigbird.core.shared_options import Doc
+
+Method = Literal[
+    "kmer",
+    "gc",
+    "composition",
+    "positional",
+    "motif",
+    "gkm",
+    "cnnprom",
+    "deepromoter",
+    "deepsea",
+]
+MOTIF_UPSTREAM_BP = 36
+"""Bases before the start site from which on the rule `motif` reads."""
+
+
+def default_baselines(*, is_aligned: bool, upstream_bp: int | None) -> list[Method]:
+    """Return the methods that take seconds and apply to a set; a model is compared with each.
+
+    Args:
+        is_aligned: A position may mean the same in all windows.
+        upstream_bp: Bases before the start site in every window; None if there is no start site.
+
+    Example:
+        >>> default_baselines(is_aligned=True, upstream_bp=200)
+        ['kmer', 'gc', 'composition', 'positional', 'motif']
+    """
+    methods: list[Method] = ["kmer", "gc", "composition"]
+    if is_aligned:
+        methods.append("positional")
+    if upstream_bp is not None and upstream_bp >= MOTIF_UPSTREAM_BP:
+        methods.append("motif")
+    return methods
+
 
 PublishedShare = Annotated[float, Range(above=0, most=4)]
 Width = Annotated[
@@ -104,7 +138,7 @@ class KmerConfig:
     windows are oriented, and for sequences of your own, together otherwise."""
     centre_bp: Annotated[int, Range(-1)] = -1
     """Also count in this many bases at the centre of the window, 0 for none; -1: 1000 for sets
-    with labelled bins (as DeepSEA reads), none otherwise."""
+    with labelled bins (as DeepSEA reads), none otherwise; for `composition` two bins, or none."""
     max_rows: MaxRows = 50000
 
     def __post_init__(self) -> None:

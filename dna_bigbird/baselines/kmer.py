@@ -191,13 +191,20 @@ class KmerBaseline:
             return (
                 f"{what} on the base at each position and on 3-mers counted in parts of the window."
             )
-        features = "the share of G and C"
-        if self.method == "kmer":
-            together = ", both strands together" if self.config.strands == "together" else ""
-            features = f"frequencies of all k-mers of 1 to {self.config.max_k} bases{together}"
         centre_bp = self.config.centre_bp
         where = f" and its central {centre_bp} bp" if centre_bp else ""
-        return f"{what} on {features}, in the whole window{where}."
+        return f"{what} on {self._named_features()}, in the whole window{where}."
+
+    def _named_features(self) -> str:
+        if self.method == "gc":
+            return "the share of G and C"
+        together = ", both strands together" if self.config.strands == "together" else ""
+        return f"frequencies of all k-mers of 1 to {self.config.max_k} bases{together}"
+
+    @property
+    def chosen(self) -> str:
+        """What the loss on validation rows chose, in words."""
+        return f"ridge penalty {self.penalty:g}"
 
     def features(
         self, sequences: Iterable[str], progress: Callable[[Iterable], Iterable] = iter
@@ -212,12 +219,14 @@ class KmerBaseline:
         if self.config.centre_bp:
             start = max((len(sequence) - self.config.centre_bp) // 2, 0)
             scopes.append(sequence[start : start + self.config.centre_bp])
+        return np.concatenate([self._features_of(x) for x in scopes])
+
+    def _features_of(self, bases: str) -> NDArray[np.float32]:
+        """Return the features of the window or of its centre."""
         if self.method == "gc":
-            return np.array([gc_content(x) for x in scopes], dtype=np.float32)
+            return np.array([gc_content(bases)], dtype=np.float32)
         together = self.config.strands == "together"
-        return np.concatenate(
-            [kmer_frequencies(x, self.config.max_k, together=together) for x in scopes]
-        )
+        return kmer_frequencies(bases, self.config.max_k, together=together)
 
     def fit(
         self,
@@ -251,7 +260,7 @@ class KmerBaseline:
                 best_weights, best, self.penalty = weights, loss, penalty
             else:
                 break  # weaker penalties only fit the training rows more closely
-        self._weights = best_weights
+        self._weights, self.loss = best_weights, best
         return self
 
     def _learn_scale(self, features_ND: NDArray) -> None:
@@ -275,6 +284,7 @@ class KmerBaseline:
             if not loss < best:
                 break  # weaker penalties only fit the training rows more closely
             self._linear, best, self.penalty = model, loss, penalty
+        self.loss = best
         return self
 
     def predict(self, features_ND: NDArray) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""The baselines without a network: regression on k-mer counts, GC content, or bases by position."""
+"""The baselines without a network: regressions on what windows contain, the motif rule, and gkm-SVM."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -8,9 +8,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.baseline_scores import BaselineScores, save_scores
-from dna_bigbird.baselines.config import GkmConfig, KmerConfig
+from dna_bigbird.baselines.composition import CENTRE_BINS, CompositionBaseline
+from dna_bigbird.baselines.config import GkmConfig, KmerConfig, Method, default_baselines
 from dna_bigbird.baselines.gkm import CountedRows, GkmBaseline
 from dna_bigbird.baselines.kmer import SMALLEST_SHARE, KmerBaseline
+from dna_bigbird.baselines.motif_rule import MotifRule
 from dna_bigbird.baselines.recipe_search import search
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
@@ -47,7 +49,12 @@ def fit_kmer_baseline(
     held_out = held_out_rows(labelled)
     with threadpool_limits(1):  # sums depend on the number of threads in their last digits
         config, tried = chosen_recipe(labelled, config, num_recipes, folder, seed=seed)
-        model, shape = fitted_kmers(labelled, config, method=method, seed=seed)
+        model: KmerBaseline | MotifRule
+        if method == "motif":
+            model, fit = MotifRule.for_set(labelled), "no training"
+        else:
+            model, shape = fitted_kmers(labelled, config, method=method, seed=seed)
+            fit = f"{shape[0]} training rows, {shape[1]} features, {model.chosen}"
         parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE) or 1)
         values = np.concatenate(
             [model.predict(kmer_counts(model, labelled, part, "held out")) for part in parts]
@@ -59,7 +66,7 @@ def fit_kmer_baseline(
         model.describe().removesuffix(".") + f"{tried}.",
         held_out,
         values,
-        fit=f"{shape[0]} training rows, {shape[1]} features, ridge penalty {model.penalty:g}",
+        fit=fit,
     )
 
 
@@ -81,6 +88,11 @@ def held_out_rows(labelled: LabelledSet) -> np.ndarray:
 def is_aligned(labelled: LabelledSet) -> bool:
     """Return True if a position may mean the same in all windows: one length, and no labelled bins."""
     return labelled.has_one_length and not labelled.bin_bp
+
+
+def baselines_of(labelled: LabelledSet) -> list[Method]:
+    """Return the baselines that a model of a set is compared with, if none are named."""
+    return default_baselines(is_aligned=is_aligned(labelled), upstream_bp=labelled.upstream_bp)
 
 
 def training_rows(labelled: LabelledSet, max_rows: int, seed: int) -> np.ndarray:
@@ -163,13 +175,17 @@ def fitted_kmers(
             f"{labelled.path}: --method positional is for windows of one length that are aligned on "
             "something, so for no set with labelled bins or several lengths; use --method kmer"
         )
+    is_composition = method == "composition"
+    if is_composition and config.centre_bp < 0:
+        config = replace(config, centre_bp=CENTRE_BINS * labelled.bin_bp)
     config = config.for_set(
         window_bp=labelled.window_bp,
         bin_bp=labelled.bin_bp,
         oriented=labelled.task in ("promoter", "sequence"),
     )
     train, validation = training_rows(labelled, config.max_rows, seed), labelled.rows("validation")
-    model = KmerBaseline(config, method=method, label_type=labelled.label_type)
+    regression = CompositionBaseline if is_composition else KmerBaseline
+    model = regression(config, method=method, label_type=labelled.label_type)
     features = kmer_counts(model, labelled, train, "train")
     model.fit(
         features,
@@ -230,7 +246,7 @@ def row_losses(labels_NL: np.ndarray, values_NL: np.ndarray, label_type: str) ->
 
 
 def kmer_counts(
-    model: KmerBaseline, labelled: LabelledSet, rows: Sequence[int], name: str
+    model: KmerBaseline | MotifRule, labelled: LabelledSet, rows: Sequence[int], name: str
 ) -> np.ndarray:
     """Return the features of some rows of a set, with a progress bar on a terminal."""
     progress = progress_bar(rows, desc=f"count {name}", unit="row")

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from dna_bigbird.baselines.kmer import length_scores
-from dna_bigbird.baselines.kmer_baseline import is_aligned
+from dna_bigbird.baselines.kmer_baseline import baselines_of
 from dna_bigbird.bench.leak_free import LeakFree, leak_free
 from dna_bigbird.bench.suites.suite import LabelledRows
 from dna_bigbird.bench.task_scores import (
@@ -19,9 +19,6 @@ from dna_bigbird.bench.task_scores import (
 )
 from dna_bigbird.bench.trainings import (
     CNN,
-    GC,
-    KMER,
-    POSITIONAL,
     Scored,
     TaskTraining,
     write_task_set,
@@ -77,7 +74,7 @@ def run_labels(run: TaskRun, rows: LabelledRows) -> TaskResult:
 
 def _parts(run: TaskRun, labelled: LabelledSet) -> Iterator[tuple[str, int]]:
     """Yield what is trained, the cheap baselines first."""
-    for name in (KMER, GC, *([POSITIONAL] if is_aligned(labelled) else [])):
+    for name in baselines_of(labelled):
         yield name, run.choice.bootstrap_seed
     for name in (CNN, MODEL, RANDOM_WEIGHTS):
         for seed in run.choice.seeds:
@@ -112,7 +109,7 @@ def _result(
     }
     described = UNTRAINED | {name: parts[0].description for name, parts in scored.items()}
     sources = []
-    for name in (MODEL, RANDOM_WEIGHTS, CNN, POSITIONAL, KMER, GC, LENGTH, MAJORITY):
+    for name in (MODEL, RANDOM_WEIGHTS, CNN, *baselines_of(labelled), LENGTH, MAJORITY):
         if name in joined:
             strands = _strands(labelled.label_type, scored.get(name, []))
             sources.append(_source(run.task.metric, name, described[name], joined, strands))

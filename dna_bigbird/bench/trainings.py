@@ -106,7 +106,7 @@ class _Lengths:
         }
 
 
-CNN, KMER, GC, POSITIONAL = "cnn", "kmer", "gc", "positional"
+CNN = "cnn"
 FORWARD, REVERSE = "forward.h5", "reverse.h5"
 WORK = ("bundle", "checkpoints")
 """Folders that are needed until the scores are complete."""

@@ -5,9 +5,11 @@ interval is the window the model reads. Equal inputs give equal bytes.
 """
 
 import json
+import shlex
 from collections.abc import Sequence
 from functools import cached_property
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +133,13 @@ class LabelledSet:
     def has_one_length(self) -> bool:
         """Whether all windows have `window_bp`."""
         return self.intervals.length is None
+
+    @property
+    def upstream_bp(self) -> int | None:
+        """Bases before the start site in every window of `promoter-set`, as its strand reads; else None."""
+        words = shlex.split(self.command)
+        upstream = dict(pairwise(words)).get("--upstream")
+        return int(upstream) if upstream and words[0] == "promoter-set" else None
 
     @property
     def is_semi_synthetic(self) -> bool:

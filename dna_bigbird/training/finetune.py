@@ -93,8 +93,9 @@ def finetune(
         search: Number of recipes to try: the one above and random ones around it (docs/fine-tuning.md); the
             best on the validation rows is kept, and all are recorded. 0: none.
         scored: Also score the test rows: a bundle (folder) to write, as `dna-bigbird evaluate` does, next to
-            the baselines kmer, gc and, for windows of one length without labelled bins, positional on the same
-            rows (SCORED.kmer.h5 and so on).
+            the baselines of `dna-bigbird baseline` that take seconds, on the same rows (SCORED.kmer.h5 and so
+            on): kmer, gc, composition; for windows of one length without labelled bins positional; for start
+            sites motif.
     """
     from dna_bigbird.baselines.recipe_search import check_search
     from dna_bigbird.core.limits import use_threads

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer_baseline import (
+    baselines_of,
     fit_kmer_baseline,
-    is_aligned,
     reads_one_strand,
 )
 from dna_bigbird.baselines.recipe_search import TABLE, draw_recipes, search, trial_folder
@@ -234,8 +234,8 @@ def score_trained(
     trained: TrainedModel, data: Path, genome: Path | None, scored: Path, seed: int
 ) -> TrainedModel:
     """Evaluate a model next to baselines that are fitted here: the bundle `scored`."""
-    names = ["kmer", "gc", *(["positional"] if is_aligned(open_labelled_set(data, genome)) else [])]
-    paths = {name: next_to(scored, f"{name}.h5") for name in names}
+    methods = baselines_of(open_labelled_set(data, genome))
+    paths = {method: next_to(scored, f"{method}.h5") for method in methods}
     for name, path in paths.items():
         fit_kmer_baseline(genome, data, path, KmerConfig(), method=name, seed=seed)
     evaluate = load("dna_bigbird.evaluation.evaluate:evaluate")

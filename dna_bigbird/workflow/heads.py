@@ -6,8 +6,11 @@ for each training of a variant with seeds.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import get_args
 
+from dna_bigbird.baselines.config import Method, default_baselines
 from dna_bigbird.labelled.deepsea.config import DeepseaConfig
+from dna_bigbird.labelled.promoter.config import PromoterConfig
 from dna_bigbird.workflow.config.head_checks import OWN_SITES, set_keys
 from dna_bigbird.workflow.config.run_checks import TASKS
 from dna_bigbird.workflow.input_files import Files, InputFiles
@@ -79,6 +82,17 @@ def variant_pretrainings(
 
 
 NETWORKS = ("cnnprom", "deepromoter", "deepsea")
+COUNTED = tuple(name for name in get_args(Method) if name not in NETWORKS)
+"""Baselines without a network."""
+
+
+def chosen_baselines(task: str, section: Section) -> Sequence[str]:
+    """Return the baselines of a model by its section of the config: those named, or the defaults."""
+    is_aligned = task == "promoter"
+    upstream_bp = section.get("upstream", PromoterConfig.upstream) if is_aligned else None
+    return section.get(
+        "baselines", default_baselines(is_aligned=is_aligned, upstream_bp=upstream_bp)
+    )
 
 
 @dataclass(frozen=True)
@@ -145,7 +159,7 @@ class Head:
         seeded = f"/seed{self.seed}" if self.is_repeated else ""
         return {
             name: f"{folder}/{name}{seeded if name in NETWORKS else ''}.h5"
-            for name in self.section.get("baselines", ["kmer"])
+            for name in chosen_baselines(self.task, self.section)
         }
 
     def options(self, *keys: str) -> str:
@@ -183,7 +197,7 @@ class Head:
         return option("search", count) if count else ""
 
     def word_options(self, baseline: str) -> str:
-        """Return the settings of a baseline of counts: k-mers, GC content or gapped k-mers."""
+        """Return the settings of a baseline without a network."""
         searched = self._search() if baseline == "kmer" else ""
         return f"{self.group_options('gkm' if baseline == 'gkm' else 'kmer')} {searched}"
 

@@ -16,6 +16,7 @@ from dna_bigbird.labelled.chromatin.config import ChromatinConfig
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.label_config import LabelTrainConfig, Recipe, recipe_for
+from dna_bigbird.workflow.heads import COUNTED, chosen_baselines
 from dna_bigbird.workflow.plan_amounts import (
     Amounts,
     bp_per_token,
@@ -181,8 +182,9 @@ def _head_steps(head: Head) -> Iterator[PlannedStep]:
     text = f"at most {rows:,} rows" if rows else "? rows"
     yield PlannedStep(f"{head.task} set", text, rows and 2 + rows / 2000, 250, RULE)
     bases = rows and rows * head.window
-    for name in head.section.get("baselines", ["kmer"]):
-        seconds = (1 + bases / 1.5e6) if bases and name in ("kmer", "gc", "positional") else None
+    for name in chosen_baselines(head.task, head.section):
+        is_quick = name in COUNTED and name != "gkm"
+        seconds = (1 + bases / 1.5e6) if bases and is_quick else None
         yield PlannedStep(f"baseline {name}", f"{head.task}", seconds, None, RULE)
     settings = LabelTrainConfig(**head.section.get("training", {}))
     training = settings.for_rows(head.count("train"), head.recipe)

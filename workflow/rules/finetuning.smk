@@ -1,6 +1,6 @@
 # Labelled set -> leakage report, baselines, fine-tuned model, scores on the held-out test rows.
 
-from dna_bigbird.workflow.heads import NETWORKS
+from dna_bigbird.workflow.heads import COUNTED, NETWORKS
 
 
 # A table that is not empty ends with an error; being a log, it outlives that.
@@ -42,7 +42,7 @@ rule baseline:
     benchmark:
         f"{RES}/benchmarks/baseline_{{baseline}}_{{head}}.tsv"
     wildcard_constraints:
-        baseline="kmer|gc|positional|gkm",
+        baseline="|".join(COUNTED),
     conda:
         "../../environment.yml"
     resources:
