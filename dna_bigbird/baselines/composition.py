@@ -88,10 +88,13 @@ class CompositionBaseline(KmerBaseline):
         gamma = 1 / (2 * scaled.shape[1] * self.width**2)
         count = min(LANDMARKS, len(scaled))
         self._kernel = Nystroem(gamma=gamma, n_components=count, random_state=0).fit(scaled)
-        self._centre = self._kernel.transform(scaled).mean(axis=0)
+        kernels = self._kernel.transform(scaled)
+        self._centre = kernels.mean(axis=0)
+        self._spread = max(float((kernels - self._centre).std()), 1e-9)
 
     def _scaled(self, features_ND: NDArray) -> NDArray[np.float64]:
-        """Return the inputs of the regression, (N, M)."""
+        """Return the inputs of the regression, (N, M); the spread is one number, so their kernel stays the same."""
         if not len(features_ND):
             return np.empty((0, len(self._centre)))
-        return self._kernel.transform(super()._scaled(features_ND)) - self._centre
+        kernels = self._kernel.transform(super()._scaled(features_ND))
+        return (kernels - self._centre) / self._spread

@@ -174,7 +174,7 @@ def test_settings():
         KmerBaseline(config)
 
 
-@pytest.mark.parametrize("method", ["kmer", "gc", "positional"])
+@pytest.mark.parametrize("method", ["kmer", "gc", "composition", "positional", "motif"])
 def test_command_line(promoters, method, capsys):
     """`--kind` is the old name of `--method`."""
     for name, option in (("a.h5", "--method"), ("b.h5", "--kind")):
