@@ -5,6 +5,7 @@
 workflow/schemas/config.parts.yaml has what only the workflow knows. Where it says `settings`, a list of
 `MODULE:NAME` of settings classes and functions of commands, their fields and options become the properties of the
 section: all of them, those named after it, or, `without`, all but these. Properties that the section states win.
+`choices_of` is one option of a command, `MODULE:NAME OPTION`, whose choices are allowed, perhaps `without` some.
 """
 
 import importlib
@@ -61,6 +62,11 @@ def _expanded(part: object, definitions: dict[str, dict]) -> object:
         for source in sources:
             properties |= _properties(*source.split(), definitions=definitions)
         part["properties"] = properties | part.get("properties", {})
+    if "choices_of" in part:
+        option, _, others = part.pop("choices_of").partition(" without ")
+        source, name = option.split()
+        choices = _properties(source, name, definitions=definitions)[name]["enum"]
+        part["enum"] = [each for each in choices if each not in others.split()]
     return part
 
 

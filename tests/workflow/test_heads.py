@@ -109,7 +109,7 @@ def test_gkm_svm_has_its_own_settings(workflow):
 
 def test_a_shared_set_is_built_once_with_its_baselines(planned):
     jobs, found = planned
-    counts = {"promoter_set": 3, "chromatin_set": 1, "leakage": 3, "baseline": 9, "finetune": 7}
+    counts = {"promoter_set": 3, "chromatin_set": 1, "leakage": 3, "baseline": 15, "finetune": 7}
     assert {name: jobs[name] for name in counts} == counts
     assert jobs["baseline_network"] == 1
     fresh = the_one(found, "finetune", "--output results/exp/trained/heads/fresh ")
@@ -118,6 +118,16 @@ def test_a_shared_set_is_built_once_with_its_baselines(planned):
     scored = the_one(found, "evaluate", "--report results/exp/evaluation/heads/fresh ")
     for kind in ("kmer", "gc", "cnnprom"):
         assert f'"results/exp/baselines/heads/permuted/{kind}.h5"' in scored
+
+
+def test_the_baselines_that_apply_are_fitted_if_none_are_named(planned):
+    def fitted(head):
+        paths = re.findall(rf'"results/exp/baselines/{head}/([a-z]+)\.h5"', "\n".join(planned[1]))
+        return set(paths)
+
+    assert fitted("chromatin") == {"kmer", "gc", "composition"}
+    assert fitted("promoter") == {"kmer", "gc", "composition", "positional", "motif"}
+    assert fitted("heads/permuted") == {"kmer", "gc", "cnnprom"}
 
 
 def test_members_of_an_ensemble_have_their_own_seeds(planned):
