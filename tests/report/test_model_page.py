@@ -88,9 +88,10 @@ def test_numbers_are_those_of_metrics_json(scored, page):
         for scores in metrics["baselines"].values():
             assert numbers.issuperset(shown_score(scores, name))
     trivial = {"multi-class": {"majority"}, "regression": {"mean"}}.get(label_type, set())
-    assert set(metrics["baselines"]) == {"kmer", "gc", "positional"} | trivial
+    fitted = ("kmer", "gc", "composition", "positional")
+    assert set(metrics["baselines"]) == {*fitted} | trivial
     main_score = HEADLINES[label_type][0]
-    for baseline in ("kmer", "gc", "positional"):
+    for baseline in fitted:
         gain = shown_score(metrics, gain_key(main_score, baseline))
         assert len(gain) == 3
         assert numbers.issuperset(gain)

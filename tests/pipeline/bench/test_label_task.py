@@ -26,8 +26,9 @@ from tests.pipeline.bench.label_runs import (
 )
 from tests.pretrained_bundle import write_pretrained_bundle
 
-SOURCES = ["model", "random_weights", "cnn", "positional", "kmer", "gc", "majority"]
-PARTS = ["kmer/seed0", "gc/seed0", "positional/seed0"] + [
+BASELINES = ["kmer", "gc", "composition", "positional"]
+SOURCES = ["model", "random_weights", "cnn", *BASELINES, "majority"]
+PARTS = [f"{name}/seed0" for name in BASELINES] + [
     f"{name}/seed{seed}" for name in ("cnn", "model", "random_weights") for seed in (0, 1)
 ]
 """In the order in which they are computed."""
@@ -95,7 +96,7 @@ def test_every_source_has_both_subsets(finished):
             assert set(source.minus) == (set() if source.name == "model" else set(SUBSETS))
             has_strands = source.name in ("model", "random_weights")
             assert set(source.strands) == ({"flip_rate", "correlation"} if has_strands else set())
-            seeds = 1 if source.name in ("positional", "kmer", "gc", "majority") else 2
+            seeds = 1 if source.name in (*BASELINES, "majority") else 2
             assert len(source.scores["published"]["accuracy"].by_seed) == seeds
             assert source.is_trained == (source.name != "majority")
     assert [x.task for x in result.results] == list(TASKS)
