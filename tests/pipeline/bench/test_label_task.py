@@ -200,7 +200,7 @@ def test_another_config_of_the_model_is_computed_again(resumed, files, finished)
     config = json.loads(before)
     path.write_text(json.dumps(config | {"metadata": {"note": "other"}}))
     try:
-        assert resumed()[1] == PARTS[5:]
+        assert resumed()[1] == PARTS[6:]
     finally:
         path.write_bytes(before)
 
@@ -280,7 +280,7 @@ def test_changed_settings_are_computed_again(resumed):
         max_steps=1, batch_size=4, validate_every=1, precision="32-true", measure_speed=False
     )
     text, computed = resumed(training=changed)
-    assert computed == PARTS[5:]
+    assert computed == PARTS[6:]
     assert json.loads(text)["settings"]["training"]["max_steps"] == 1
     assert resumed(replicates=10)[1] == []
 
