@@ -73,7 +73,7 @@ class CompositionBaseline(KmerBaseline):
     ) -> "CompositionBaseline":
         """Fit as `KmerBaseline.fit`, with each width if there are validation rows."""
         choose = validation_ND is not None and len(validation_ND) > 0
-        best = np.inf
+        best, fitted = np.inf, {}
         for width in WIDTHS if choose else WIDTHS[:1]:
             self.width = width
             super().fit(features_ND, labels_NL, validation_ND, validation_labels_NL)
