@@ -28,7 +28,7 @@ def composition_features(sequence: str, *, together: bool) -> NDArray[np.float32
         together: Leave out the signs of the skews, so that a sequence and its reverse complement are equal.
 
     Example:
-        >>> composition_features("CCGG", together=False).round(2).tolist()
+        >>> [round(x, 2) for x in composition_features("CCGG", together=False).tolist()]
         [1.0, 0.0, 0.0, 1.32, 1.0, 1.0]
     """
     a, c, g, t, *longer = kmer_frequencies(sequence, 3, together=False).astype(np.float64)
