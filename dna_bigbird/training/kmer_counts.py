@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dna_bigbird.baselines.composition import CENTRE_BINS
 from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer import KmerBaseline
 from dna_bigbird.baselines.kmer_baseline import is_aligned
@@ -82,14 +83,14 @@ def fit_kmer_head(
         key = f"{score}_of_{name}" if name else score
         scores[key] = objective.scores(truth_NL.numpy(), logits_NL.numpy())[score]
     scores |= {"loss": float(objective.loss(total_NL, truth_NL)), **weights}
+    used = [x for x in maps if weights[x]]
+    if not used:
+        return None, scores
     kept = replace(
         kmers,
         max_k=kmers.max_k if weights.get(WORDS) else 0,
         positions=kmers.positions if weights.get(POSITIONS) else 0,
     )
-    used = [x for x in maps if weights[x]]
-    if not used:
-        return None, scores
     part = model.add_kmer_head(kept)
     with torch.no_grad():
         part.counts.bases_VI.copy_(torch.from_numpy(bases_VI))
@@ -107,14 +108,14 @@ def weights_of_sum(
     # The network as it is, if nothing else helps.
     used = [*logits]
     while True:
-        *found, shift = _lowest_loss([logits[x] for x in used], labels_NL, objective)
-        lowest = min(range(len(used)), key=found.__getitem__)
-        if found[lowest] > 0 or len(used) == 1:
+        *chosen, shift = _lowest_loss([logits[x] for x in used], labels_NL, objective)
+        lowest = min(range(len(used)), key=chosen.__getitem__)
+        if chosen[lowest] > 0 or len(used) == 1:
             break
         del used[lowest]
     if used == [NETWORK]:
-        found, shift = [1.0], 0.0
-    return dict.fromkeys(logits, 0.0) | dict(zip(used, found, strict=True)), shift
+        chosen, shift = [1.0], 0.0
+    return dict.fromkeys(logits, 0.0) | dict(zip(used, chosen, strict=True)), shift
 
 
 def _lowest_loss(parts: list[Tensor], labels_NL: Tensor, objective: LabelObjective) -> list[float]:
@@ -137,7 +138,7 @@ def _lowest_loss(parts: list[Tensor], labels_NL: Tensor, objective: LabelObjecti
     return weights.tolist()
 
 
-CENTRE_BINS, USUAL_MAX_K = 2, 6
+USUAL_MAX_K = 6
 
 
 def kmers_for(
