@@ -223,12 +223,12 @@ def reads_one_strand(labelled: LabelledSet) -> tuple[bool, str]:
         model.fit(known, np.tile(labels, (len(strands), 1)), forward, truth)
         read = [model.predict(model.features(map(strand, held))) for strand in strands]
         losses.append(row_losses(truth, np.mean(read, axis=0), labelled.label_type))
-    given, both = losses
-    error = (both - given).std() / np.sqrt(len(given))
-    better = bool((both - given).mean() > error)
+    forward_loss, both_loss = losses
+    error = (both_loss - forward_loss).std() / np.sqrt(len(forward_loss))
+    better = bool((both_loss - forward_loss).mean() > error)
     return better, (
         f"read on {'the given strand' if better else 'both strands'}: loss on validation of the {method} "
-        f"baseline {given.mean():.4f} on the given strand, {both.mean():.4f} on both (--training.both_strands "
+        f"baseline {forward_loss.mean():.4f} on the given strand, {both_loss.mean():.4f} on both (--training.both_strands "
         "fixes it)"
     )
 
