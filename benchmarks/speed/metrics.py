@@ -20,8 +20,9 @@ from tqdm import tqdm
 
 from benchmarks.lib.timing import header
 from dna_bigbird.metrics.bootstrap import draw_units
-from dna_bigbird.metrics.calibration import calibrate
+from dna_bigbird.metrics.calibration import calibrate, fit_scaling
 from dna_bigbird.metrics.sources import Source, per_label, score_source
+from dna_bigbird.models.label_types import MULTI_LABEL
 
 GROUPS = (("DHS", 125), ("TF", 690), ("HM", 104))
 TEST_MB = 288
@@ -91,7 +92,10 @@ def main(arguments: list[str] | None = None) -> None:
         )
 
     point = timed("point metrics and DeLong intervals", lambda: score(0))
-    calibration = timed("calibration", lambda: calibrate(validation, test, groups))
+    calibration = timed(
+        "calibration",
+        lambda: calibrate(*test, groups, fit_scaling(*validation, MULTI_LABEL)),
+    )
     names = [f"label {i}" for i in range(options.labels)]
     rows = timed("table", lambda: per_label(names, groups, point, {}, calibration))
     metrics = timed(f"the same and {options.draws} draws", lambda: score(options.draws)).metrics

@@ -38,7 +38,7 @@ def dna_scores(config: BundleConfig, metrics: Metrics) -> list[str]:
     lines = [_dna_counts(metrics), "", *score_table(names, metrics)]
     if _has_intervals(names, metrics):
         lines += ["", f"In brackets: 95 % bootstrap interval{_blocks(metrics)}."]
-    return lines + _calibration(metrics) + _comparisons(names, metrics)
+    return lines + _calibration(config, metrics) + _comparisons(names, metrics)
 
 
 def text_scores(metrics: Metrics) -> list[str]:
@@ -100,7 +100,8 @@ def _dna_names(config: BundleConfig, metrics: Metrics) -> list[str]:
             headlines = TYPE_HEADLINES[config.label_type]
         names = [name for name in headlines if name in metrics.scores]
     medians = (name for name in metrics.scores if name.startswith("median_auroc"))
-    return names + [name for name in medians if not name.endswith((LOW, HIGH))]
+    brier = [name for name in ("brier",) if name in metrics.scores]
+    return names + [name for name in medians if not name.endswith((LOW, HIGH))] + brier
 
 
 def _blocks(metrics: Metrics) -> str:
@@ -111,19 +112,22 @@ def _blocks(metrics: Metrics) -> str:
     return "" if block_bp is None else f", {count} blocks of {block_bp:,} bp drawn with replacement"
 
 
-def _calibration(metrics: Metrics) -> list[str]:
-    """Return how far probabilities are from shares of positives."""
-    scores = metrics.scores
+def _calibration(config: BundleConfig, metrics: Metrics) -> list[str]:
+    """Return how far probabilities are from shares of positives, before and after the correction."""
+    scores, scaling = metrics.scores, config.calibration
     if scores.get("ece") is None:
         return []
     line = f"Expected calibration error of the probabilities: {scores['ece']:.3f}"
-    if scores.get("ece_calibrated") is not None:
-        line += (
-            f"; {scores['ece_calibrated']:.3f} if their logits were multiplied by "
-            f"{scores['calibration_slope']:.3f} and {scores['calibration_bias']:.3f} were added "
-            "(fitted on validation, not applied)"
-        )
-    return ["", f"{line}."]
+    if "brier" in scores:
+        line += f", Brier score {scores['brier']:.3f}"
+    if scaling is None or scores.get("ece_raw") is None:
+        return ["", f"{line}; they are not corrected."]
+    how = "one temperature" if scaling.temperature is not None else "Platt scaling of each label"
+    return [
+        "",
+        f"{line}; before the correction ({how}, fitted on {scaling.n:,} validation rows) "
+        f"{scores['ece_raw']:.3f} and {scores['brier_raw']:.3f}.",
+    ]
 
 
 def _dna_counts(metrics: Metrics) -> str:

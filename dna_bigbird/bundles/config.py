@@ -12,6 +12,7 @@ from dna_bigbird.core.writing import json_text
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig
 from dna_bigbird.models.kmer_config import KmerHeadConfig
 from dna_bigbird.models.label_types import RECORDED, label_type_of
+from dna_bigbird.models.scaling import Scaling
 from dna_bigbird.models.stored_settings import typed_value
 
 FORMAT_VERSION = 1
@@ -74,6 +75,8 @@ class BundleConfig(Mapping[str, Any]):
     """Of targets: mean over the training rows, in the target's unit."""
     target_stds: list[float] = field(default_factory=list)
     """Of targets: standard deviation over the training rows."""
+    calibration: Scaling | None = None
+    """Correction of the probabilities; None: none, as in bundles of older versions."""
     window_bp: Annotated[int, Range(1, most=MAX_WINDOW_BP)] | None = None
     bin_bp: Count | None = None
     """Labelled bases in the middle of the window; 0 or None: the whole window."""

@@ -6,7 +6,8 @@ from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.config import FORMAT_VERSION, LABEL_TYPES_VERSION, BundleConfig
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import read_json
-from dna_bigbird.models.label_types import LABEL_TYPES, REGRESSION
+from dna_bigbird.models.label_types import LABEL_TYPES, MULTI_CLASS, REGRESSION
+from dna_bigbird.models.scaling import Scaling
 from dna_bigbird.models.stored_settings import wrong_value
 
 MAX_JSON_BYTES = 16 * 2**20
@@ -82,10 +83,19 @@ def _check_labels(config: BundleConfig) -> None:
         raise ValueError(f"it has {len(names)} label_names and {len(groups)} label_groups")
     if config.label_type not in LABEL_TYPES:
         raise wrong_value("label_type", config.label_type, f"one of {', '.join(LABEL_TYPES)}")
+    if config.calibration is not None:
+        _check_scaling(config.calibration, config.label_type, len(names))
     if config.label_type == REGRESSION:
         for name in ("target_means", "target_stds"):
             if len(values := getattr(config, name)) != len(names):
                 raise ValueError(f"it has {len(names)} label_names and {len(values)} {name}")
+
+
+def _check_scaling(scaling: Scaling, label_type: str, num_labels: int) -> None:
+    expected = {MULTI_CLASS: "a temperature", REGRESSION: "none"}
+    found = "a temperature" if scaling.temperature is not None else f"{len(scaling.slopes)} slopes"
+    if found != (needed := expected.get(label_type, f"{num_labels} slopes")):
+        raise ValueError(f"calibration has {found}, expected {needed} for {label_type} labels")
 
 
 def _check_present(config: BundleConfig, *names: str) -> None:

@@ -12,6 +12,7 @@ from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.paths import InputPath
 from dna_bigbird.core.results import Result
 from dna_bigbird.core.shared_options import ModelOutput
+from dna_bigbird.models.scaling import Scaling
 
 if TYPE_CHECKING:
     from dna_bigbird.bundles.bundle import Bundle
@@ -79,6 +80,7 @@ def join_bundles(folders: Sequence[Path], output: Path) -> None:
             )
         checksums[weights] = folder
         bundles.append(bundle)
+    scaling = Scaling.mean([bundle.config.calibration for bundle in bundles])
     sequences = union(bundle.sequences_read for bundle in bundles)
     config = common_settings(bundles) | {
         "members": len(bundles),
@@ -87,6 +89,7 @@ def join_bundles(folders: Sequence[Path], output: Path) -> None:
             for checksum, bundle in zip(checksums, bundles, strict=True)
         ],
         **({"n_sequences_read": len(sequences)} if len(sequences) else {}),
+        **({} if scaling is None else {"calibration": asdict(scaling)}),
     }
     metrics = {"n": 0, "seed": None, "split": "none"}
     save_bundle(

@@ -192,7 +192,13 @@ def evaluate(
     steps.check_labels(bundle, labelled)
     strand = strand or ("forward" if bundle.config.directional else "both")
     checksum = sha256_of(data)
-    held_out = steps.ScoresOnTest(labelled, seed=seed, replicates=replicates, block_bp=block_bp)
+    held_out = steps.ScoresOnTest(
+        labelled,
+        seed=seed,
+        replicates=replicates,
+        block_bp=block_bp,
+        scaling=bundle.config.calibration,
+    )
     scored = {name: Path(path) for name, path in baselines.items()}
     steps.check_baselines(scored, held_out, data, checksum, strand)
     report = Path(report or next_to(output, "report"))

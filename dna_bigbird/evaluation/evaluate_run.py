@@ -28,6 +28,7 @@ from dna_bigbird.metrics.sources import (
     trivial_scores,
 )
 from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION, TRIVIAL
+from dna_bigbird.models.scaling import Scaling
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.predictor import Predictor
 
@@ -39,13 +40,21 @@ ROWS_AT_ONCE = 1024
 class ScoresOnTest:
     """Labels of the held-out rows, the draws of the bootstrap, and the results by source."""
 
-    def __init__(self, labelled: LabelledSet, *, seed: int, replicates: int, block_bp: int) -> None:
+    def __init__(
+        self,
+        labelled: LabelledSet,
+        *,
+        seed: int,
+        replicates: int,
+        block_bp: int,
+        scaling: Scaling | None = None,
+    ) -> None:
         self.validation, self.test = labelled.rows("validation"), labelled.rows("test")
         if not len(self.test):
             raise InputError(
                 f"{labelled.path}: no row in the test split; build the set with other regions for its splits"
             )
-        self.seed = seed
+        self.seed, self.scaling = seed, scaling
         self.names, self.groups = labelled.label_names, labelled.label_groups
         self.label_type = labelled.label_type
         self.labels = labelled.labels_of(self.validation), labelled.labels_of(self.test)
@@ -62,7 +71,7 @@ class ScoresOnTest:
         return np.sort(np.concatenate([self.validation, self.test]))
 
     def score(self, scores: LabelScores, name: str = MODEL) -> None:
-        """Measure one source of scores; the model first, whose calibration is measured too."""
+        """Measure one source of scores; the model first, also before its correction."""
         validation = self.labels[0], scores.of(self.validation)
         test = self.labels[1], scores.of(self.test)
 
@@ -78,8 +87,10 @@ class ScoresOnTest:
             self.sources[name] = score_classes(*test, self.draws, progress)
         else:
             self.sources[name] = score_source(validation, test, self.groups, self.draws, progress)
+        calibration = calibrate(*test, self.groups, self.scaling if name == MODEL else None)
+        self.sources[name].metrics.update(calibration.metrics())
         if name == MODEL:
-            self.calibration = calibrate(validation, test, self.groups)
+            self.calibration = calibration
         points = curve_rows(test[0], {name: test[1]}, self.names)
         self.curves += [p for p in points if name == MODEL or p.source != CHANCE]
 
@@ -111,8 +122,7 @@ class ScoresOnTest:
             "split": "test",
         }
         own = self.sources[MODEL]
-        calibration = self.calibration.metrics() if self.calibration else {}
-        metrics = own.metrics | calibration | bootstrap
+        metrics = own.metrics | bootstrap
         for name, source in self._baselines().items():
             for key, value in own.gains_over(source).items():
                 metrics[key.replace("gain", f"gain_over_{name}")] = value

@@ -1,21 +1,23 @@
-"""Do probabilities mean what they say, and what would a correction make of them?
+"""Do probabilities mean what they say: their measure, and the correction that `finetune` fits.
 
-Positives weighted by 8 in training make probabilities too high; the order of the rows, and with it
-AUROC and AUPRC, does not show it. Here it is measured, and what a correction with two numbers
-(Platt 1999), fitted on validation, would make of it. Predictions themselves are never changed.
+Positives weighted by 8 in training make probabilities too high, and a long training makes them too extreme; the
+order of the rows, and with it AUROC and AUPRC, does not show it. The correction is fitted on validation rows
+and stored in the bundle: Platt scaling of labels (Platt 1999), temperature scaling of classes (Guo et al. 2017).
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
 
 from dna_bigbird.core.rounding import rounded
 from dna_bigbird.metrics.label_areas import columns
+from dna_bigbird.models.label_types import MULTI_CLASS
+from dna_bigbird.models.scaling import Scaling, log_odds
 
 # N rows, L labels, C fine cells: any number of rows takes the memory of one table of cells
 
@@ -97,80 +99,140 @@ def reliability(labels: ArrayLike, probabilities: ArrayLike) -> Reliability:
     )
 
 
-RAW, CALIBRATED = "raw", "calibrated"
+# --- The correction, fitted on validation rows ---
+
 SMALLEST = 1e-7
 """Nearer to 0 or 1 no logarithm is taken of a probability: about the rounding of float32."""
+CELLS_PER_NAT, MOST_NATS = 32, 17
+FEWEST = 20
+"""Positives, and negatives, of all labels together (rows of classes) without which nothing is fitted."""
+FEWEST_FOR_BIAS, FEWEST_FOR_SLOPE = 20, 100
+"""The same of one label, for a bias of its own, and for a slope too."""
+LARGEST_TEMPERATURE = 100.0
+
+
+def fit_scaling(labels_NL: NDArray, probabilities_NL: NDArray, label_type: str) -> Scaling | None:
+    """Fit the correction of labels or classes on validation rows; None if there are too few.
+
+    Labels: logistic regression of each label on its log odds. One with few positives or negatives has the slope of
+    all labels together, with very few their bias too. None also if higher probabilities are not more likely
+    positive. Classes: the temperature with the lowest cross-entropy.
+    """
+    if label_type == MULTI_CLASS:
+        return _fit_temperature(labels_NL, probabilities_NL)
+    tables = [_Cells.of(*column) for column in columns(labels_NL, probabilities_NL)]
+    together = sum(tables[1:], start=tables[0])
+    pooled = together.fit() if together.rarer >= FEWEST else None
+    if pooled is None:
+        return None
+    fits = [_fit_label(table, pooled) for table in tables]
+    # Rounded, so that the last bits of another processor's logarithms change no result.
+    slopes, biases = ([round(x, 4) for x in values] for values in zip(*fits, strict=True))
+    return Scaling(slopes, biases, n=len(labels_NL))
+
+
+def _fit_label(table: "_Cells", pooled: tuple[float, float]) -> tuple[float, float]:
+    own = table.fit() if table.rarer >= FEWEST_FOR_SLOPE else None
+    if own is None and table.rarer >= FEWEST_FOR_BIAS:
+        own = table.fit(slope=pooled[0])
+    return own or pooled
+
+
+def _fit_temperature(labels_NK: NDArray, probabilities_NK: NDArray) -> Scaling | None:
+    if len(labels_NK) < FEWEST:
+        return None
+    log_p_NK = np.log(np.clip(probabilities_NK, SMALLEST, 1).astype(np.float64))
+
+    def nats(log_temperature: float) -> float:
+        z_NK = log_p_NK / math.exp(log_temperature)
+        return float((np.logaddexp.reduce(z_NK, axis=1) - (z_NK * labels_NK).sum(1)).mean())
+
+    most = math.log(LARGEST_TEMPERATURE)
+    best = minimize_scalar(nats, bounds=(-most, most), method="bounded", options={"xatol": 1e-6})
+    return Scaling(temperature=round(math.exp(best.x), 4), n=len(labels_NK))
 
 
 @dataclass(frozen=True)
-class Platt:
-    """A correction of probabilities on the logit scale: logit p' = slope · logit p + bias."""
+class _Cells:
+    """Rows, positives and summed log odds in cells of log odds: enough for a fit on any number of rows."""
 
-    slope: float = 1.0
-    bias: float = 0.0
+    rows: NDArray[np.int64]
+    positives: NDArray[np.int64]
+    sums: NDArray[np.float64]
 
-    def __call__(self, probabilities: ArrayLike) -> NDArray[np.float64]:
-        """Return corrected probabilities."""
-        return expit(self.slope * _logit(np.asarray(probabilities, dtype=np.float64)) + self.bias)
+    @classmethod
+    def of(cls, labels: NDArray, probabilities: NDArray) -> "_Cells":
+        inside = np.clip(probabilities.astype(np.float64), SMALLEST, 1 - SMALLEST)
+        logits = log_odds(inside)
+        numbers = np.rint((logits + MOST_NATS) * CELLS_PER_NAT).astype(int)
+        size = 2 * MOST_NATS * CELLS_PER_NAT + 1
+        return cls(
+            np.bincount(numbers, minlength=size),
+            np.bincount(numbers[labels.astype(bool)], minlength=size),
+            np.bincount(numbers, weights=logits, minlength=size),
+        )
+
+    def __add__(self, other: "_Cells") -> "_Cells":
+        return _Cells(
+            self.rows + other.rows, self.positives + other.positives, self.sums + other.sums
+        )
+
+    @property
+    def rarer(self) -> int:
+        """Positives or negatives, whichever are fewer."""
+        positives = int(self.positives.sum())
+        return min(positives, int(self.rows.sum()) - positives)
+
+    def fit(self, slope: float | None = None) -> tuple[float, float] | None:
+        """Return slope and bias of highest likelihood, or the bias for a slope; None without a rising slope."""
+        used = self.rows > 0
+        rows, positives = self.rows[used].astype(float), self.positives[used].astype(float)
+        n, total = rows.sum(), positives.sum()
+        # After Platt, so that it exists for rows that are separated perfectly.
+        high, low = (total + 1) / (total + 2), 1 / (n - total + 2)
+        targets = positives * high + (rows - positives) * low
+        logits = self.sums[used] / rows
+
+        def loss(at: NDArray) -> tuple[float, NDArray]:
+            """Cross-entropy per row, and its gradient."""
+            z = (at[0] if slope is None else slope) * logits + at[-1]
+            nats = (rows * np.logaddexp(0, z) - targets * z).sum()
+            off = rows * expit(z) - targets
+            gradient = [(off * logits).sum()] if slope is None else []
+            return nats / n, np.array([*gradient, off.sum()]) / n
+
+        start = (1.0, 0.0) if slope is None else (0.0,)
+        *own, bias = minimize(loss, start, jac=True, method="BFGS").x.tolist()
+        rising = own[0] if own else slope
+        return (rising, bias) if round(rising, 4) > 0 else None
 
 
-def fit_platt(table: Reliability) -> Platt | None:
-    """Fit the correction on validation rows; None without both classes or a rising slope."""
-    used = table.rows > 0
-    rows, positives = table.rows[used].astype(float), table.positives[used].astype(float)
-    total, total_negative = positives.sum(), (rows - positives).sum()
-    if not total or not total_negative:
-        return None
-    # After Platt, so that it exists for rows that are separated perfectly.
-    high, low = (total + 1) / (total + 2), 1 / (total_negative + 2)
-    targets = positives * high + (rows - positives) * low
-    logits = _logit(table.sums[used] / rows)
+# --- The measure on test rows ---
 
-    def loss(at: NDArray) -> tuple[float, NDArray]:
-        """Cross-entropy a row, and its gradient."""
-        z = at[0] * logits + at[1]
-        nats = (rows * np.logaddexp(0, z) - targets * z).sum()
-        off = rows * expit(z) - targets
-        return nats / table.n, np.array([(off * logits).sum(), off.sum()]) / table.n
-
-    slope, bias = minimize(loss, (1.0, 0.0), jac=True, method="BFGS").x
-    # Rounded, so that the last bits of another processor's logarithms change no result.
-    return Platt(round(float(slope), 4), round(float(bias), 4)) if slope > 0 else None
-
-
-def _logit(probabilities: NDArray) -> NDArray:
-    inside = np.clip(probabilities, SMALLEST, 1 - SMALLEST)
-    return np.log(inside) - np.log1p(-inside)
+RAW, CALIBRATED = "raw", "calibrated"
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How the probabilities of the test rows fare as they are (`raw`) and corrected (`calibrated`)."""
+    """How the probabilities of some rows fare: `calibrated` as predicted, `raw` before the correction."""
 
-    platt: Platt | None
-    """One correction for all labels, fitted on the validation cells of all of them: the weight of
-    positives shifts all equally, and many labels have too few positives there for their own."""
     labels: list[dict[str, float]]
-    """Brier score and calibration error of each label, both ways."""
+    """Brier score and calibration error of each label; with a correction also before it."""
     groups: dict[str, dict[str, Reliability]]
-    """By group and way; `calibrated` is not there without a correction."""
+    """By group and way; only `raw` without a correction."""
 
-    def pooled(self, way: str) -> Reliability:
-        """Return the reliability over all labels."""
-        return _sum(tables[way] for tables in self.groups.values() if way in tables)
+    def pooled(self) -> dict[str, Reliability]:
+        """Return the reliability over all labels by way."""
+        ways = next(iter(self.groups.values()))
+        return {way: _sum(tables[way] for tables in self.groups.values()) for way in ways}
 
     def metrics(self) -> dict[str, float]:
-        """Return Brier score and calibration error over all cells, and the correction."""
-        platt = self.platt or Platt(math.nan, math.nan)
-        return {
-            **_scores(self.pooled(RAW), self.pooled(CALIBRATED)),
-            "calibration_slope": platt.slope,
-            "calibration_bias": platt.bias,
-        }
+        """Return Brier score and calibration error over all cells; with a correction also before it."""
+        return _scores(self.pooled())
 
     def table(self) -> list[dict[str, str | int | float]]:
         """Return the bins of all labels together (`all`) and, if there are several, of each group."""
-        parts = {"all": {way: self.pooled(way) for way in (RAW, CALIBRATED)}}
+        parts = {"all": self.pooled()}
         if len(self.groups) > 1:
             parts |= self.groups
         return [
@@ -182,25 +244,45 @@ class Calibration:
 
 
 def calibrate(
-    validation: tuple[NDArray, NDArray], test: tuple[NDArray, NDArray], groups: Sequence[str]
+    labels_NL: NDArray,
+    probabilities_NL: NDArray,
+    groups: Sequence[str],
+    scaling: Scaling | None = None,
 ) -> Calibration:
-    """Fit the correction on validation and measure the test rows, (N, L), with and without it."""
-    platt = fit_platt(_sum(reliability(*column) for column in columns(*validation)))
+    """Measure probabilities (N, L) and, if they were corrected by `scaling`, what they were before."""
+    before = _uncorrected(probabilities_NL, scaling)
     scores, pooled = [], {}
-    for group, (labels, probabilities) in zip(groups, columns(*test), strict=True):
-        tables = {RAW: reliability(labels, probabilities)}
-        if platt:
-            tables[CALIBRATED] = reliability(labels, platt(probabilities))
-        scores.append(_scores(tables[RAW], tables.get(CALIBRATED, _sum([]))))
-        before = pooled.get(group, {})
-        pooled[group] = {way: _sum([before[way], x]) if before else x for way, x in tables.items()}
-    return Calibration(platt, scores, pooled)
+    pairs = columns(labels_NL, probabilities_NL)
+    for group, (labels, probabilities) in zip(groups, pairs, strict=True):
+        given = reliability(labels, probabilities)
+        tables = (
+            {RAW: reliability(labels, next(before)), CALIBRATED: given} if scaling else {RAW: given}
+        )
+        scores.append(_scores(tables))
+        so_far = pooled.get(group, {})
+        pooled[group] = {way: _sum([so_far[way], x]) if so_far else x for way, x in tables.items()}
+    return Calibration(scores, pooled)
 
 
-def _scores(raw: Reliability, calibrated: Reliability) -> dict[str, float]:
+def _uncorrected(probabilities_NL: NDArray, scaling: Scaling | None) -> Iterator[NDArray]:
+    """Yield the columns as they were before the correction."""
+    if scaling is None:
+        return
+    inverse = scaling.inverse()
+    if scaling.temperature is not None:
+        yield from inverse.probabilities(probabilities_NL.astype(np.float64)).T
+        return
+    for number, (column,) in enumerate(columns(probabilities_NL)):
+        yield inverse.of([number]).probabilities(column[:, None].astype(np.float64))[:, 0]
+
+
+def _scores(tables: dict[str, Reliability]) -> dict[str, float]:
+    endings = {"": tables.get(CALIBRATED, tables[RAW])}
+    if CALIBRATED in tables:
+        endings["_raw"] = tables[RAW]
     return {
         f"{name}{ending}": getattr(table, name)()
-        for ending, table in (("", raw), ("_calibrated", calibrated))
+        for ending, table in endings.items()
         for name in ("brier", "ece")
     }
 

@@ -46,6 +46,7 @@ def predict(
     strand: Literal["both", "forward", "interval"] = "both",
     coordinates: Coordinates = None,
     span: Literal["window", "bin", "bins"] = "window",
+    raw: bool = False,
     assembly: CoordinatesName = "unknown",
     resume: Resume = False,
     progress: Progress = False,
@@ -82,6 +83,7 @@ def predict(
             in its middle that a chromatin model labels. The stride should then be no longer than
             the bin. 'bins': in any format, a row for each bin within a quarter of a window from its middle, all
             predicted at once by a model of --head.pooling bin; by default the stride is as long as these.
+        raw: Leave out the correction of probabilities that `finetune` fitted on validation rows.
         compute: Fields of `Compute`: speed and memory.
 
     Returns:
@@ -100,7 +102,7 @@ def predict(
     from dna_bigbird.prediction.windows.inputs import named_sequences, window_source
 
     sequences = named_sequences(sequences)
-    run = PredictionRun(model, labels, strand, Compute(**compute), progress, span, window)
+    run = PredictionRun(model, labels, strand, Compute(**compute), progress, span, window, raw)
     margin_bp = run.margin_bp(span, window, target)
     if target:
         target.check_labels(run.label_names)
@@ -115,6 +117,7 @@ def predict(
     }
     source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp, resume=resume)
     settings |= {"span": span} if run.bins else {}
+    settings |= {"raw": raw} if raw else {}
     if output is None:
         return run.in_memory(source)
     if target is None:

@@ -40,6 +40,7 @@ class PredictionRun(WindowRun):
         progress: bool,
         span: str = "window",
         window: int | None = None,
+        raw: bool = False,
     ) -> None:
         super().__init__(model, progress)
         check_together(self._bundles)
@@ -53,7 +54,12 @@ class PredictionRun(WindowRun):
             self.bins = BinRows.for_bundles(self._bundles, window_bp)
             self._model_notes += self.bins.notes(self._bundles)
         self.computer = Predictor(
-            self._bundles, compute=compute, strand=strand, labels=columns, bins=self.bins
+            self._bundles,
+            compute=compute,
+            strand=strand,
+            labels=columns,
+            bins=self.bins,
+            raw=raw,
         )
         self.label_names = self.computer.label_names
         self.window_bp = self.computer.window_bp

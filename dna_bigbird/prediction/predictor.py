@@ -17,11 +17,12 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.limits import allowed_workers
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.models.label_types import RECORDED, REGRESSION
+from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION
+from dna_bigbird.models.scaling import Scaling, sigmoid
 from dna_bigbird.prediction.compute import Compute, beyond_training
 from dna_bigbird.prediction.engine import CHUNK_BATCHES, chunks_of, set_up, token_budget
 from dna_bigbird.prediction.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
-from dna_bigbird.prediction.variants.effects import sigmoid
+from dna_bigbird.prediction.variants.effects import Correction
 from dna_bigbird.prediction.windows.bins import BinRows
 from dna_bigbird.prediction.windows.tiling import Window
 
@@ -42,6 +43,7 @@ class Predictor:
     # A window's probabilities do not depend on its batch, beyond the rounding of the precision:
     # attention patterns follow each sequence's own length, and padding is masked. A window of more
     # tokens than the context is scored as the mean over the fewest equal parts that fit.
+    # Probabilities are corrected after the mean over strands and bundles, as the correction was fitted; raw: not.
     # is_directional: the higher of both strands counts. Of directional bundles of classes or
     # targets, where no strand is the higher one, the given strand is read, with a note.
 
@@ -54,14 +56,21 @@ class Predictor:
         strand: Literal["both", "forward"] = "both",
         labels: Sequence[int] | None = None,
         bins: BinRows | None = None,
+        raw: bool = False,
     ) -> None:
         bundles = [bundles] if isinstance(bundles, Bundle) else list(bundles)
         check_together(bundles)
         names = bundles[0].config.label_names
         self.label_names = [names[i] for i in (range(len(names)) if labels is None else labels)]
-        self._columns = [columns_of(bundle, self.label_names, bundles[0]) for bundle in bundles]
         self.window_bp: int = bundles[0].config.window_bp
         self.label_type = bundles[0].config.label_type
+        columns = [columns_of(bundle, self.label_names, bundles[0]) for bundle in bundles]
+        scaling, scaling_notes = (None, []) if raw else scaling_of(bundles, columns)
+        self.correction = Correction(scaling, [*range(len(self.label_names))])
+        if scaling and self.label_type == MULTI_CLASS:  # a temperature needs all classes
+            self.correction = Correction(scaling, columns[0])
+            columns = [columns_of(bundle, names, bundles[0]) for bundle in bundles]
+        self._columns, self._num_read = columns, len(columns[0])
         directional = bundles[0].config.directional
         self.is_directional = directional and self.label_type not in RECORDED
         reads_given = directional and self.label_type in RECORDED
@@ -70,7 +79,7 @@ class Predictor:
         device, self.compute = setup.device, setup.compute
         self._bundles = bundles
         self._bins = bins
-        self._notes = [*setup.notes]
+        self._notes = [*setup.notes, *scaling_notes]
         if self.strand != strand:
             self._notes.append(
                 f"the model was trained on one strand and predicts {self.label_type} values: the given "
@@ -133,7 +142,10 @@ class Predictor:
         return np.concatenate([np.empty((0, len(self.label_names))), *chunks])
 
     def logits(self, groups: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float64]]:
-        """Yield the logits (S, L) of each group of sequences in order, each read on one strand."""
+        """Yield the logits (S, L) of each group of sequences in order, each read on one strand.
+
+        They are those before the `correction`.
+        """
         # Equal sequences of a group have exactly equal rows; all are cut into equally many parts if
         # one is too long.
         for chunk, logits_SL in self._logits(groups, lambda group: group):
@@ -147,16 +159,17 @@ class Predictor:
             return (text,) if self.strand == "forward" else (text, reverse_complement(text))
 
         for chunk, logits_SL in self._logits(items, group_of):
-            num_bins, num_labels = self._bins.count if self._bins else 1, len(self.label_names)
+            num_bins = self._bins.count if self._bins else 1
             strands = np.split(
-                logits_SL.reshape(len(chunk), -1, num_labels), len(group_of(chunk[0])), axis=1
+                logits_SL.reshape(len(chunk), -1, self._num_read), len(group_of(chunk[0])), axis=1
             )
             # The last bin of the other strand is the first one.
             of_strands = np.stack([x if i == 0 else x[:, ::-1] for i, x in enumerate(strands)])
             if self.label_type != REGRESSION:
                 of_strands = sigmoid(of_strands)
             joined = of_strands.max(axis=0) if self.is_directional else of_strands.mean(axis=0)
-            yield chunk, joined.reshape(len(chunk) * num_bins, num_labels)
+            joined = self.correction.probabilities(joined)
+            yield chunk, joined.reshape(len(chunk) * num_bins, len(self.label_names))
 
     def _logits(
         self, items: Iterable[Item], group_of: Callable[[Item], Sequence[str]]
@@ -221,6 +234,22 @@ def check_together(bundles: Sequence[Bundle]) -> None:
 
 def _direction(bundle: Bundle) -> str:
     return "belong to one strand" if bundle.config.directional else "have no direction"
+
+
+def scaling_of(
+    bundles: Sequence[Bundle], columns: Sequence[Sequence[int]]
+) -> tuple[Scaling | None, list[str]]:
+    """Return the correction of the mean of bundles for some columns of each, and notes."""
+    scalings = [
+        bundle.config.calibration and bundle.config.calibration.of(of_bundle)
+        for bundle, of_bundle in zip(bundles, columns, strict=True)
+    ]
+    without = [str(x.folder) for x, scaling in zip(bundles, scalings, strict=True) if not scaling]
+    if 0 < len(without) < len(bundles):
+        return None, [
+            f"no correction of probabilities on validation rows: {', '.join(without)} has none"
+        ]
+    return Scaling.mean(scalings), []
 
 
 def columns_of(bundle: Bundle, names: Sequence[str], first: Bundle) -> list[int]:

@@ -106,7 +106,11 @@ def finetune(
     from dna_bigbird.training.finetune_run import chosen_recipe, score_trained, train
     from dna_bigbird.training.kmer_counts import add_kmers, kmers_for
     from dna_bigbird.training.processes import is_first_on_node
-    from dna_bigbird.training.trained_bundle import save_trained, validation_metrics
+    from dna_bigbird.training.trained_bundle import (
+        save_trained,
+        validation_metrics,
+        with_calibration,
+    )
 
     data, output = named_paths(data=data, output=output)
     check_trained_part(freeze, lora)
@@ -148,6 +152,8 @@ def finetune(
     task, result, examples = train(setup, settings, folder)
     merge(task.model)
     setup, scores = add_kmers(setup, task, settings)
+    config, reliability = with_calibration(setup, task, settings, result)
+    scores |= reliability
     metrics = validation_metrics(result.best_metrics | scores, result.best_step, seed, n=examples)
     trained = save_trained(
         output,
@@ -155,7 +161,7 @@ def finetune(
         source.tokenizer,
         settings,
         result,
-        config=setup.config(),
+        config=config,
         metrics=metrics | {"strand": "forward"},
         extra_files=table,
         seen_sequences=setup.seen_sequences,

@@ -2,22 +2,69 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.card import model_card
+from dna_bigbird.bundles.config import BundleConfig
+from dna_bigbird.bundles.metrics import Metrics
 from dna_bigbird.bundles.save import save_bundle
+from dna_bigbird.core.errors import note
+from dna_bigbird.core.lazy_names import load
 from dna_bigbird.core.results import TrainedModel
 from dna_bigbird.core.rounding import rounded
+from dna_bigbird.metrics.calibration import calibrate, fit_scaling
+from dna_bigbird.models.label_types import REGRESSION
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.fit import FitResult, training_settings
+from dna_bigbird.training.training_checks import validation_rows
 
 if TYPE_CHECKING:
+    from dna_bigbird.training.finetune_run import FinetuningSetup
     from dna_bigbird.training.objective import Objective
+
+
+def with_calibration(
+    setup: FinetuningSetup, task: Objective, training: TrainConfig, result: FitResult
+) -> tuple[dict, dict[str, float]]:
+    """Return the config with a correction of probabilities, fitted on validation rows, and what it changes there."""
+    config, labelled = setup.config(), setup.labelled
+    described = BundleConfig.from_json(config)
+    if described.label_type == REGRESSION or not result.is_writer:
+        return config, {}
+    bundle = Bundle(
+        task.model, described, setup.source.tokenizer, Metrics.from_json({}), labelled.path
+    )
+    rows = validation_rows(labelled, training.validation_examples, setup.seed)
+    # What is corrected is what `evaluate` and `predict` give: its strands, its precision.
+    values = load("dna_bigbird.evaluation.evaluate_run:model_scores")(
+        bundle,
+        labelled,
+        rows,
+        batch_size=64,
+        checksum="",
+        strand="forward" if described.directional else "both",
+    ).values
+    labels = labelled.labels_of(rows)
+    scaling = fit_scaling(labels, values, described.label_type)
+    if scaling is None:
+        note(
+            f"{labelled.path}: probabilities are not corrected: {len(rows):,} validation rows have too few "
+            "positives or negatives, or higher scores are not more often positive there"
+        )
+        return config, {}
+    corrected = scaling.probabilities(values.astype(np.float64))
+    scores = calibrate(labels, corrected, labelled.label_groups, scaling).metrics()
+    note(
+        f"probabilities corrected on {len(rows):,} validation rows: Brier score {scores['brier_raw']:.4f} "
+        f"before, {scores['brier']:.4f} after"
+    )
+    return config | {"calibration": asdict(scaling)}, scores
 
 
 def save_trained(

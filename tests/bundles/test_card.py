@@ -117,14 +117,18 @@ def test_word_counts_are_told(centre_bp, where):
 
 def test_blocks_and_calibration_are_told():
     found = metrics(0.8, 0.7) | {
-        "block_bp": 20_000, "n_blocks": 25, "ece": 0.21, "ece_calibrated": 0.01,
-        "calibration_slope": 0.9, "calibration_bias": -2.1,
+        "block_bp": 20_000, "n_blocks": 25, "ece": 0.01, "brier": 0.07, "ece_raw": 0.21, "brier_raw": 0.13,
     }  # fmt: skip
-    card = model_card(CONFIG, found)
+    fitted = {"calibration": {"slopes": [0.9], "biases": [-2.1], "n": 1200}}
+    card = model_card(CONFIG | fitted, found)
     assert "95 % bootstrap interval, 25 blocks of 20,000 bp drawn with replacement." in card
-    assert "error of the probabilities: 0.210; 0.010 if their logits were multiplied by" in card
-    without = model_card(CONFIG, found | {"ece_calibrated": None})
-    assert "error of the probabilities: 0.210.\n" in without
+    assert "error of the probabilities: 0.010, Brier score 0.070; before the correction" in card
+    assert "fitted on 1,200 validation rows) 0.210 and 0.130.\n" in card
+    assert "| brier | 0.070 |" in card
+    without = model_card(CONFIG, metrics(0.8, 0.7) | {"ece": 0.21, "brier": 0.13})
+    assert (
+        "error of the probabilities: 0.210, Brier score 0.130; they are not corrected.\n" in without
+    )
 
 
 def test_medians_stand_once_with_their_interval():

@@ -113,7 +113,7 @@ def test_per_label_rows():
     labels, scores = many()
     names, groups = list("abcde"), ["TF"] * 5
     made = {name: source((labels, x), groups) for name, x in (("", scores), ("kmer", -scores))}
-    calibration = calibrate((labels, scores), (labels, scores), groups)
+    calibration = calibrate(labels, scores, groups)
     rows = per_label(names, groups, made[""], {"kmer": made["kmer"]}, calibration)
     assert [r["label"] for r in rows] == names
     assert rows[0]["auroc"] + rows[0]["kmer_auroc"] == pytest.approx(1)

@@ -227,7 +227,7 @@ def write_head(
         key, found_gc = "auroc", {"f1": 0.667, "mcc": 0.0}
         baselines["gc"] = found_gc | {key: 0.52, f"{key}_low": 0.46, f"{key}_high": 0.57}
         write_text(results / name / "leakage.tsv", "row\tsplit\tkind\n")
-    metrics |= {"ece": 0.12, "ece_calibrated": 0.02, "brier": 0.2}
+    metrics |= {"ece": 0.02, "ece_raw": 0.12, "brier": 0.18, "brier_raw": 0.2}
     write_text(folder / "calibration.tsv", calibration(0.5 if single else 0.05))
     bundle = results / "models" / name
     write_json(bundle / "metrics.json", metrics | {"baselines": baselines})

@@ -14,8 +14,8 @@ from dna_bigbird.evaluation.model_results import CalibrationBin, ModelResult
 from dna_bigbird.evaluation.rendering import Gallery, Picture, render, sentence
 from dna_bigbird.metrics.scores import Score, is_number, score_text
 
-CALIBRATION_LOOKS = {"raw": (MODEL, "o", "-"), "calibrated": (KMER, "s", "--")}
-CALIBRATION_NAMES = {"raw": "as predicted", "calibrated": "corrected on validation"}
+CALIBRATION_LOOKS = {"raw": (KMER, "s", "--"), "calibrated": (MODEL, "o", "-")}
+CALIBRATION_NAMES = {"raw": "uncorrected", "calibrated": "corrected on validation"}
 CALIBRATION_MARKS = "mean probability {}, share of positives {}"
 
 
@@ -53,12 +53,13 @@ def calibration_figure(bins: Sequence[CalibrationBin], title: str, tag: str = ""
 
 @dataclass(frozen=True)
 class Calibration:
-    """The picture, and the expected calibration error before and after correction."""
+    """The picture, and the expected calibration error of the probabilities."""
 
     model: str
     picture: Picture
     ece: float | None
-    corrected_ece: float | None
+    raw_ece: float | None
+    """Before the correction; None without one."""
     weights_positives: bool
     """Training counted positives more than negatives."""
 
@@ -76,7 +77,7 @@ def calibration(
         result.name,
         gallery.add(f"{result.name.replace('/', '_')}_calibration", figure),
         result.metrics.number("ece"),
-        result.metrics.number("ece_calibrated"),
+        result.metrics.number("ece_raw"),
         is_number(weight) and weight > 1,
     )
 

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,25 +25,8 @@ from dna_bigbird.genome.allele_form import AlleleForm, allele_form
 from dna_bigbird.genome.alphabet import normalise, reverse_complement
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.models.scaling import Scaling, sigmoid
 from dna_bigbird.prediction.variants.sites import Site, longest_allele
-
-# From logits to probabilities, with NumPy alone.
-
-
-def sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / (1 + exp(-logits)), each value independent of its position in the array.
-
-    Example:
-        >>> sigmoid(np.array([-1000.0, 0.0, 1000.0, np.nan])).tolist()
-        [0.0, 0.5, 1.0, nan]
-    """
-    # That of torch rounds the last values of an array differently: a sequence would not score the
-    # same alone.
-    with np.errstate(over="ignore"):  # exp is infinite, the result 0
-        result = np.exp(-logits)
-    result += 1
-    return np.reciprocal(result, out=result)
-
 
 FRAME_ALLELES = 512
 """Alleles whose scores are returned together, so that memory stays small."""
@@ -84,8 +67,12 @@ def site_effects(
     if within:
         cut = OneWindow(genome.fetch(within), within.start, strand)
     higher_of = 2 if getattr(scorer, "is_directional", False) and strand == "both" else 1
+    correction = getattr(scorer, "correction", None)
     compared = with_effects(
-        scorer.logits, cut, sites, lambda logits: compare(logits, higher_of=higher_of)
+        scorer.logits,
+        cut,
+        sites,
+        lambda logits: compare(logits, higher_of=higher_of, correction=correction),
     )
     yield from framed(compared, EFFECTS, len(scorer.label_names))
 
@@ -114,7 +101,25 @@ def framed(
         yield frame, _by_column(rows, columns)
 
 
-def compare(logits: NDArray[np.float64], *, higher_of: int = 1) -> NDArray[np.float32]:
+class Correction(NamedTuple):
+    """From the labels that a model reads to the chosen ones: the scaling of its bundles, if any."""
+
+    scaling: Scaling | None
+    chosen: list[int]
+    """Numbers of the chosen labels among those that are read: of classes with a temperature all are read."""
+
+    def logits(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return corrected log odds of chosen labels."""
+        return self.scaling.logits(logits)[..., self.chosen] if self.scaling else logits
+
+    def probabilities(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return corrected probabilities of chosen labels."""
+        return self.scaling.probabilities(values)[..., self.chosen] if self.scaling else values
+
+
+def compare(
+    logits: NDArray[np.float64], *, higher_of: int = 1, correction: Correction | None = None
+) -> NDArray[np.float32]:
     """Return (4, alleles, labels), means over strands and shifts, from (both, 1 + alleles, labels).
 
     Example:
@@ -123,14 +128,14 @@ def compare(logits: NDArray[np.float64], *, higher_of: int = 1) -> NDArray[np.fl
     """
     # higher_of: neighbouring strands of which each allele has the higher logit, as in `predict`
     # with a directional model: a variant that ends or begins a promoter on either strand counts.
+    # Probabilities are corrected as those of `predict`: after the mean over strands.
     logits = logits.reshape(-1, higher_of, *logits.shape[1:]).max(axis=1)
-    probabilities = sigmoid(logits)
-    ref, alt = probabilities[:, :1], probabilities[:, 1:]
-    change = logits[:, 1:] - logits[:, :1]
-    ref = np.broadcast_to(ref, alt.shape)
-    return np.stack([(alt - ref).mean(0), change.mean(0), ref.mean(0), alt.mean(0)]).astype(
-        np.float32
-    )
+    probabilities = sigmoid(logits).mean(axis=0)
+    if correction:
+        logits, probabilities = correction.logits(logits), correction.probabilities(probabilities)
+    ref, alt = probabilities[:1], probabilities[1:]
+    change = (logits[:, 1:] - logits[:, :1]).mean(axis=0)
+    return np.stack([alt - ref, change, np.broadcast_to(ref, alt.shape), alt]).astype(np.float32)
 
 
 def _by_column(rows: list[NDArray[np.float32]], columns: Sequence[str]) -> Effects:
