@@ -103,12 +103,12 @@ def reliability(labels: ArrayLike, probabilities: ArrayLike) -> Reliability:
 
 SMALLEST = 1e-7
 """Nearer to 0 or 1 no logarithm is taken of a probability: about the rounding of float32."""
-CELLS_PER_NAT, MOST_NATS = 32, 17
-FEWEST = 20
-"""Positives, and negatives, of all labels together (rows of classes) without which nothing is fitted."""
-FEWEST_FOR_BIAS, FEWEST_FOR_SLOPE = 20, 100
-"""The same of one label, for a bias of its own, and for a slope too."""
+FEWEST_FOR_BIAS, FEWEST_FOR_SLOPE = 10, 20
+"""Positives, and negatives, of a label for a bias, and for a slope too: ten per number. Of all labels together (rows
+of classes) as for a slope, or nothing is fitted."""
 LARGEST_TEMPERATURE = 100.0
+MOST_POOLED = 10_000_000
+"""Labels times rows for the fit of all labels together; of more, evenly spaced rows."""
 
 
 def fit_scaling(labels_NL: NDArray, probabilities_NL: NDArray, label_type: str) -> Scaling | None:
@@ -120,26 +120,48 @@ def fit_scaling(labels_NL: NDArray, probabilities_NL: NDArray, label_type: str) 
     """
     if label_type == MULTI_CLASS:
         return _fit_temperature(labels_NL, probabilities_NL)
-    tables = [_Cells.of(*column) for column in columns(labels_NL, probabilities_NL)]
-    together = sum(tables[1:], start=tables[0])
-    pooled = together.fit() if together.rarer >= FEWEST else None
+    logits_NL = log_odds(np.clip(probabilities_NL.astype(np.float64), SMALLEST, 1 - SMALLEST))
+    pairs = list(columns(logits_NL, labels_NL))
+    every = 1 + labels_NL.size // MOST_POOLED
+    pooled = _platt(logits_NL[::every].ravel(), labels_NL[::every].ravel())
     if pooled is None:
         return None
-    fits = [_fit_label(table, pooled) for table in tables]
     # Rounded, so that the last bits of another processor's logarithms change no result.
-    slopes, biases = ([round(x, 4) for x in values] for values in zip(*fits, strict=True))
+    fits = [_platt(*pair) or _platt(*pair, slope=pooled[0]) or pooled for pair in pairs]
+    slopes, biases = ([round(float(x), 4) for x in values] for values in zip(*fits, strict=True))
     return Scaling(slopes, biases, n=len(labels_NL))
 
 
-def _fit_label(table: "_Cells", pooled: tuple[float, float]) -> tuple[float, float]:
-    own = table.fit() if table.rarer >= FEWEST_FOR_SLOPE else None
-    if own is None and table.rarer >= FEWEST_FOR_BIAS:
-        own = table.fit(slope=pooled[0])
-    return own or pooled
+def _platt(
+    logits: NDArray, labels: NDArray, slope: float | None = None
+) -> tuple[float, float] | None:
+    """Return slope and bias of highest likelihood, or the bias for a slope; None with few rows or a falling slope."""
+    total, n = int(labels.sum()), len(labels)
+    if min(total, n - total) < (FEWEST_FOR_SLOPE if slope is None else FEWEST_FOR_BIAS):
+        return None
+    spread = logits.std() if slope is None else 1.0
+    if not spread:
+        return None
+    # After Platt, so that it exists for rows that are separated perfectly.
+    targets = np.where(labels, (total + 1) / (total + 2), 1 / (n - total + 2))
+    middle = logits.mean()
+    x = (logits - middle) / spread
+
+    def loss(at: NDArray) -> tuple[float, NDArray]:
+        """Cross-entropy per row, and its gradient."""
+        z = (at[0] if slope is None else slope) * x + at[-1]
+        off = expit(z) - targets
+        gradient = [(off * x).mean()] if slope is None else []
+        return (np.logaddexp(0, z) - targets * z).mean(), np.array([*gradient, off.mean()])
+
+    start = (spread, middle) if slope is None else (slope * middle,)
+    *own, height = minimize(loss, start, jac=True, method="BFGS").x.tolist()
+    rising = own[0] / spread if own else slope
+    return (rising, height - rising * middle) if round(rising, 4) > 0 else None
 
 
 def _fit_temperature(labels_NK: NDArray, probabilities_NK: NDArray) -> Scaling | None:
-    if len(labels_NK) < FEWEST:
+    if len(labels_NK) < FEWEST_FOR_SLOPE:
         return None
     log_p_NK = np.log(np.clip(probabilities_NK, SMALLEST, 1).astype(np.float64))
 
@@ -150,61 +172,6 @@ def _fit_temperature(labels_NK: NDArray, probabilities_NK: NDArray) -> Scaling |
     most = math.log(LARGEST_TEMPERATURE)
     best = minimize_scalar(nats, bounds=(-most, most), method="bounded", options={"xatol": 1e-6})
     return Scaling(temperature=round(math.exp(best.x), 4), n=len(labels_NK))
-
-
-@dataclass(frozen=True)
-class _Cells:
-    """Rows, positives and summed log odds in cells of log odds: enough for a fit on any number of rows."""
-
-    rows: NDArray[np.int64]
-    positives: NDArray[np.int64]
-    sums: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, labels: NDArray, probabilities: NDArray) -> "_Cells":
-        inside = np.clip(probabilities.astype(np.float64), SMALLEST, 1 - SMALLEST)
-        logits = log_odds(inside)
-        numbers = np.rint((logits + MOST_NATS) * CELLS_PER_NAT).astype(int)
-        size = 2 * MOST_NATS * CELLS_PER_NAT + 1
-        return cls(
-            np.bincount(numbers, minlength=size),
-            np.bincount(numbers[labels.astype(bool)], minlength=size),
-            np.bincount(numbers, weights=logits, minlength=size),
-        )
-
-    def __add__(self, other: "_Cells") -> "_Cells":
-        return _Cells(
-            self.rows + other.rows, self.positives + other.positives, self.sums + other.sums
-        )
-
-    @property
-    def rarer(self) -> int:
-        """Positives or negatives, whichever are fewer."""
-        positives = int(self.positives.sum())
-        return min(positives, int(self.rows.sum()) - positives)
-
-    def fit(self, slope: float | None = None) -> tuple[float, float] | None:
-        """Return slope and bias of highest likelihood, or the bias for a slope; None without a rising slope."""
-        used = self.rows > 0
-        rows, positives = self.rows[used].astype(float), self.positives[used].astype(float)
-        n, total = rows.sum(), positives.sum()
-        # After Platt, so that it exists for rows that are separated perfectly.
-        high, low = (total + 1) / (total + 2), 1 / (n - total + 2)
-        targets = positives * high + (rows - positives) * low
-        logits = self.sums[used] / rows
-
-        def loss(at: NDArray) -> tuple[float, NDArray]:
-            """Cross-entropy per row, and its gradient."""
-            z = (at[0] if slope is None else slope) * logits + at[-1]
-            nats = (rows * np.logaddexp(0, z) - targets * z).sum()
-            off = rows * expit(z) - targets
-            gradient = [(off * logits).sum()] if slope is None else []
-            return nats / n, np.array([*gradient, off.sum()]) / n
-
-        start = (1.0, 0.0) if slope is None else (0.0,)
-        *own, bias = minimize(loss, start, jac=True, method="BFGS").x.tolist()
-        rising = own[0] if own else slope
-        return (rising, bias) if round(rising, 4) > 0 else None
 
 
 # --- The measure on test rows ---

@@ -153,8 +153,8 @@ def finetune(
     merge(task.model)
     setup, scores = add_kmers(setup, task, settings)
     config, reliability = with_calibration(setup, task, settings, result)
-    scores |= reliability
-    metrics = validation_metrics(result.best_metrics | scores, result.best_step, seed, n=examples)
+    scores = result.best_metrics | scores | reliability
+    metrics = validation_metrics(scores, result.best_step, seed, n=examples)
     trained = save_trained(
         output,
         task,

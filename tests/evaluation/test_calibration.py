@@ -91,7 +91,17 @@ def test_the_fit_is_that_of_scikit_learn():
     assert found.slopes == pytest.approx([float(peer.coef_[0, 0])], rel=0.01)
     assert found.biases == pytest.approx([float(peer.intercept_[0])], rel=0.01)
     sigmoid = _SigmoidCalibration().fit(logit(probabilities), labels)
-    assert (found.slopes[0], found.biases[0]) == pytest.approx((-sigmoid.a_, -sigmoid.b_), rel=3e-3)
+    assert (found.slopes[0], found.biases[0]) == pytest.approx((-sigmoid.a_, -sigmoid.b_), rel=1e-3)
+
+
+def test_scores_that_hardly_differ_have_a_fit_too():
+    """A model that was barely trained: log odds within a hundredth."""
+    rng = np.random.default_rng(9)
+    logits = rng.normal(size=300) / 300 - 0.1
+    labels = (rng.random(300) < expit(logits * 300 + 29)).astype(np.uint8)
+    found = fit_scaling(labels[:, None], expit(logits)[:, None], BINARY)
+    sigmoid = _SigmoidCalibration().fit((logits - logits.mean()) * 300, labels)
+    assert found.slopes == pytest.approx([-sigmoid.a_ * 300], rel=1e-3)
 
 
 def test_the_corrected_brier_score_is_that_of_the_true_probabilities():
@@ -168,8 +178,9 @@ def test_rows_told_apart_perfectly_still_have_a_fit():
         ([], []),
         ([1] * 19 + [0] * 90, np.linspace(0.9, 0.1, 109)),
         ([1, 1, 0, 0] * 30, [0.1, 0.2, 0.8, 0.9] * 30),
+        ([1, 0] * 50, [0.5] * 100),
     ],
-    ids=["one class", "nothing", "19 positives", "upside down"],
+    ids=["one class", "nothing", "19 positives", "upside down", "constant"],
 )
 def test_without_a_correction_nothing_is_invented(labels, probabilities):
     table = np.array(labels)[:, None], np.array(probabilities)[:, None]

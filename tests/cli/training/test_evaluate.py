@@ -7,13 +7,15 @@ import os
 
 import pytest
 import torch
+from scipy.special import logit
+from sklearn.calibration import _SigmoidCalibration
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from dna_bigbird import load_bundle
+from dna_bigbird import load_bundle, predict
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore, covering_documents
-from dna_bigbird.labelled.labelled_set import LabelledSet
+from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set
 from dna_bigbird.labelled.scores import read_scores
 from tests.toy_project import refused, run
 
@@ -195,3 +197,41 @@ def test_bundles_and_sets_that_do_not_belong_together_are_refused(project, capsy
         capsys,
     )
     assert "small_kmer.h5: scores of another labelled set than set.h5" in message
+
+
+def test_probabilities_are_corrected_on_validation_rows_as_evaluate_reads_them(project):
+    """The slope and bias are those of scikit-learn on what `predict --raw` gives for these rows."""
+    bundle = load_bundle(project / "promoter")
+    labelled = open_labelled_set(project / "set.h5", project / "toy.fa")
+    sequences = {name: labelled.rows(name) for name in ("validation", "test")}
+    assert not bundle.config.directional
+    raw, corrected = (
+        {
+            name: predict(
+                sequences=[labelled.sequence(int(i)) for i in rows],
+                model=project / "promoter",
+                raw=is_raw,
+                precision="32-true",
+            ).probabilities[:, 0]
+            for name, rows in sequences.items()
+        }
+        for is_raw in (True, False)
+    )
+    truth = {name: labelled.labels_of(rows)[:, 0] for name, rows in sequences.items()}
+    peer = _SigmoidCalibration().fit(logit(raw["validation"]), truth["validation"])
+    (slope,), (bias,) = bundle.config.calibration.slopes, bundle.config.calibration.biases
+    assert (slope, bias) == pytest.approx((-peer.a_, -peer.b_), rel=0.02, abs=0.01)
+    assert bundle.config.calibration.n == len(sequences["validation"])
+    own = metrics_of(project / "promoter")
+    for folder, split in ((own, "validation"), (metrics_of(project / "final/promoter"), "test")):
+        for key, values in (("brier_raw", raw), ("brier", corrected)):
+            assert folder[key] == pytest.approx(
+                ((values[split] - truth[split]) ** 2).mean(), abs=1e-5
+            )
+    assert own["brier"] < own["brier_raw"]
+    scores = read_scores(project / "report/promoter/scores.h5").of(sequences["test"])
+    assert scores[:, 0] == pytest.approx(corrected["test"], abs=1e-6)
+    assert roc_auc_score(truth["test"], raw["test"]) == roc_auc_score(truth["test"], scores[:, 0])
+    kmer = read_scores(project / "kmer.h5").of(sequences["test"])[:, 0]
+    found = metrics_of(project / "final/promoter")["baselines"]["kmer"]["brier"]
+    assert found == pytest.approx(((kmer - truth["test"]) ** 2).mean(), abs=1e-6)
