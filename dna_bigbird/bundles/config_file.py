@@ -93,9 +93,9 @@ def _check_labels(config: BundleConfig) -> None:
 
 def _check_scaling(scaling: Scaling, label_type: str, num_labels: int) -> None:
     expected = {MULTI_CLASS: "a temperature", REGRESSION: "none"}
-    found = "a temperature" if scaling.temperature is not None else f"{len(scaling.slopes)} slopes"
-    if found != (needed := expected.get(label_type, f"{num_labels} slopes")):
-        raise ValueError(f"calibration has {found}, expected {needed} for {label_type} labels")
+    stored = "a temperature" if scaling.temperature is not None else f"{len(scaling.slopes)} slopes"
+    if stored != (needed := expected.get(label_type, f"{num_labels} slopes")):
+        raise ValueError(f"calibration has {stored}, expected {needed} for {label_type} labels")
 
 
 def _check_present(config: BundleConfig, *names: str) -> None:

@@ -221,9 +221,11 @@ def calibrate(
     scores, pooled = [], {}
     pairs = columns(labels_NL, probabilities_NL)
     for group, (labels, probabilities) in zip(groups, pairs, strict=True):
-        given = reliability(labels, probabilities)
+        predicted = reliability(labels, probabilities)
         tables = (
-            {RAW: reliability(labels, next(before)), CALIBRATED: given} if scaling else {RAW: given}
+            {RAW: reliability(labels, next(before)), CALIBRATED: predicted}
+            if scaling
+            else {RAW: predicted}
         )
         scores.append(_scores(tables))
         so_far = pooled.get(group, {})

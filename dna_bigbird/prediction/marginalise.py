@@ -123,7 +123,7 @@ def _measure(
 
     bundles = load_models(model)
     chosen = choose_labels(bundles[0].config.label_names, labels)
-    predictor = Predictor(bundles, compute=exact(compute), labels=chosen)
+    predictor = Predictor(bundles, compute=exact(compute), labels=chosen, raw=True)
     predictor.check_probabilities("a change of log odds")
     window_bp = window or predictor.window_bp
     first, second = sites[0], sites[1] if len(sites) > 1 else None

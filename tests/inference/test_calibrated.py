@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit, softmax
 
-from dna_bigbird import load_bundle, predict, score_variants
+from dna_bigbird import load_bundle, mutagenesis, predict, score_variants
 from dna_bigbird.bundles.ensemble import join_bundles
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
@@ -90,7 +90,7 @@ def test_predict_has_the_scores_before(bundle_folder, calibrated, texts, tmp_pat
 
 
 def test_effects_of_variants_are_those_of_predict(bundle_folder, calibrated, random_dna, tmp_path):
-    """The probabilities are those of both windows; log odds change by the slope."""
+    """The probabilities are those of both windows; log odds are the model's own."""
     bases = random_dna(600, 5)
     (tmp_path / "g.fa").write_text(f">chr1\n{bases}\n")
     pos = [250, 300, 341]
@@ -115,7 +115,7 @@ def test_effects_of_variants_are_those_of_predict(bundle_folder, calibrated, ran
     assert found.ref_probability == pytest.approx(p[0::2], abs=1e-6)
     assert found.alt_probability == pytest.approx(p[1::2], abs=1e-6)
     assert found.diff == pytest.approx(p[1::2] - p[0::2], abs=1e-6)
-    assert found.log_odds == pytest.approx(plain.log_odds * SLOPES, rel=1e-4, abs=1e-6)
+    assert np.array_equal(found.log_odds, plain.log_odds)
 
 
 def test_several_models_have_the_mean_of_their_corrections(bundle_folder, changed, texts, tmp_path):
@@ -163,3 +163,20 @@ def test_classes_are_corrected_together(bundle_folder, changed, texts):
 def test_a_correction_that_does_not_fit_is_refused(bundle_folder, changed, values, message):
     with pytest.raises(InputError, match=f"config.json: .*{message}"):
         load_bundle(changed(bundle_folder, **values))
+
+
+def test_effects_on_classes_have_the_temperature_of_all(
+    bundle_folder, changed, random_dna, tmp_path
+):
+    """Also where one class is chosen."""
+    bases = random_dna(201, 8)
+    (tmp_path / "x.fa").write_text(f">x\n{bases}\n")
+    scaled = changed(bundle_folder, **CLASSES, calibration={"temperature": 2.5, "n": 100})
+    settings = {"region": "x:101-101", "within": "x:1-201", **EXACT}
+    both = mutagenesis(tmp_path / "x.fa", model=scaled, **settings)
+    second = mutagenesis(tmp_path / "x.fa", model=scaled, labels=["DNase"], **settings)
+    assert np.array_equal(second.diff, both.diff[..., 1:])
+    assert np.array_equal(second.log_odds, both.log_odds[..., 1:])
+    windows = [bases[:100] + base + bases[101:] for base in "ACGT"]
+    p = predict(sequences=windows, model=scaled, window=201, **EXACT).probabilities
+    assert both.diff[0] == pytest.approx(p - p["ACGT".index(bases[100])], abs=1e-6)

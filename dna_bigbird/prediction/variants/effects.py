@@ -108,10 +108,6 @@ class Correction(NamedTuple):
     chosen: list[int]
     """Numbers of the chosen labels among those that are read: of classes with a temperature all are read."""
 
-    def logits(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return corrected log odds of chosen labels."""
-        return self.scaling.logits(logits)[..., self.chosen] if self.scaling else logits
-
     def probabilities(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return corrected probabilities of chosen labels."""
         return self.scaling.probabilities(values)[..., self.chosen] if self.scaling else values
@@ -128,13 +124,17 @@ def compare(
     """
     # higher_of: neighbouring strands of which each allele has the higher logit, as in `predict`
     # with a directional model: a variant that ends or begins a promoter on either strand counts.
-    # Probabilities are corrected as those of `predict`: after the mean over strands.
+    # Probabilities are corrected as those of `predict`: after the mean over strands. Log odds are the model's own:
+    # the slope of each label would only change which label of a variant has the largest effect.
     logits = logits.reshape(-1, higher_of, *logits.shape[1:]).max(axis=1)
     probabilities = sigmoid(logits).mean(axis=0)
-    if correction:
-        logits, probabilities = correction.logits(logits), correction.probabilities(probabilities)
-    ref, alt = probabilities[:1], probabilities[1:]
     change = (logits[:, 1:] - logits[:, :1]).mean(axis=0)
+    if correction:
+        probabilities, change = (
+            correction.probabilities(probabilities),
+            change[:, correction.chosen],
+        )
+    ref, alt = probabilities[:1], probabilities[1:]
     return np.stack([alt - ref, change, np.broadcast_to(ref, alt.shape), alt]).astype(np.float32)
 
 
