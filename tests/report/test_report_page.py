@@ -256,7 +256,7 @@ def test_negatives_leakage_baselines_calibration_and_members_are_named(run, read
         "AUROC , random_base negatives; higher is better",
         "against 0.520 for the baseline GC content",
         "that training, validation and test share. It lists nothing",
-        "expected error 0.02; 0.12 before the correction that finetune fitted on",
+        "expected error 0.020; 0.120 before the correction that finetune fitted on",
         "means of 2 models, trained with different seeds",
     ):
         assert part in words, part
