@@ -136,6 +136,8 @@ def _platt(
     logits: NDArray, labels: NDArray, slope: float | None = None
 ) -> tuple[float, float] | None:
     """Return slope and bias of highest likelihood, or the bias for a slope; None with few rows or a falling slope."""
+    measured = ~np.isnan(labels)
+    logits, labels = logits[measured], labels[measured]
     total, n = int(labels.sum()), len(labels)
     if min(total, n - total) < (FEWEST_FOR_SLOPE if slope is None else FEWEST_FOR_BIAS):
         return None

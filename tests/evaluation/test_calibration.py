@@ -145,6 +145,15 @@ def test_labels_with_few_positives_share_slope_and_bias():
     assert abs(corrected[:, 3].sum() - few[1]) > 10
 
 
+def test_cells_that_were_not_measured_are_left_out():
+    labels, given, _ = overconfident(10, [0.5, 4.0], n=2000)
+    masked = labels.astype(np.float32)
+    masked[:1500, 1] = np.nan
+    found = fit_scaling(masked, given, MULTI_LABEL)
+    alone = fit_scaling(labels[1500:, [1]], given[1500:, [1]], BINARY)
+    assert (found.slopes[1], found.biases[1]) == (alone.slopes[0], alone.biases[0])
+
+
 def test_the_temperature_has_the_lowest_loss():
     rng = np.random.default_rng(8)
     true = rng.normal(size=(3000, 4)) * 1.5
