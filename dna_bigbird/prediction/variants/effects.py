@@ -130,10 +130,8 @@ def compare(
     probabilities = sigmoid(logits).mean(axis=0)
     change = (logits[:, 1:] - logits[:, :1]).mean(axis=0)
     if correction:
-        probabilities, change = (
-            correction.probabilities(probabilities),
-            change[:, correction.chosen],
-        )
+        probabilities = correction.probabilities(probabilities)
+        change = change[:, correction.chosen]
     ref, alt = probabilities[:1], probabilities[1:]
     return np.stack([alt - ref, change, np.broadcast_to(ref, alt.shape), alt]).astype(np.float32)
 
