@@ -199,7 +199,7 @@ class TaskTraining:
             freeze="encoder" if self.run.choice.method == "probe" else None,
             lora=LORA if self.run.choice.method == "lora" else LoraConfig(),
             head=self.run.choice.head,
-            words=KmersConfig(max_k=0, positions=False),
+            words=KmersConfig(max_k=0, by_position=False),
             training=self.run.training,
             threads=self.run.choice.threads,
         )

@@ -17,7 +17,7 @@ class KmersConfig:
     centre_bp: Annotated[int, Range(-1)] = -1
     """Also count in this many bases at the centre of the window, 0 for none: -1 for two bins of a set with
     labelled bins."""
-    positions: bool | None = None
+    by_position: bool | None = None
     """Also add the regression of `baseline --method positional`: on the base at each position, and 3-mers in parts
     of the window. If not given: for windows of one length that are read on one strand, if no learning rate is
     given."""

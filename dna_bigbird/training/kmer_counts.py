@@ -152,14 +152,14 @@ def kmers_for(
     """Return the k-mers that are counted for a labelled set, None if none are."""
     # `has_recipe`: the settings of the training are chosen for the set, and so the counts too.
     reads_one_strand = is_directional(labelled, both_strands)
-    if kmers.positions and not is_aligned(labelled):
+    if kmers.by_position and not is_aligned(labelled):
         raise InputError(
-            f"--words.positions true is for windows of one length without labelled bins; {labelled.path} has "
+            f"--words.by_position true is for windows of one length without labelled bins; {labelled.path} has "
             "others: leave it out"
         )
     has_positions = has_recipe and reads_one_strand and is_aligned(labelled)
-    if kmers.positions is not None:
-        has_positions = kmers.positions
+    if kmers.by_position is not None:
+        has_positions = kmers.by_position
     max_k = kmers.max_k if kmers.max_k >= 0 else USUAL_MAX_K * has_recipe
     if not max_k and not has_positions:
         return None
