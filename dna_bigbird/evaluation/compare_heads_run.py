@@ -18,7 +18,7 @@ from dna_bigbird.evaluation.model_results import count_leaks, read_json_object, 
 from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.labelled.labelled_set import LabelledSet, block_units
 from dna_bigbird.labelled.scores import read_scores
-from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
+from dna_bigbird.metrics.bootstrap import Draws, bootstrap_intervals, draw_units
 from dna_bigbird.metrics.label_areas import LabelAreas, label_areas
 from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score
 
@@ -74,11 +74,11 @@ def context_table(
     for run, own in zip(runs, areas, strict=True):
         row: dict = {"predictor": run.name, "source": "this run", "window_bp": run.facts.window_bp}
         for name, columns in sets.items():
-            row |= cells(f"auroc_{name}", _mean(own.point[0], own.drawn[0], columns))
+            row |= cells(f"auroc_{name}", _mean(own.point[0], own.drawn[0], columns, own.draws))
             gain = NO_SCORE
             if run is not runs[0]:
                 point, drawn = own.point[0] - first.point[0], own.drawn[0] - first.drawn[0]
-                gain = _mean(point, drawn, columns)
+                gain = _mean(point, drawn, columns, own.draws)
                 names = (run.name, runs[0].name, name, len(columns))
                 notes.append(sentence("notes.gain_over_first", *names, gain))
             row |= cells(f"gain_{name}", gain)
@@ -96,12 +96,12 @@ def context_table(
     return HeadComparison("Context", scores, scores, (block,))
 
 
-def _mean(point_L: NDArray, drawn_LR: NDArray, columns: NDArray) -> Score:
+def _mean(point_L: NDArray, drawn_LR: NDArray, columns: NDArray, draws: Draws) -> Score:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # no label is defined: NaN is the answer
         value = np.nanmean(point_L[columns])
-        low, high = percentile_interval(np.nanmean(drawn_LR[columns], axis=0))
-    return Score(float(value), low, high)
+        drawn_R = np.nanmean(drawn_LR[columns], axis=0)
+    return Score(float(value), *map(float, bootstrap_intervals(value, drawn_R, draws)[0]))
 
 
 SEEDS = "seeds.json"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.metrics.binary import RankedLabel, confusion
-from dna_bigbird.metrics.bootstrap import Draws, percentile_interval
+from dna_bigbird.metrics.bootstrap import Draws, bootstrap_intervals
 
 # A areas (AUROC, average precision), R draws, N rows, L labels
 
@@ -35,6 +35,8 @@ class LabelAreas:
     """(L,), after DeLong: rows taken as independent."""
     drawn: NDArray[np.float64]
     """(A, L, R)."""
+    draws: Draws | None = None
+    """Those of `drawn`."""
 
     @property
     def undefined(self) -> NDArray[np.bool_]:
@@ -65,7 +67,7 @@ def label_areas(
         point_AL[:, label] = np.concatenate(ranked.areas())
         if draws:
             drawn_ALR[:, label] = ranked.areas(draws)
-    return LabelAreas(count, measured_L, positives_L, point_AL, variance_L, drawn_ALR)
+    return LabelAreas(count, measured_L, positives_L, point_AL, variance_L, drawn_ALR, draws)
 
 
 def columns(*tables_NL: NDArray) -> Iterator[tuple[NDArray, ...]]:
@@ -107,15 +109,15 @@ def summarise_one(
     """Return the metrics of a set with one label (`auroc`, …), (N,) labels and scores."""
     metrics: dict[str, float | int] = {}
     for index, name in enumerate(AREAS):
-        metrics |= with_interval(name, areas.point[index, 0], areas.drawn[index, 0])
+        metrics |= with_interval(name, areas.point[index, 0], areas.drawn[index, 0], draws)
     low, high = delong_interval(areas.point[0, 0], areas.auroc_variance[0])
     metrics |= {"auroc_delong_low": low, "auroc_delong_high": high}
     point, drawn = confusion(labels, scores, threshold), confusion(labels, scores, threshold, draws)
     for name in AT_THRESHOLD:
-        metrics |= with_interval(name, getattr(point, name)()[0], getattr(drawn, name)())
+        metrics |= with_interval(name, getattr(point, name)()[0], getattr(drawn, name)(), draws)
     # Published scores mostly take 0.5 for the threshold.
     at_half = confusion(labels, scores, 0.5).f1()[0], confusion(labels, scores, 0.5, draws).f1()
-    metrics |= with_interval("f1_at_half", *at_half)
+    metrics |= with_interval("f1_at_half", *at_half, draws)
     n, n_positive = (int(counts[0]) for counts in (areas.measured, areas.positives))
     return metrics | {"threshold": threshold, "n": n, "n_positive": n_positive}
 
@@ -146,9 +148,8 @@ def compare(areas: LabelAreas, other: LabelAreas) -> dict[str, float]:
     for index, name in enumerate(AREAS):
         point_L = areas.point[index] - other.point[index]
         drawn_LR = areas.drawn[index] - other.drawn[index]
-        gains |= with_interval(
-            f"{name}_gain", _over(np.nanmean, point_L), _over(np.nanmean, drawn_LR)
-        )
+        drawn_R = _over(np.nanmean, drawn_LR)
+        gains |= with_interval(f"{name}_gain", _over(np.nanmean, point_L), drawn_R, areas.draws)
     return gains
 
 
@@ -158,7 +159,7 @@ def _averages(key: str, average, areas: LabelAreas, here: NDArray, ending: str) 
     for index, name in enumerate(AREAS):
         point = _over(average, areas.point[index, here])
         drawn_R = _over(average, areas.drawn[index, here])
-        metrics |= with_interval(f"{key}_{name}{ending}", point, drawn_R)
+        metrics |= with_interval(f"{key}_{name}{ending}", point, drawn_R, areas.draws)
     return metrics
 
 
@@ -174,7 +175,7 @@ def macro_area(areas: LabelAreas, index: int) -> tuple[float, NDArray[np.float64
     return float(_over(np.nanmean, areas.point[index])), _over(np.nanmean, areas.drawn[index])
 
 
-def with_interval(name: str, point: float, drawn_R: NDArray) -> dict[str, float]:
+def with_interval(name: str, point: float, drawn_R: NDArray, draws: Draws) -> dict[str, float]:
     """Return a score and the ends of its interval by name; NaN where it is not defined."""
-    low, high = percentile_interval(drawn_R) if np.isfinite(point) else (np.nan, np.nan)
+    low, high = bootstrap_intervals(point, drawn_R, draws)[0]
     return {name: float(point), f"{name}_low": float(low), f"{name}_high": float(high)}

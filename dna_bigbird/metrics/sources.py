@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.metrics.binary import confusion
-from dna_bigbird.metrics.bootstrap import Draws, percentile_interval
+from dna_bigbird.metrics.bootstrap import Draws, bootstrap_intervals
 from dna_bigbird.metrics.calibration import Calibration
 from dna_bigbird.metrics.label_areas import (
     AREAS,
@@ -50,6 +50,8 @@ class Source:
     """Scores of classes and targets, whose differences between sources are reported."""
     targets: list[Estimates] = field(default_factory=list)
     """Scores of each target."""
+    draws: Draws | None = None
+    """Those of `estimates` and `targets`."""
 
     def gains_over(self, other: "Source") -> dict[str, float]:
         """Return by how much the scores exceed another source's on the same rows and draws."""
@@ -58,7 +60,9 @@ class Source:
         gains: dict[str, float] = {}
         for name, (point, drawn_R) in self.estimates.items():
             other_point, other_R = other.estimates[name]
-            gains |= with_interval(f"{name}_gain", point - other_point, drawn_R - other_R)
+            gains |= with_interval(
+                f"{name}_gain", point - other_point, drawn_R - other_R, self.draws
+            )
         return gains
 
 
@@ -92,13 +96,13 @@ def per_label(
     calibration: Calibration | None = None,
 ) -> list[dict[str, str | int | float]]:
     """Return the rows of per_label.tsv: areas of model and baselines, then more of the model."""
-    rows = []
+    rows, intervals = [], _intervals(model.areas)
     for i, (name, group) in enumerate(zip(names, groups, strict=True)):
         scores: dict[str, float] = {}
         for prefix, source in {"": model, **{f"{x}_": y for x, y in baselines.items()}}.items():
             for index, key in enumerate(AREAS):
                 scores[prefix + key] = float(source.areas.point[index, i])
-        scores |= _intervals(model.areas, i)
+        scores |= {key: float(ends_L[i]) for key, ends_L in intervals.items()}
         scores |= {**model.at_threshold[i], "threshold": float(model.thresholds[i])}
         scores |= calibration.labels[i] if calibration else {}
         rows.append(
@@ -113,16 +117,16 @@ def per_label(
     return rows
 
 
-def _intervals(areas: LabelAreas, label: int) -> dict[str, float]:
-    """Return DeLong's interval of the AUROC, and the bootstrap's of both areas."""
-    point, variance = areas.point[0, label], areas.auroc_variance[label]
-    ends = {"auroc_delong": delong_interval(point, variance)}
+def _intervals(areas: LabelAreas) -> dict[str, NDArray[np.float64]]:
+    """Return the ends of DeLong's interval of every AUROC and of the bootstrap's of both areas, (L,)."""
+    pairs = zip(areas.point[0], areas.auroc_variance, strict=True)
+    ends = {"auroc_delong": np.array([delong_interval(*pair) for pair in pairs])}
     for index, key in enumerate(AREAS):
-        ends[key] = percentile_interval(areas.drawn[index, label])
+        ends[key] = bootstrap_intervals(areas.point[index], areas.drawn[index], areas.draws)
     return {
-        f"{key}_{end}": value
-        for key, interval in ends.items()
-        for end, value in zip(("low", "high"), interval, strict=True)
+        f"{key}_{end}": ends_L2[:, i]
+        for key, ends_L2 in ends.items()
+        for i, end in enumerate(("low", "high"))
     }
 
 
@@ -140,13 +144,13 @@ def score_classes(
     for labels, called in zip(labels_NK.T, is_called_NK.T, strict=True):
         at = confusion(labels, called, 0.5)
         at_threshold.append({name: float(getattr(at, name)()[0]) for name in AT_THRESHOLD})
-    metrics = metrics_of(estimates) | {
+    metrics = metrics_of(estimates, draws) | {
         "n": len(labels_NK),
         "n_classes": labels_NK.shape[1],
         "n_classes_undefined": int(areas.undefined.sum()),
     }
     nothing = np.full(labels_NK.shape[1], np.nan)
-    return Source(metrics, areas, nothing, at_threshold, estimates)
+    return Source(metrics, areas, nothing, at_threshold, estimates, draws=draws)
 
 
 def score_targets(truth_NL: NDArray, predicted_NL: NDArray, draws: Draws) -> Source:
@@ -163,14 +167,15 @@ def score_targets(truth_NL: NDArray, predicted_NL: NDArray, draws: Draws) -> Sou
         for name in TARGET_SCORES
     }
     counts = {"n": len(truth_NL)} | ({"n_targets": len(targets)} if len(targets) > 1 else {})
-    return Source(metrics_of(estimates) | counts, None, np.empty(0), [], estimates, targets)
+    metrics = metrics_of(estimates, draws) | counts
+    return Source(metrics, None, np.empty(0), [], estimates, targets, draws)
 
 
-def metrics_of(estimates: Estimates) -> dict[str, float | int]:
+def metrics_of(estimates: Estimates, draws: Draws) -> dict[str, float | int]:
     """Return scores with the ends of their intervals, by name."""
     metrics: dict[str, float | int] = {}
     for name, (point, drawn_R) in estimates.items():
-        metrics |= with_interval(name, point, drawn_R)
+        metrics |= with_interval(name, point, drawn_R, draws)
     return metrics
 
 
@@ -181,7 +186,7 @@ def per_target(
     rows = []
     for number, name in enumerate(names):
         row: dict[str, str | int | float] = {"label": name, "n": n}
-        scores = dict(metrics_of(model.targets[number]))
+        scores = dict(metrics_of(model.targets[number], model.draws))
         for baseline, source in baselines.items():
             for key, (point, _) in source.targets[number].items():
                 scores[f"{baseline}_{key}"] = point

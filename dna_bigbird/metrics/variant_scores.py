@@ -70,6 +70,7 @@ def rank_variants(
     """
     metrics: dict[str, dict[str, float | int]] = {}
     drawn: dict[str, dict[str, NDArray]] = {}
+    draws_of: dict[str, Draws] = {}
     for name, log_odds_VL in sources.items():
         metrics[name], drawn[name] = {}, {}
         knows_labels = name not in without_labels
@@ -79,12 +80,12 @@ def rank_variants(
             if question.endswith("own_label") and not knows_labels:
                 continue
             ranked = RankedLabel((known.effects[here] != NEUTRAL).astype(int), scores[here])
-            draws = draw_units(
+            key = f"auroc_{question}"
+            draws = draws_of[key] = draw_units(
                 int(here.sum()), replicates=replicates, seed=seed, units=known.blocks[here]
             )
-            key = f"auroc_{question}"
             drawn[name][key] = ranked.areas(draws)[0]
-            metrics[name] |= with_interval(key, ranked.areas()[0][0], drawn[name][key])
+            metrics[name] |= with_interval(key, ranked.areas()[0][0], drawn[name][key], draws)
             metrics[name] |= {f"n_{question}": int(here.sum())}
             metrics[name] |= {f"n_{question}_positive": ranked.n_positive}
     model, *others = sources
@@ -95,7 +96,10 @@ def rank_variants(
         for key in [key for key in drawn[second] if key in drawn[first]]:
             gain = metrics[first][key] - metrics[second][key]
             metrics[first] |= with_interval(
-                f"{key}_gain_over_{second}", gain, drawn[first][key] - drawn[second][key]
+                f"{key}_gain_over_{second}",
+                gain,
+                drawn[first][key] - drawn[second][key],
+                draws_of[key],
             )
     return metrics
 

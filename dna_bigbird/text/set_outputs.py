@@ -14,7 +14,7 @@ from dna_bigbird.core.errors import InputError, checked_settings, note
 from dna_bigbird.core.limits import use_threads
 from dna_bigbird.core.rounding import rounded
 from dna_bigbird.core.writing import atomic_path
-from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
+from dna_bigbird.metrics.bootstrap import Draws, bootstrap_intervals, draw_units
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.engine import Engine, set_up
 from dna_bigbird.prediction.partial_results import Outputs, as_arrays, resumable_outputs
@@ -39,10 +39,11 @@ class TextScores:
     values: dict[str, float]
     drawn: dict[str, NDArray[np.float64]]
     """The same under every bootstrap draw."""
+    draws: Draws
 
     def metrics(self) -> dict[str, float]:
         """Return every metric with `_low` and `_high`, the 95 % interval."""
-        return _with_intervals(self.values, self.drawn)
+        return _with_intervals(self.values, self.drawn, self.draws)
 
     def gains(
         self, other: "TextScores", name: str, no_scores: Collection[str] = ()
@@ -52,6 +53,7 @@ class TextScores:
         return _with_intervals(
             {f"{key}_gain_over_{name}": self.values[key] - other.values[key] for key in shared},
             {f"{key}_gain_over_{name}": self.drawn[key] - other.drawn[key] for key in shared},
+            self.draws,
         )
 
 
@@ -75,7 +77,7 @@ def evaluation(
             task.summarise(np.repeat(statistics, times_N, axis=0)) for times_N in draws.times.T
         ]
         by_name = {name: np.array([draw.get(name, math.nan) for draw in drawn]) for name in values}
-        return TextScores(values, by_name)
+        return TextScores(values, by_name, draws)
 
     own = score(predictions)
     baselines = {
@@ -94,11 +96,11 @@ def evaluation(
 
 
 def _with_intervals(
-    values: dict[str, float], drawn: dict[str, NDArray[np.float64]]
+    values: dict[str, float], drawn: dict[str, NDArray[np.float64]], draws: Draws
 ) -> dict[str, float]:
     metrics = {}
     for name, value in values.items():
-        low, high = percentile_interval(drawn[name])
+        low, high = map(float, bootstrap_intervals(value, drawn[name], draws)[0])
         metrics |= {name: value, f"{name}_low": low, f"{name}_high": high}
     return metrics
 

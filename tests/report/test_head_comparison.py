@@ -13,6 +13,7 @@ from dna_bigbird.evaluation.compare.head_runs import HeadRun, SetFacts, by_set
 from dna_bigbird.evaluation.compare.head_tables import table6
 from dna_bigbird.evaluation.compare_heads_run import context_table
 from dna_bigbird.evaluation.model_results import read_model
+from dna_bigbird.metrics.bootstrap import draw_units
 from dna_bigbird.metrics.label_areas import LabelAreas
 from tests.report import example_heads
 from tests.report.conftest import Page
@@ -147,7 +148,8 @@ def areas(values: list[float], spread: float) -> LabelAreas:
     point = np.array([values, values])
     drawn = point[:, :, None] + np.linspace(-spread, spread, 41)
     measured, positives = np.full((2, len(values)), [[60], [20]])
-    return LabelAreas(60, measured, positives, point, np.full(len(values), 0.01), drawn)
+    draws = draw_units(60, replicates=41, seed=0)
+    return LabelAreas(60, measured, positives, point, np.full(len(values), 0.01), drawn, draws)
 
 
 @pytest.mark.parametrize(
