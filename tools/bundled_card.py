@@ -2,6 +2,8 @@
 
 from dna_bigbird.bundles.card import model_card
 from dna_bigbird.labelled.splits import SPLITS
+from dna_bigbird.metrics.scores import NO_SCORE, Score
+from dna_bigbird.metrics.verdicts import Verdict
 
 PARTS = {
     "random_base": ("random_base", False),
@@ -85,11 +87,11 @@ def verdicts(metrics: dict) -> list[str]:
         for name, key in OTHERS.items():
             if f"auroc_gain_over_{key}_{part}" not in metrics:
                 continue
-            gain, low, high = (
-                metrics[f"auroc_gain_over_{key}{end}_{part}"] for end in ("", "_low", "_high")
+            gain = Score(
+                *(metrics[f"auroc_gain_over_{key}{end}_{part}"] for end in ("", "_low", "_high"))
             )
-            word = "**behind**" if high < 0 else "ahead" if low > 0 else "no clear difference"
-            said.append(f"{name} {gain:+.3f} [{low:+.3f}, {high:+.3f}] ({word})")
+            told = Verdict(NO_SCORE, NO_SCORE, gain, n=metrics[f"n_{part}"]).in_words(f"**{name}**")
+            said.append(f"{name} {gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}] ({told})")
         lines.append(f"- `{part}`: against {'; '.join(said)}.")
     return lines
 

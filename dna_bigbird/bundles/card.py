@@ -6,6 +6,7 @@ from typing import Any
 from dna_bigbird.bundles.card_scores import dna_scores, text_scores
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
+from dna_bigbird.metrics.scores import weights_of_parts
 from dna_bigbird.models.config import CPC, EncoderConfig
 from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION
 
@@ -152,7 +153,7 @@ def model_card(
     if config.semi_synthetic:
         lines += [SEMI_SYNTHETIC, ""]
     what, facts = (_text_model, _text_facts) if is_text else (_dna_model, _dna_facts)
-    lines += [what(config), "", "## Settings" if is_text else "## Data and settings", ""]
+    lines += [what(config, metrics), "", "## Settings" if is_text else "## Data and settings", ""]
     lines += [f"- {name}: {x}" for name, x in facts(config).items() if x not in (None, "")]
     scores = text_scores(metrics) if is_text else dna_scores(config, metrics)
     lines += ["", "## Scores", "", *scores, "", "## Limits", ""]
@@ -165,7 +166,7 @@ def _limits(config: BundleConfig) -> tuple[str, ...]:
     return DNA_PRETRAINING_LIMITS if config.is_pretrained_only else DNA_LIMITS
 
 
-def _dna_model(config: BundleConfig) -> str:
+def _dna_model(config: BundleConfig, metrics: Metrics) -> str:
     encoder = describe_encoder(config.encoder)
     if config.is_pretrained_only:
         more = {
@@ -186,22 +187,32 @@ def _dna_model(config: BundleConfig) -> str:
     most = "sequences of at most" if config.task == SEQUENCES else "a window of"
     return (
         f"Predicts {what} for {most} {config.window_bp:,} bp of DNA: "
-        f"{members if config.members is not None else ''}{encoder}.{_kmers(config)}"
+        f"{members if config.members is not None else ''}{encoder}.{_kmers(config, metrics)}"
     )
 
 
-def _kmers(config: BundleConfig) -> str:
-    if config.words is None:
+def _kmers(config: BundleConfig, metrics: Metrics) -> str:
+    """Return what a model has next to its network, and the weights of its parts."""
+    words = config.words
+    if words is None:
         return ""
-    centre_bp = config.words.centre_bp
-    where = f"the window and its central {centre_bp} bp" if centre_bp else "the window"
-    return (
-        f" To its log odds those of a regression on the counts of all k-mers of 1 to {config.words.max_k} "
-        f"bases in {where} are added."
-    )
+    where = f"the window and its central {words.centre_bp} bp" if words.centre_bp else "the window"
+    parts = []
+    if words.max_k:
+        parts.append(f"the counts of all k-mers of 1 to {words.max_k} bases in {where}")
+    if words.positions:
+        parts.append("the base at each position and 3-mers in parts of the window")
+    weights = weights_of_parts(metrics.scores)
+    if metrics.scores.get("network") == 0:
+        return (
+            f" **Its network has weight 0: the model is the regression on {' and '.join(parts)} "
+            f"alone** ({weights})."
+        )
+    added = f" ({weights})" if weights else ""
+    return f" To its logits those of a regression on {' and '.join(parts)} are added{added}."
 
 
-def _text_model(config: BundleConfig) -> str:
+def _text_model(config: BundleConfig, metrics: Metrics) -> str:
     encoder = describe_encoder(config.encoder)
     if config.is_pretrained_only:
         return f"A BigBird encoder for text, trained to fill masked tokens: {encoder}."

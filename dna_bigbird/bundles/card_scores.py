@@ -1,16 +1,16 @@
-"""The scores on a model card: one column for the model and one per baseline, and who is ahead."""
+"""The scores on a model card: one column for the model and one per baseline, and which is better."""
 
 from collections.abc import Sequence
 
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.metrics import HIGH, LOW, Estimate, Metrics
+from dna_bigbird.bundles.metrics import HIGH, LOW, Metrics
+from dna_bigbird.metrics.scores import ModelMetrics
+from dna_bigbird.metrics.verdicts import WORSE, NamedVerdict, compared, language_verdict
 from dna_bigbird.models.label_types import HEADLINES as TYPE_HEADLINES
-from dna_bigbird.models.label_types import RECORDED, gain_key
+from dna_bigbird.models.label_types import RECORDED
 
 ONE_LABEL = ("auroc", "auprc", "f1", "mcc", "precision", "recall")
 HEADLINES = {"promoter": ONE_LABEL, "sequence": (*ONE_LABEL, "macro_auroc", "macro_auprc")}
-GAINS = ("macro_auroc", "auroc", "mcc", "pearson")
-"""Scores whose difference from a baseline has an interval: `label_types.gain_key`."""
 LABEL_HEADLINES = ("macro_auroc", "macro_auprc", "auroc", "auprc")
 PRETRAINING_HEADLINES = (
     "bits_per_base_masked",
@@ -62,7 +62,8 @@ def text_scores(metrics: Metrics) -> list[str]:
 
 def score_table(names: Sequence[str], metrics: Metrics) -> list[str]:
     """Return a Markdown table with one row per score."""
-    columns = {"model": metrics, **metrics.baselines}
+    model = "model with counts" if "counts" in metrics.baselines else "model"
+    columns = {model: metrics, **metrics.baselines}
     lines = ["| score | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for name in names:
         cells = " | ".join(_cell(column, name) for column in columns.values())
@@ -144,32 +145,23 @@ def _dna_counts(metrics: Metrics) -> str:
     return "; ".join([*parts, f"seed {metrics.seed}"])
 
 
-def _verdict(name: str, baseline: str, gain: float, difference: Estimate | None) -> str:
-    """Return the sentence on one baseline; an interval of the difference with 0 in it decides nothing."""
-    if difference and difference.sign == 0:
-        return (
-            f"By {name} there is no clear difference from the baseline {baseline}: model minus "
-            f"{baseline} {gain:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]."
-        )
-    if gain < 0:
-        return (
-            f"**The baseline {baseline} is better by {name}.** On these data the network is not shown "
-            "to be worth its cost."
-        )
-    return f"By {name} the model is {'level with' if gain == 0 else 'ahead of'} the baseline {baseline}."
-
-
 def _comparisons(names: Sequence[str], metrics: Metrics) -> list[str]:
-    """Return for the first score of the table whether each baseline is better."""
-    own = metrics.score(names[0]).value if names else None
-    if own is None:
+    """Return for the first score of the table whether each baseline is better, the best one first."""
+    if not names or metrics.score(names[0]).value is None:
         return []
-    name, lines = names[0], []
-    for baseline, scores in metrics.baselines.items():
-        value = scores.score(name).value
-        if value is None:
-            continue
-        gain = own - value if not name.startswith(LOWER_IS_BETTER) else value - own
-        difference = metrics.score(gain_key(name, baseline))
-        lines.append(_verdict(name, baseline, gain, difference if name in GAINS else None))
+    known = ModelMetrics.from_json(metrics.stored)
+    is_language = names[0].startswith(LOWER_IS_BETTER)
+    verdicts = language_verdict(known).masked if is_language else compared(known, names[0])
+    lines = [_sentence(names[0], x) for x in verdicts]
+    if any(verdict.outcome == WORSE for _, verdict in verdicts):
+        lines.append("These data do not show that the network is worth its cost.")
     return ["", *lines] if lines else []
+
+
+def _sentence(name: str, named: NamedVerdict) -> str:
+    gain, words = named.verdict.gain, named.verdict.in_words(f"the baseline {named.baseline}")
+    numbers = ""
+    if gain.has_interval:
+        numbers = f": {gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]"
+    words = f"**{words}**" if named.verdict.outcome == WORSE else words
+    return f"By {name}, model minus {named.baseline}{numbers}: {words}."

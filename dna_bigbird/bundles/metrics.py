@@ -26,13 +26,6 @@ class Estimate(NamedTuple):
     low: float | None = None
     high: float | None = None
 
-    @property
-    def sign(self) -> int | None:
-        """1 or -1 if all of the interval is above or below 0, 0 if it contains 0; else None."""
-        if self.low is None or self.high is None:
-            return None
-        return int(self.low > 0) - int(self.high < 0)
-
 
 @dataclass(frozen=True, eq=False)
 class Metrics(Mapping[str, Any]):

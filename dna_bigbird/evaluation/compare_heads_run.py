@@ -21,6 +21,7 @@ from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.metrics.bootstrap import Draws, bootstrap_intervals, draw_units
 from dna_bigbird.metrics.label_areas import LabelAreas, label_areas
 from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score
+from dna_bigbird.metrics.verdicts import outcome
 
 # L labels, R draws
 
@@ -80,7 +81,7 @@ def context_table(
                 point, drawn = own.point[0] - first.point[0], own.drawn[0] - first.drawn[0]
                 gain = _mean(point, drawn, columns, own.draws)
                 names = (run.name, runs[0].name, name, len(columns))
-                notes.append(sentence("notes.gain_over_first", *names, gain))
+                notes.append(sentence("notes.gain_over_first", *names, gain, outcome(gain)))
             row |= cells(f"gain_{name}", gain)
         row |= {"n": own.n, "n_positive": int(own.positives.sum())}
         row |= {"split": run.facts.split, "seed": run.metrics.seed}

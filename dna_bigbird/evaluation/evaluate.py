@@ -19,7 +19,8 @@ from dna_bigbird.core.shared_options import (
     SetGenome,
     Threads,
 )
-from dna_bigbird.metrics.scores import shown
+from dna_bigbird.metrics.scores import PARTS, ModelMetrics, shown
+from dna_bigbird.metrics.verdicts import compared
 from dna_bigbird.models.label_types import gain_key, headlines_in
 
 if TYPE_CHECKING:
@@ -40,10 +41,14 @@ def evaluation_summary(
     lines = [
         f"{output}: {score_name(name)} on {metrics.n:,} test windows, 95 % interval in brackets"
     ]
+    known = ModelMetrics.from_json(metrics.stored)
+    if known.has_counts:
+        lines.append(f"  the model is {known.described}; counts: its counts alone")
     lines += [f"  {who:<{width}}  {_shown(each.score(name))}" for who, each in sources.items()]
-    for baseline in metrics.baselines:
+    verdicts = compared(known, name)
+    for baseline, verdict in verdicts:
         gain = metrics.score(gain_key(name, baseline))
-        lines.append(f"  model minus {baseline}: {_shown(gain, '+')}: {_verdict(gain, baseline)}")
+        lines.append(f"  model minus {baseline}: {_shown(gain, '+')}: {verdict.in_words(baseline)}")
     if "accuracy" in metrics.scores or "pearson" in metrics.scores:
         for other in others:
             values = (f"{who} {_shown(each.score(other))}" for who, each in sources.items())
@@ -52,12 +57,9 @@ def evaluation_summary(
         values = (f"{who} {shown(value)}" for who, value in aurocs.items())
         lines.append(f"  {label}: {', '.join(values)}")
     lines += _read_before(metrics)
-    scores = {who: each.score(name).value for who, each in metrics.baselines.items()}
-    known = {who: value for who, value in scores.items() if value is not None}
-    if len(known) > 1:
-        best = max(known, key=known.__getitem__)
-        gain = metrics.score(gain_key(name, best))
-        lines.append(f"  against {best}, the best baseline: {_verdict(gain, best)}")
+    if len(verdicts) > 1:
+        best, verdict = verdicts[0]
+        lines.append(f"  against {best}, the best baseline: {verdict.in_words(best)}")
     return "\n".join(lines)
 
 
@@ -68,12 +70,6 @@ def _shown(score: "Estimate", sign: str = "") -> str:
     if score.low is None or score.high is None:
         return value
     return f"{value} [{score.low:{sign}.3f}, {score.high:{sign}.3f}]"
-
-
-def _verdict(gain: "Estimate", baseline: str) -> str:
-    if not gain.sign:
-        return "no clear difference"
-    return "the model is better" if gain.sign > 0 else f"{baseline} is better"
 
 
 def _read_before(metrics: "Metrics") -> list[str]:
@@ -202,12 +198,20 @@ def evaluate(
     scored = {name: Path(path) for name, path in baselines.items()}
     steps.check_baselines(scored, held_out, data, checksum, strand)
     report = Path(report or next_to(output, "report"))
-    scores = steps.model_scores(
-        bundle, labelled, held_out.rows, batch_size=batch_size, checksum=checksum, strand=strand
-    )
-    write_scores(report / "scores.h5", scores)
-    held_out.score(scores)
-    del scores  # a large set's scores take gigabytes; one source is in memory at a time
+    for name, part in steps.with_counts(bundle).items():
+        scores = steps.model_scores(
+            part,
+            labelled,
+            held_out.rows,
+            batch_size=batch_size,
+            checksum=checksum,
+            strand=strand,
+            name=name,
+        )
+        if name == steps.MODEL:
+            write_scores(report / "scores.h5", scores)
+        held_out.score(scores, name)
+        del scores  # a large set's scores take gigabytes; one source is in memory at a time
     for name, path in scored.items():
         held_out.score(read_scores(path), name)
     held_out.score_trivial(labelled, checksum)
@@ -216,6 +220,7 @@ def evaluate(
     metrics |= {"n_train_rows": len(labelled.rows("train"))}
     metrics |= {"n_validation_rows": len(held_out.validation)}
     metrics |= count_seen_rows(bundle, labelled, held_out.test)
+    metrics |= {name: x for name in PARTS if (x := bundle.metrics.scores.get(name)) is not None}
     metrics = rounded(metrics)
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     return Evaluation(

@@ -1,6 +1,7 @@
 """Steps of `evaluate`: the held-out rows of a labelled set, and the scores of model and baselines."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -27,12 +28,15 @@ from dna_bigbird.metrics.sources import (
     score_targets,
     trivial_scores,
 )
+from dna_bigbird.models.classifier import counting_part
 from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION, TRIVIAL
 from dna_bigbird.models.scaling import Scaling
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.predictor import Predictor
 
 MODEL = "model"
+COUNTS = "counts"
+"""The k-mer counts of a model that has them, without its network."""
 ROWS_AT_ONCE = 1024
 """Windows that are read from the set at once."""
 
@@ -181,8 +185,9 @@ def check_baselines(
     baselines: Mapping[str, Path], held_out: ScoresOnTest, data: Path, checksum: str, strand: str
 ) -> None:
     """Read the score files of the baselines once, before hours of prediction."""
-    if MODEL in baselines:
-        raise InputError(f"--baselines: {MODEL!r} is the name of the model itself; take another")
+    for name, part in {MODEL: "the model itself", COUNTS: "the model's own counts"}.items():
+        if name in baselines:
+            raise InputError(f"--baselines: {name!r} is the name of {part}; take another")
     for path in baselines.values():
         scores = read_scores(path)
         scores.check_belongs(path, data, checksum)
@@ -194,6 +199,12 @@ def check_baselines(
             )
 
 
+def with_counts(bundle: Bundle) -> dict[str, Bundle]:
+    """Return a model by its name, and its k-mer counts alone if it has them."""
+    counts = counting_part(bundle.model)
+    return {MODEL: bundle} | ({} if counts is None else {COUNTS: replace(bundle, model=counts)})
+
+
 @checked()
 def model_scores(
     bundle: Bundle,
@@ -203,6 +214,7 @@ def model_scores(
     batch_size: int,
     checksum: str,
     strand: Literal["both", "forward"],
+    name: str = MODEL,
 ) -> LabelScores:
     """Return the probabilities of a model for some rows; `checksum` is the sha256 of the set."""
     # The same precision on every processor, so that reported scores do not depend on it.
@@ -219,9 +231,12 @@ def model_scores(
     for line in predictor.notes():
         note(line)
     what = "targets" if labelled.label_type == REGRESSION else "probabilities"
+    whose = (
+        "the model" if name == MODEL else "the counts of the model alone, its network at weight 0"
+    )
     return LabelScores(
-        name=MODEL,
-        description=f"{what} of the model, {strand_text(bundle, strand)}",
+        name=name,
+        description=f"{what} of {whose}, {strand_text(bundle, strand)}",
         label_names=labelled.label_names,
         rows=rows,
         values=values,

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from dna_bigbird.core.figures.style import marks_text, save
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.metrics.names import metric_name, ngram_title, source_name, window_baseline
-from dna_bigbird.metrics.scores import Score, is_number, shown
+from dna_bigbird.metrics.scores import Score, is_number, score_text, shown
 
 MOST_SVG_BYTES = 300_000
 """A larger drawing is shown as pixels, to keep the page small."""
@@ -85,7 +85,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    templates.globals["report_script"] = read_script("report.js")
+    templates.globals |= {"report_script": read_script("report.js"), "score_text": score_text}
     templates.filters |= {"shown": shown, "exact": repr}
     templates.filters |= {"ngram_title": ngram_title, "window_baseline": window_baseline}
     templates.filters |= {"metric_name": metric_name, "source_name": source_name}

@@ -3,6 +3,7 @@
 import re
 
 WINDOW_BASELINES = {
+    "counts": "counts of the model alone",
     "kmer": "k-mer regression",
     "gc": "GC content",
     "composition": "kernel regression on composition",

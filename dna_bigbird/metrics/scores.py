@@ -1,12 +1,10 @@
-"""Scores with their intervals, those of one predictor as in metrics.json, and which of two is better."""
+"""Scores with their intervals, and those of one predictor as in metrics.json."""
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
-
-from dna_bigbird.metrics.names import direction
 
 NOT_DEFINED = "not defined"
 COUNTS = (
@@ -129,6 +127,23 @@ class PredictorScores:
         return [GroupScore(match[0], *match.groups()) for match in matches if match]
 
 
+PARTS = {"network": "network", "words": "k-mer counts", "positions": "positions"}
+"""Keys of the weights of the parts of a model that has k-mer counts next to its network."""
+
+
+def weights_of_parts(values: Mapping[str, object]) -> str:
+    """Return the weights of a model's parts in its logits in words; "" where they are not recorded.
+
+    Example:
+        >>> weights_of_parts({"network": 0.4, "words": 0.9})
+        'weight of network 0.40, k-mer counts 0.90'
+    """
+    known = [
+        f"{name} {values[key]:.2f}" for key, name in PARTS.items() if is_number(values.get(key))
+    ]
+    return f"weight of {', '.join(known)}" if known else ""
+
+
 @dataclass(frozen=True)
 class ModelMetrics(PredictorScores):
     """A metrics.json: the scores of a model and of its baselines on the same test rows."""
@@ -157,6 +172,26 @@ class ModelMetrics(PredictorScores):
         return self.values.get("strand")
 
     @property
+    def has_counts(self) -> bool:
+        """Whether the model has k-mer counts next to its network, which were scored alone."""
+        return "counts" in self.baselines
+
+    @property
+    def described(self) -> str:
+        """What the model is: with k-mer counts, their weights in its logits.
+
+        Example:
+            >>> ModelMetrics({"network": 0.4, "words": 0.9}, {"counts": PredictorScores()}).described
+            'BigBird with k-mer counts (weight of network 0.40, k-mer counts 0.90)'
+        """
+        if not self.has_counts:
+            return "BigBird"
+        weights = weights_of_parts(self.values)
+        if self.values.get("network") == 0:
+            return f"the regression on k-mer counts alone, without the network ({weights})"
+        return "BigBird with k-mer counts" + (f" ({weights})" if weights else "")
+
+    @property
     def kmer(self) -> PredictorScores:
         """The k-mer baseline; without scores if none was run."""
         return self.baselines.get("kmer", PredictorScores())
@@ -171,110 +206,3 @@ class ModelMetrics(PredictorScores):
         known = [(key, self.number(key)) for key in COUNTS]
         undefined = "n_labels_undefined"
         return [(k, n) for k, n in known if n is not None and not (k == undefined and n == 0)]
-
-
-MASKED_BITS = "bits_per_base_masked"
-UNIGRAM = "token_unigram_masked"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Two scores compared."""
-
-    model: Score
-    baseline: Score
-    gain: Score = NO_SCORE
-    """Model minus baseline on the same draws of rows, if it was computed."""
-    higher_is_better: bool = True
-
-    @property
-    def winner(self) -> str:
-        """ "model", "baseline", "tie" (equal to three digits) or "undecided" (a score is missing).
-
-        Example:
-            >>> Verdict(Score(1.9), Score(1.95), higher_is_better=False).winner
-            'model'
-        """
-        if not (is_number(self.model.value) and is_number(self.baseline.value)):
-            return "undecided"
-        difference = round(self.model.value, 3) - round(self.baseline.value, 3)
-        if abs(difference) < 5e-4:
-            return "tie"
-        return "model" if (difference > 0) == self.higher_is_better else "baseline"
-
-    @property
-    def is_clear(self) -> bool | None:
-        """Whether the difference is clear, by its interval, else by both; None without any."""
-        if self.gain.has_interval:
-            return self.gain.low > 0 or self.gain.high < 0
-        if not (self.model.has_interval and self.baseline.has_interval):
-            return None
-        return self.model.low > self.baseline.high or self.baseline.low > self.model.high
-
-
-class NamedVerdict(NamedTuple):
-    """A comparison with the baseline of this name."""
-
-    baseline: str
-    verdict: Verdict
-
-
-@dataclass(frozen=True)
-class LanguageVerdict:
-    """Bits per base of a model compared with n-gram baselines."""
-
-    bits: Score
-    masked: Sequence[NamedVerdict]
-    """The unigram and the best masked baseline, those that were run."""
-    causal: NamedVerdict | None
-    """The best causal baseline. It answers another question, so it is not ranked."""
-
-
-def best_masked(metrics: ModelMetrics, *, is_causal: bool = False) -> tuple[str, Score]:
-    """Return name and score of the masked (or causal) baseline with the fewest bits, or "" and none."""
-    bits = {
-        name: scores.bits_per_base
-        for name, scores in metrics.baselines.items()
-        if ("causal" in name) == is_causal
-        and direction(name) != "one_hidden"  # other positions than the model's
-        and is_number(scores.bits_per_base.value)
-    }
-    best = min(bits, key=lambda name: bits[name].value, default="")
-    return best, bits.get(best, NO_SCORE)
-
-
-def language_verdict(metrics: ModelMetrics) -> LanguageVerdict:
-    """Compare the model with the unigram, the best masked and the best causal baseline."""
-    bits = metrics.score(MASKED_BITS)
-
-    def compare(name: str) -> NamedVerdict:
-        scores = metrics.baselines[name]
-        gain = scores.score("model_minus_baseline_masked")  # absent of a causal one
-        return NamedVerdict(name, Verdict(bits, scores.bits_per_base, gain, higher_is_better=False))
-
-    masked = dict.fromkeys([UNIGRAM, best_masked(metrics)[0]])
-    known = [n for n in masked if n in metrics.baselines]
-    known = [n for n in known if is_number(metrics.baselines[n].bits_per_base.value)]
-    causal, _ = best_masked(metrics, is_causal=True)
-    return LanguageVerdict(bits, [compare(n) for n in known], compare(causal) if causal else None)
-
-
-class Ranked(NamedTuple):
-    """The best of several predictors (the model of the verdict) compared with another."""
-
-    best: str
-    other: str
-    verdict: Verdict
-
-
-def ranking(named: Sequence[tuple[str, Score]], *, higher_is_better: bool) -> list[Ranked]:
-    """Compare the best of some scores with each of the others; predictors without a score are left out."""
-    known = [(name, score) for name, score in named if is_number(score.value)]
-    if not known:
-        return []
-    sign = -1 if higher_is_better else 1
-    (best, top), *others = sorted(known, key=lambda pair: sign * pair[1].value)
-    return [
-        Ranked(best, name, Verdict(top, score, higher_is_better=higher_is_better))
-        for name, score in others
-    ]

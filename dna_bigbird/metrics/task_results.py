@@ -20,8 +20,6 @@ READ_WITH_LABELS, READ_WITHOUT_LABELS = "read_with_labels", "read_without_labels
 """Keys of `TaskResult.leaks`: rows left out because the bundle was trained on them, and rows that only its
 pretraining has read, which stay. A key is absent where no such row was recognised and not all that the bundle has
 read can be compared."""
-FEWEST_ROWS = 200
-"""Of fewer test rows no claim is made."""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,14 @@ class EnsembleClassifier(nn.Module):
         return logit_of_mean(logits_MBL)
 
 
+def counting_part(model: nn.Module) -> nn.Module | None:
+    """Return the logits that k-mer counts add to a classifier, or to those of an ensemble; None: none."""
+    if isinstance(model, EnsembleClassifier):
+        parts = [counting_part(member) for member in model.members]
+        return None if None in parts else EnsembleClassifier(parts, model.label_type)
+    return getattr(model, "words", None)
+
+
 def one_against_rest(logits_BK: Tensor) -> Tensor:
     """Return the log-odds of each class against all others, (B, K), from logits of a softmax.
 

@@ -29,7 +29,7 @@ from dna_bigbird.evaluation.model_results import (
 from dna_bigbird.evaluation.rendering import SEMI_SYNTHETIC_TAG, Gallery, Picture, render
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.metrics.scores import ModelMetrics
-from dna_bigbird.metrics.task_results import FEWEST_ROWS
+from dna_bigbird.metrics.verdicts import FEWEST_ROWS
 from dna_bigbird.models.label_types import MULTI_CLASS, REGRESSION
 from dna_bigbird.prediction.mutagenesis_figure import LETTERS, UNITS, mutagenesis_figure
 from dna_bigbird.report.run_results import Results, Stage, duration, read_results

@@ -44,7 +44,7 @@ def test_scores_stand_with_count_seed_split_interval_and_baseline():
     card = model_card(CONFIG, metrics(0.8, 0.7))
     assert "split: test; n = 40; n_positive = 20; seed 3" in card
     assert "| auroc | 0.800 (0.700–0.900) | 0.700 |" in card
-    assert "By auroc the model is ahead of the baseline kmer." in card
+    assert "model minus kmer: no claim on 40 rows." in card
     assert "negatives: random_base" in card
     assert "step chosen on validation: 700" in card
     assert "Semi-synthetic" not in card
@@ -112,6 +112,14 @@ def test_word_counts_are_told(centre_bp, where):
     words = {"max_k": 6, "centre_bp": centre_bp, "together": True, "piece_bp": 1}
     card = model_card(CONFIG | {"words": words}, metrics(0.8, 0.7))
     assert f"the counts of all k-mers of 1 to 6 bases in {where} are added." in card
+    found = metrics(0.8, 0.7) | {"network": 0.4, "words": 0.9, "positions": 0.2}
+    card = model_card(CONFIG | {"words": words | {"positions": 300}}, found)
+    assert (
+        "and the base at each position and 3-mers in parts of the window are added (weight of network "
+        "0.40, k-mer counts 0.90, positions 0.20)." in card
+    )
+    alone = model_card(CONFIG | {"words": words}, found | {"network": 0.0})
+    assert "**Its network has weight 0: the model is the regression on the counts" in alone
     assert "regression on the counts" not in model_card(CONFIG, metrics(0.8, 0.7))
 
 
@@ -139,24 +147,43 @@ def test_medians_stand_once_with_their_interval():
 
 
 def test_a_baseline_that_wins_is_named():
-    assert "**The baseline kmer is better by auroc.**" in model_card(CONFIG, metrics(0.7, 0.8))
+    card = model_card(CONFIG, metrics(0.7, 0.8) | paired("auroc_gain_over_kmer", -0.1, -0.01))
+    assert "-0.055 [-0.100, -0.010]: **the baseline kmer is better**." in card
+    assert "is better" not in model_card(CONFIG, metrics(0.7, 0.8)), "without a paired difference"
+
+
+def paired(key: str, low: float, high: float) -> dict[str, float]:
+    return {key: (low + high) / 2, f"{key}_low": low, f"{key}_high": high, "n": 200}
 
 
 @pytest.mark.parametrize(("high", "is_clear"), [(0.01, False), (-0.01, True)])
 def test_an_interval_with_0_in_it_names_no_winner(high, is_clear):
-    gain = "auroc_gain_over_kmer"
-    difference = {gain: -0.1, f"{gain}_low": -0.2, f"{gain}_high": high}
-    card = model_card(CONFIG, metrics(0.7, 0.8) | difference)
-    assert ("is better by" in card) == is_clear
-    assert ("no clear difference from the baseline kmer" in card) != is_clear
+    card = model_card(CONFIG, metrics(0.7, 0.8) | paired("auroc_gain_over_kmer", -0.2, high))
+    assert ("is better" in card) == is_clear
+    assert (": not clear." in card) != is_clear
+
+
+def test_the_best_baseline_comes_first_and_few_rows_are_no_claim():
+    found = metrics(0.9, 0.8) | paired("auroc_gain_over_kmer", 0.01, 0.2)
+    found["baselines"]["gc"] = {"auroc": 0.85}
+    lines = [x for x in model_card(CONFIG, found).splitlines() if x.startswith("By auroc")]
+    assert ["minus gc" in line for line in lines] == [True, False]
+    assert lines[1].endswith(": the model is better.")
+    assert "no claim on 40 rows" in model_card(CONFIG, found | {"n": 40})
 
 
 def test_fewer_bits_are_better():
     config = CONFIG | {"task": "pretraining", "label_names": []}
     key = "bits_per_base_masked"
-    assert "is ahead of" in model_card(config, metrics(1.8, 1.9, key))
-    assert "is better" in model_card(config, metrics(1.9, 1.8, key))
-    assert "weight of positives" not in model_card(config, metrics(1.9, 1.8, key))
+    for values, ends, told in (
+        ((1.8, 1.9), (-0.11, -0.09), "the model is better."),
+        ((1.9, 1.8), (0.09, 0.11), "**the baseline token_bigram_masked is better**."),
+    ):
+        found = metrics(*values, key)
+        scores = found["baselines"].pop("kmer") | paired("model_minus_baseline_masked", *ends)
+        found["baselines"]["token_bigram_masked"] = scores
+        assert told in model_card(config, found)
+    assert "weight of positives" not in model_card(config, found)
 
 
 @pytest.mark.parametrize("task", ["promoter", "pretraining"])

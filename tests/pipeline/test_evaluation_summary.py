@@ -40,12 +40,17 @@ def test_all_on_one_screen():
     ("gain", "words"),
     [
         ((0.01, 0.04), "the model is better"),
-        ((-0.04, 0.01), "no clear difference"),
-        ((0.0, 0.0), "no clear difference"),
+        ((-0.04, 0.01), "not clear"),
+        ((0.0, 0.0), "not clear"),
     ],
 )
 def test_the_difference_in_words(gain, words):
     assert summary(gain).splitlines()[3].endswith(f": {words}")
+
+
+def test_few_rows_are_no_claim():
+    assert summary((0.01, 0.04), n=199).splitlines()[3].endswith(": no claim on 199 rows")
+    assert summary((0.01, 0.04), n=200).splitlines()[3].endswith(": the model is better")
 
 
 def test_the_last_line_is_about_the_best_of_several_baselines():

@@ -119,6 +119,9 @@ def write_pretrained(results: Path, semi_synthetic: bool, rng: np.random.Generat
             "bits_per_base_masked_low": bits - 0.006,
             "bits_per_base_masked_high": bits + 0.006,
             "bits_per_base_all_masked": bits + 0.1,
+            "model_minus_baseline_masked": 1.921345 - bits,
+            "model_minus_baseline_masked_low": 1.921345 - bits - 0.007,
+            "model_minus_baseline_masked_high": 1.921345 - bits + 0.007,
         }
         for name, bits in (
             ("token_unigram_masked", 1.951207),
@@ -218,10 +221,11 @@ def write_head(
 
     counts = {"n": rows, "n_positive": int(truth.sum())} if single else {"n": rows, "n_labels": 15}
     metrics = headline("model") | counts | {"strand": "both", "seed": 11, "split": "test"}
-    if not single:
-        gain = round(float(np.nanmean(areas["model"]) - np.nanmean(areas["kmer"])), 6)
+    means = {"kmer": np.nanmean(areas["kmer"])} | ({"gc": 0.52} if single else {})
+    for baseline, area in means.items():
         for key, move in (("", 0), ("_low", -0.017), ("_high", 0.018)):
-            metrics[f"auroc_gain_over_kmer{key}"] = round(gain + move, 6)
+            gain = round(float(np.nanmean(areas["model"]) - area + move), 6)
+            metrics[f"auroc_gain_over_{baseline}{key}"] = gain
     baselines = {"kmer": headline("kmer")}
     if single:  # GC content knows nothing
         key, found_gc = "auroc", {"f1": 0.667, "mcc": 0.0}

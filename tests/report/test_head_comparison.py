@@ -74,9 +74,11 @@ def test_ranks_are_only_among_rows_of_one_set(compared):
     random, permuted = text.split("## Negatives: permuted")
     ranked = [line for line in random.splitlines() if line.startswith("- ")]
     assert not any("permuted" in line or "DeePromoter" in line for line in ranked)
-    assert "random and random_scratch are not clearly different: F1 0.930 against 0.900" in random
-    assert "random is ahead of the GC content: F1 0.930 against 0.500" in random
-    assert "[+0.020, +0.040] excludes 0" in random, "the paired gain decides"
+    assert "By F1, best first: random 0.930 [0." in random
+    order = [random.index(x, random.index("By F1")) for x in ("random_scratch", "the GC content")]
+    assert order == sorted(order)
+    assert "rows. The model is better: AUROC" in random, "by the paired gain"
+    assert "difference [+0.020, +0.040]" in random
     assert "0.930" not in permuted
 
 
@@ -89,7 +91,7 @@ def test_runs_of_one_window_on_other_rows_are_not_ranked(tmp_path):
     (block,) = table6(runs).blocks
     assert len(block.groups) == 3
     assert not any(
-        "random_scratch" in n and "random and" in n for x in block.notes.values() for n in x
+        "random_scratch" in n and "random " in n for x in block.notes.values() for n in x
     )
     assert len(by_set(runs)) == 2
 
@@ -129,7 +131,7 @@ def test_medians_of_other_labels_are_not_with_the_published_ones(compared):
         "0.887",
     ]
     text = (compared["table7"] / "table.md").read_text()
-    assert "two is ahead of chromatin: median AUROC of TF 0.860 against 0.800" in text
+    assert "By median AUROC of TF, best first: two 0.860 [" in text
 
 
 def test_published_medians_are_with_the_published_bundle(tmp_path):
@@ -155,12 +157,12 @@ def areas(values: list[float], spread: float) -> LabelAreas:
 @pytest.mark.parametrize(
     ("gained", "spread", "told"),
     [
-        (0.2, 0.01, "wide over narrow, chosen labels (1): ahead, gain in AUROC +0.200 [+0."),
-        (-0.2, 0.01, "wide over narrow, chosen labels (1): behind, gain in AUROC -0.200 [-0."),
+        (0.2, 0.01, "wide over narrow, chosen labels (1): better, gain in AUROC +0.200 [+0."),
+        (-0.2, 0.01, "wide over narrow, chosen labels (1): worse, gain in AUROC -0.200 [-0."),
         (
             0.001,
             0.1,
-            "wide over narrow, chosen labels (1): not clearly different, gain in AUROC +0.001",
+            "wide over narrow, chosen labels (1): not clear, gain in AUROC +0.001",
         ),
     ],
 )
@@ -225,7 +227,7 @@ def test_a_variant_with_seeds_has_one_row_with_their_mean_and_spread(tmp_path):
     assert (cells["random_scratch"]["seeds"], cells["random_scratch"]["auroc_sd"]) == ("1", "")
     text = (tmp_path / "out/table.md").read_text()
     assert "random, on the same draws of rows" in text
-    assert "[+0.030, +0.070] excludes 0" in text
+    assert "difference [+0.030, +0.070]" in text
     options[options.index("--runs") + 1] = '["heads/random"]'
     options[options.index("--data") + 1] = json.dumps([str(results / "heads/random/set.h5")])
     with pytest.raises(SystemExit, match="2"):

@@ -9,7 +9,8 @@ import pytest
 from jinja2 import UndefinedError
 
 from dna_bigbird.evaluation.rendering import FOLDER, environment, render, sentence
-from dna_bigbird.metrics.scores import Score, Verdict
+from dna_bigbird.metrics.scores import Score
+from dna_bigbird.metrics.verdicts import Verdict
 from dna_bigbird.report.page import build_report
 
 ROOT = Path(__file__).parents[2]
@@ -46,9 +47,11 @@ def test_a_missing_value_is_an_error():
 
 
 def test_sentences_are_plain_text_for_markdown():
-    verdict = Verdict(Score(0.9), Score(0.8))
+    verdict = Verdict(Score(0.9), Score(0.8), Score(0.1, 0.05, 0.15))
     text = sentence("sentences.verdict", verdict, "F1 & more", "the model's <own> baseline")
-    assert text == "The model wins: F1 & more 0.900 against 0.800 for the model's <own> baseline."
+    assert text.startswith(
+        "The model is better: F1 & more 0.900 for the model, 0.800 for the model's <own> baseline;"
+    )
 
 
 def test_python_of_the_report_holds_no_markup():

@@ -4,14 +4,16 @@ import pytest
 
 from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.names import ngram_title
-from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score, Verdict, language_verdict
+from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score
+from dna_bigbird.metrics.verdicts import Verdict, compared, language_verdict, outcome
 
 HIGH, LOW = Score(0.9, 0.88, 0.92), Score(0.7, 0.66, 0.74)
 NEAR = Score(0.91, 0.87, 0.93)
+UP, DOWN, UNCLEAR = Score(0.2, 0.1, 0.3), Score(-0.2, -0.3, -0.1), Score(0.2, -0.1, 0.5)
 
 
-def said(model, baseline, gain=NO_SCORE):
-    return sentence("sentences.verdict", Verdict(model, baseline, gain), "AUROC")
+def said(model, baseline, gain=NO_SCORE, n=None):
+    return sentence("sentences.verdict", Verdict(model, baseline, gain, n=n), "AUROC")
 
 
 def badge(model, baseline, gain=NO_SCORE):
@@ -26,8 +28,10 @@ def language(metrics):
     return sentence("sentences.language_verdict", language_verdict(ModelMetrics.from_json(metrics)))
 
 
-def winner(model, baseline):
-    return Verdict(model, baseline, higher_is_better=False).winner
+def paired(value: float) -> dict[str, float]:
+    """Model minus baseline, bits per base."""
+    ends = {"": value, "_low": value - 0.005, "_high": value + 0.005}
+    return {f"model_minus_baseline_masked{end}": x for end, x in ends.items()}
 
 
 def scale(*settings):
@@ -35,43 +39,60 @@ def scale(*settings):
 
 
 @pytest.mark.parametrize(
-    ("model", "baseline", "expected"),
+    ("model", "baseline", "gain", "expected"),
     [
-        (HIGH, LOW, "The model wins: AUROC 0.900 against 0.700 for the k-mer baseline; the 95 %"),
-        (
-            LOW,
-            HIGH,
-            "The baseline wins: AUROC 0.900 for the k-mer baseline against 0.700 for the model",
-        ),
-        (NEAR, HIGH, "The model is ahead: AUROC 0.910 against 0.900"),
-        (HIGH, NEAR, "The baseline is ahead: AUROC 0.910 for the k-mer baseline"),
-        (HIGH, Score(0.90004), "Model and baseline are equal: AUROC 0.900 against 0.900"),
-        (
-            Score(0.9),
-            Score(0.8),
-            "The model wins: AUROC 0.900 against 0.800 for the k-mer baseline.",
-        ),
-        (Score(None), HIGH, "The model's AUROC is not defined"),
-        (Score(float("nan")), HIGH, "The model's AUROC is not defined"),
-        (HIGH, Score(None), "The k-mer baseline has no AUROC here; the model's 0.900 has nothing"),
+        (HIGH, LOW, UP, "The model is better: AUROC 0.900 for the model, 0.700 for the k-mer"),
+        (LOW, HIGH, DOWN, "The k-mer baseline is better: AUROC 0.700 for the model, 0.900 for"),
+        (HIGH, LOW, UNCLEAR, "Not clear: AUROC 0.900 for the model, 0.700 for the k-mer baseline;"),
+        (HIGH, LOW, NO_SCORE, "No claim without an interval of the difference: AUROC 0.900"),
+        (Score(None), HIGH, NO_SCORE, "The model's AUROC is not defined"),
+        (Score(float("nan")), HIGH, UP, "The model's AUROC is not defined"),
+        (HIGH, Score(None), NO_SCORE, "The k-mer baseline has no AUROC here; the model's 0.900"),
     ],
 )
-def test_verdicts(model, baseline, expected):
-    assert said(model, baseline).startswith(expected)
+def test_verdicts(model, baseline, gain, expected):
+    assert said(model, baseline, gain).startswith(expected)
 
 
-def test_overlapping_intervals_are_never_called_clear():
-    text = said(NEAR, HIGH)
-    assert "intervals overlap" in text
-    assert "wins" not in text
-    assert badge(NEAR, HIGH) == "model ahead, not clearly"
-    assert badge(HIGH, NEAR) == "baseline ahead, not clearly"
+@pytest.mark.parametrize(
+    ("difference", "expected"),
+    [
+        (UP, "better"),
+        (DOWN, "worse"),
+        (UNCLEAR, "not_clear"),
+        (Score(0.1, 0.0, 0.2), "not_clear"),
+        (Score(0.0, 0.0, 0.0), "not_clear"),
+        (Score(0.1), "not_defined"),
+        (Score(float("nan"), float("nan"), float("nan")), "not_defined"),
+    ],
+)
+def test_the_interval_of_the_difference_alone_decides(difference, expected):
+    assert outcome(difference) == outcome(difference, 200) == expected
+    assert outcome(difference, 199) == "too_few_rows"
+    flipped = {"better": "worse", "worse": "better"}.get(expected, expected)
+    assert outcome(difference, higher_is_better=False) == flipped
 
 
-def test_lower_can_be_better():
-    assert winner(Score(1.9), Score(1.95)) == "model"
-    assert winner(Score(1.9), Score(1.85)) == "baseline"
-    assert winner(Score(1.9), Score(1.9001)) == "tie"
+def test_separate_or_overlapping_intervals_of_the_scores_decide_nothing():
+    assert badge(HIGH, LOW) == badge(NEAR, HIGH) == "no claim"
+    assert badge(HIGH, LOW, UNCLEAR) == "not clear"
+    assert (badge(NEAR, HIGH, UP), badge(NEAR, HIGH, DOWN)) == ("model", "baseline")
+    assert said(HIGH, LOW, UP, n=100).startswith("No claim on 100 rows: AUROC 0.900")
+
+
+def test_the_best_baseline_comes_first_whatever_its_name():
+    values = {"kmer": 0.8, "counts": 0.9, "gc": None, "own": 0.85}
+    metrics = {
+        "auroc": 0.88,
+        "n": 300,
+        "auroc_gain_over_counts": -0.02,
+        "auroc_gain_over_counts_low": -0.04,
+        "auroc_gain_over_counts_high": -0.01,
+        "baselines": {name: {"auroc": value} for name, value in values.items()},
+    }
+    found = compared(ModelMetrics.from_json(metrics), "auroc")
+    assert [name for name, _ in found] == ["counts", "own", "kmer"]
+    assert [x.outcome for _, x in found] == ["worse", "not_defined", "not_defined"]
 
 
 def test_against_chance():
@@ -87,15 +108,15 @@ def test_language_verdict_keeps_masked_and_causal_apart():
     metrics = {
         "bits_per_base_masked": 1.93,
         "baselines": {
-            "token_unigram_masked": {"bits_per_base_masked": 1.95},
+            "token_unigram_masked": {"bits_per_base_masked": 1.95} | paired(-0.02),
             "base_ngram_causal": {"bits_per_base_causal": 1.90, "n_bp": 5},
         },
     }
     text = language(metrics)
     assert text.startswith(
-        "The model wins: bits per base 1.930 against 1.950 for the token unigram"
+        "The model is better: bits per base 1.930 for the model, 1.950 for the token unigram"
     )
-    assert "needs 1.900 bits per base, fewer than the model's 1.930" in text
+    assert "needs 1.900 bits per base. It reads from left to right only" in text
     assert "not ranked" in text
     assert "no comparison" in language({"bits_per_base_masked": 1.93})
     assert "not defined" in language({})
@@ -116,25 +137,15 @@ def test_scale_of_a_run():
     assert "that no file records" in scale(None, None, None, None)
 
 
-def test_the_interval_of_the_difference_decides_where_there_is_one():
-    clear, unclear = Score(0.01, 0.002, 0.02), Score(0.01, -0.01, 0.03)
-    text = said(NEAR, HIGH, clear)
-    assert text.startswith(
-        "The model wins: AUROC 0.910 against 0.900 for the k-mer baseline; the 95 %"
-    )
-    assert "[+0.002, +0.020] excludes 0" in text
-    text = said(HIGH, LOW, unclear)
-    assert text.startswith("The model is ahead")
-    assert "[-0.010, +0.030] includes 0" in text
-    assert badge(HIGH, LOW, unclear) == "model ahead, not clearly"
-    assert badge(NEAR, HIGH, clear) == "model wins"
-
-
 def test_two_lost_comparisons_draw_one_conclusion():
-    baselines = {"token_unigram_masked": 1.9, "token_bigram_informed_masked": 1.8}
+    baselines = {
+        name: {"bits_per_base_masked": bits} | paired(2.0 - bits)
+        for name, bits in {"token_unigram_masked": 1.9, "token_bigram_informed_masked": 1.8}.items()
+    }
     text = language({"bits_per_base_masked": 2.0, "baselines": baselines})
-    assert text.count("The baseline wins: ") == 2
+    assert text.count("is better: ") == 2
     assert text.count("do not show that the network is worth its cost") == 1
+    assert text.index("bigram") < text.index("unigram"), "the best baseline first"
 
 
 def test_a_language_model_is_compared_on_the_same_draws():
@@ -149,6 +160,5 @@ def test_a_language_model_is_compared_on_the_same_draws():
     difference = {"": -0.019, "_low": -0.026, "_high": -0.012}
     paired = {f"model_minus_baseline_masked{end}": x for end, x in difference.items()}
     metrics = bits(1.635) | {"baselines": {"token_mixture_informed_masked": bits(1.654) | paired}}
-    (compared,) = language_verdict(ModelMetrics.from_json(metrics)).masked
-    assert compared.verdict.is_clear
-    assert compared.verdict.winner == "model"
+    (only,) = language_verdict(ModelMetrics.from_json(metrics)).masked
+    assert only.verdict.outcome == "better"

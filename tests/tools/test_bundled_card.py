@@ -1,4 +1,4 @@
-"""The card of the bundled model: made from its figures alone, and told who is ahead."""
+"""The card of the bundled model: made from its figures alone, and told which is better."""
 
 import json
 
@@ -28,9 +28,9 @@ def test_verdicts_follow_the_interval_of_the_difference(metrics):
         for end, value in zip(ends, values, strict=True):
             metrics[f"auroc_gain_over_kmer_one_kind{end}_{kind}"] = value
     told = bundled_card.verdicts(metrics)
-    assert "k-mer, one part -0.020 [-0.030, -0.010] (**behind**)" in told[0]
-    assert "k-mer, one part +0.020 [-0.010, +0.050] (no clear difference)" in told[1]
-    assert "k-mer, one part +0.100 [+0.050, +0.150] (ahead)" in told[2]
+    assert "k-mer, one part -0.020 [-0.030, -0.010] (**k-mer, one part** is better)" in told[0]
+    assert "k-mer, one part +0.020 [-0.010, +0.050] (not clear)" in told[1]
+    assert "k-mer, one part +0.100 [+0.050, +0.150] (the model is better)" in told[2]
 
 
 def test_every_figure_that_differs_is_named(metrics):

@@ -1,4 +1,4 @@
-"""Rows of the table of results, and the only rule for the claim that a model is better than another source."""
+"""Rows of the table of results, and what is claimed of the model compared with another source."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from dna_bigbird.core.tables import Table
 from dna_bigbird.metrics.names import metric_name, source_name
 from dna_bigbird.metrics.scores import is_number
 from dna_bigbird.metrics.task_results import (
-    FEWEST_ROWS,
     LEAK_FREE,
     MODEL,
     OTHER_SCORES,
@@ -19,11 +18,9 @@ from dna_bigbird.metrics.task_results import (
     SourceResult,
     TaskResult,
 )
+from dna_bigbird.metrics.verdicts import OUTCOMES, outcome
 from dna_bigbird.models.label_types import LOWER_IS_BETTER
 
-BETTER, WORSE, NOT_CLEAR = "better", "worse", "not_clear"
-TOO_FEW, NOT_DEFINED = "too_few_rows", "not_defined"
-OUTCOMES = (BETTER, WORSE, NOT_CLEAR, TOO_FEW, NOT_DEFINED)
 NO_SCORE = Score(None)
 
 
@@ -46,17 +43,8 @@ def claim(result: TaskResult, source: SourceResult, subset: str) -> Claim:
     """Return what may be claimed of the model compared with a source."""
     n = result.n.get(subset, 0)
     difference = source.minus.get(subset, NO_SCORE)
-    return Claim(source.name, subset, n, difference, _outcome(difference, n, result.metric))
-
-
-def _outcome(difference: Score, n: int, metric: str) -> str:
-    if n < FEWEST_ROWS:
-        return TOO_FEW
-    if not all(map(is_number, (difference.value, difference.low, difference.high))):
-        return NOT_DEFINED
-    if difference.low <= 0 <= difference.high:
-        return NOT_CLEAR
-    return BETTER if (difference.low > 0) == (metric not in LOWER_IS_BETTER) else WORSE
+    key = outcome(difference, n, higher_is_better=result.metric not in LOWER_IS_BETTER)
+    return Claim(source.name, subset, n, difference, key)
 
 
 def metric_score(result: TaskResult, source: SourceResult | None, subset: str) -> Score:

@@ -26,7 +26,6 @@ from dna_bigbird.evaluation.rendering import SEMI_SYNTHETIC_TAG, Gallery, Pictur
 from dna_bigbird.metrics.names import file_name, metric_name, source_name
 from dna_bigbird.metrics.scores import score_text
 from dna_bigbird.metrics.task_results import (
-    FEWEST_ROWS,
     LABELS,
     LEAK_FREE,
     MODEL,
@@ -35,6 +34,7 @@ from dna_bigbird.metrics.task_results import (
     Score,
     TaskResult,
 )
+from dna_bigbird.metrics.verdicts import FEWEST_ROWS
 
 DEMO = "demo"
 """Start of the assembly of semi-synthetic data."""

@@ -16,7 +16,9 @@ from dna_bigbird.evaluation.compare.head_runs import (
 )
 from dna_bigbird.evaluation.compare.lm_runs import cells, ranking_notes
 from dna_bigbird.evaluation.rendering import sentence
-from dna_bigbird.metrics.scores import PredictorScores, Score, Verdict, is_number, shown
+from dna_bigbird.metrics.names import window_baseline
+from dna_bigbird.metrics.scores import PredictorScores, Score, is_number, shown
+from dna_bigbird.metrics.verdicts import compared
 
 SMALL_TEST = 1000
 """With fewer test rows the page says that the test is small."""
@@ -38,16 +40,14 @@ def _rank(same: Sequence[HeadRun], what: str, key: str) -> list[str]:
 
 
 def _gains(run: HeadRun, score: str) -> list[str]:
-    """Compare a model with the baselines for which there is a paired difference."""
-    notes = []
-    for x in baseline_scores([run]):
-        gain = run.metrics.gain(x.key)
-        if gain.has_interval:
-            verdict = Verdict(run.metrics.score(score), x.scores.score(score), gain)
-            name = score.replace("_", " ").replace("auroc", "AUROC")
-            text = sentence("sentences.verdict", verdict, name, f"the {x.name}")
-            notes.append(f"{run.name}, on the same draws of rows. {text}")
-    return notes
+    """Compare a model with its baselines, the best one first."""
+    name = score.replace("_", " ").replace("auroc", "AUROC")
+    return [
+        f"{run.name}, on the same draws of rows. "
+        + sentence("sentences.verdict", verdict, name, f"the {window_baseline(baseline)}")
+        for baseline, verdict in compared(run.metrics, score)
+        if verdict.gain.has_interval
+    ]
 
 
 def set_warnings(same: Sequence[HeadRun]) -> list[str]:

@@ -24,8 +24,9 @@ from dna_bigbird.evaluation.model_results import (
 )
 from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.language import COLUMNS
-from dna_bigbird.metrics.scores import MASKED_BITS, ModelMetrics, Score, is_number, ranking
+from dna_bigbird.metrics.scores import ModelMetrics, Score, is_number
 from dna_bigbird.metrics.seed_means import SeedSums, mean
+from dna_bigbird.metrics.verdicts import MASKED_BITS
 from dna_bigbird.models.config import EncoderConfig
 
 SCORES = {
@@ -169,15 +170,16 @@ def differences(runs: Sequence[Run]) -> list[str]:
 def ranking_notes(
     named: Sequence[tuple[str, Score]], what: str, *, higher_is_better: bool
 ) -> list[str]:
-    """Compare the best of some scores with each of the others, in sentences.
+    """Return two or more scores in their order, in a sentence; those that are not defined are left out.
 
     Example:
         >>> scores = [("a", Score(1.9, 1.85, 1.95)), ("b", Score(1.7, 1.65, 1.75))]
-        >>> ranking_notes(scores, "bits per base", higher_is_better=False)
-        ['b is ahead of a: bits per base 1.700 against 1.900; the 95 % intervals do not overlap.']
+        >>> ranking_notes(scores, "bits per base", higher_is_better=False)[0].split(". ")[0]
+        'By bits per base, best first: b 1.700 [1.650, 1.750]; a 1.900 [1.850, 1.950]'
     """
-    ranked = ranking(named, higher_is_better=higher_is_better)
-    return [sentence("notes.ranked", x, what) for x in ranked]
+    known = [(name, score) for name, score in named if is_number(score.value)]
+    known.sort(key=lambda pair: pair[1].value, reverse=higher_is_better)
+    return [sentence("notes.ranked", known, what)] if len(known) > 1 else []
 
 
 def cells(name: str, score: Score) -> dict[str, float | None]:

@@ -30,8 +30,9 @@ from dna_bigbird.evaluation.compare.lm_runs import (
 from dna_bigbird.evaluation.model_results import key_share
 from dna_bigbird.evaluation.rendering import sentence
 from dna_bigbird.metrics.names import ngram_name, ngram_title
-from dna_bigbird.metrics.scores import PredictorScores, best_masked
+from dna_bigbird.metrics.scores import PredictorScores
 from dna_bigbird.metrics.seed_means import difference, holm
+from dna_bigbird.metrics.verdicts import best_masked, language_verdict
 
 LOOKS = [(MODEL, "-"), (KMER, "--"), (GREEN, "-."), (PURPLE, ":"), (SKY, (0, (5, 1)))]
 
@@ -176,7 +177,7 @@ def table5(runs: Sequence[Run]) -> Comparison:
     bits = [(x.name, x.bits) for x in runs]
     notes = [
         *(pair_notes(pairs) or ranking_notes(bits, "bits per base", higher_is_better=False)),
-        *(_against_baseline(run) for run in runs),
+        *(note for run in runs for note in _against_baseline(run)),
         sentence("notes.masked_positions", first.name),
         sentence("notes.counted_bp"),
         *differences(runs),
@@ -290,10 +291,12 @@ def _baseline_row(key: str, scores: PredictorScores, run: Run) -> dict:
     )
 
 
-def _against_baseline(run: Run) -> str:
-    key, best = best_masked(run.metrics)
-    named = [(run.name, run.bits), (f"the {ngram_title(key)} on the same positions", best)]
-    return " ".join(ranking_notes(named, "bits per base", higher_is_better=False))
+def _against_baseline(run: Run) -> list[str]:
+    return [
+        f"{run.name}. "
+        + sentence("sentences.verdict", verdict, "bits per base", f"the {ngram_title(name)}")
+        for name, verdict in language_verdict(run.metrics).masked[:1]
+    ]
 
 
 def _rankings(runs: Sequence[Run], pairs: Sequence[dict]) -> tuple[str, ...]:

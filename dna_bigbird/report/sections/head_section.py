@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.core.figures.style import (
+    DARK,
     GREEN,
     GREY,
     KMER,
@@ -24,12 +25,14 @@ from dna_bigbird.evaluation.compare.head_pages import Calibration, calibration
 from dna_bigbird.evaluation.model_results import Curve, LabelScore, ModelResult
 from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.metrics.names import metric_name
-from dna_bigbird.metrics.scores import ModelMetrics, NamedVerdict
+from dna_bigbird.metrics.scores import ModelMetrics
+from dna_bigbird.metrics.verdicts import NamedVerdict
 from dna_bigbird.report.sections.pretraining_section import history_picture
 from dna_bigbird.report.sections.summary_section import compared, main_score
 
 SOURCES = {
     "model": ("BigBird", MODEL, "-"),
+    "counts": ("counts alone", DARK, (0, (2, 2))),
     "kmer": ("k-mer baseline", KMER, (0, (5, 1.5))),
     "gc": ("GC content", PURPLE, (0, (3, 1, 1, 1))),
     "composition": ("composition", PURPLE, (0, (1, 1))),

@@ -24,14 +24,8 @@ from dna_bigbird.core.figures.style import (
 from dna_bigbird.evaluation.model_results import HistoryRow, ModelResult
 from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.metrics.names import direction, ngram_name, ngram_title
-from dna_bigbird.metrics.scores import (
-    MASKED_BITS,
-    ModelMetrics,
-    PredictorScores,
-    Score,
-    best_masked,
-    is_number,
-)
+from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores, Score, is_number
+from dna_bigbird.metrics.verdicts import MASKED_BITS, MASKED_GAIN, best_masked
 from dna_bigbird.report.run_results import Results
 
 SPLITS = {"train": (SKY, "", 1.3), "validation": (MODEL, "o", 1.8)}
@@ -123,6 +117,8 @@ class NgramRow:
     direction: str
     bits: Score
     all_masked: Score
+    gain: Score
+    """The model's bits minus these, on the same draws."""
     description: str
     counted_bp: float | int | None
 
@@ -194,6 +190,7 @@ def _ngram(key: str, scores: PredictorScores, described: PredictorScores) -> Ngr
         direction(key).replace("_", " ") or "–",
         scores.bits_per_base,
         scores.score(ALL_MASKED_BITS),
+        scores.score(MASKED_GAIN),
         described.description,
         scores.number("n_counted_bp"),
     )

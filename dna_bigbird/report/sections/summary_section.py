@@ -1,22 +1,14 @@
-"""The first section: cards, who wins, one table of the headline scores."""
+"""The first section: cards, which is better, one table of the headline scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dna_bigbird.evaluation.model_results import ModelResult
+from dna_bigbird.metrics import verdicts
 from dna_bigbird.metrics.names import window_baseline
-from dna_bigbird.metrics.scores import (
-    NO_SCORE,
-    UNIGRAM,
-    LanguageVerdict,
-    ModelMetrics,
-    NamedVerdict,
-    Verdict,
-    is_number,
-    language_verdict,
-)
+from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics
+from dna_bigbird.metrics.verdicts import UNIGRAM, LanguageVerdict, NamedVerdict, Verdict
 from dna_bigbird.models.label_types import HEADLINES as TYPE_HEADLINES
-from dna_bigbird.models.label_types import gain_key
 from dna_bigbird.report.run_results import Results
 
 HEADLINES = {"promoter": "auroc", "chromatin": "macro_auroc"}
@@ -35,7 +27,7 @@ class LanguageSummary:
     @property
     def card(self) -> Verdict:
         """The comparison with the best masked baseline."""
-        return self.rows[-1].verdict
+        return self.rows[0].verdict
 
 
 @dataclass(frozen=True)
@@ -45,6 +37,8 @@ class HeadSummary:
     metrics: ModelMetrics
     negatives: str | None
     best: NamedVerdict
+    counts: NamedVerdict | None
+    """The comparison with the model's own counts, if it has them."""
 
 
 @dataclass(frozen=True)
@@ -61,24 +55,14 @@ def main_score(result: ModelResult) -> str:
 
 
 def compared(result: ModelResult) -> list[NamedVerdict]:
-    """Compare the main score with that of each baseline on the same draws, the best baseline first.
+    """Return the verdicts on the main score, the best baseline first, with names for readers.
 
-    Without a baseline that has the score, with k-mers, which then have none.
+    Without a baseline that has the score, that on k-mers, which then have none.
     """
     key, metrics = main_score(result), result.metrics
-    scores = {name: x.score(key) for name, x in metrics.baselines.items()}
-    known = sorted(
-        (x for x in scores if is_number(scores[x].value)), key=lambda x: -scores[x].value
-    )
-    return [
-        NamedVerdict(
-            window_baseline(name),
-            Verdict(
-                metrics.score(key), scores.get(name, NO_SCORE), metrics.score(gain_key(key, name))
-            ),
-        )
-        for name in known or ["kmer"]
-    ]
+    none = NamedVerdict("kmer", Verdict(metrics.score(key), NO_SCORE))
+    named = verdicts.compared(metrics, key) or [none]
+    return [NamedVerdict(window_baseline(name), verdict) for name, verdict in named]
 
 
 def summary(results: Results) -> Summary:
@@ -90,7 +74,7 @@ def summary(results: Results) -> Summary:
 
 
 def _language(metrics: ModelMetrics) -> LanguageSummary:
-    language = language_verdict(metrics)
+    language = verdicts.language_verdict(metrics)
     none = Verdict(language.bits, NO_SCORE, higher_is_better=False)
     return LanguageSummary(metrics, language.masked or [NamedVerdict(UNIGRAM, none)], language)
 
@@ -98,4 +82,6 @@ def _language(metrics: ModelMetrics) -> LanguageSummary:
 def _head(result: ModelResult | None) -> HeadSummary | None:
     if result is None:
         return None
-    return HeadSummary(result.metrics, result.config.negatives, compared(result)[0])
+    named = compared(result)
+    counts = next((x for x in named if x.baseline == window_baseline("counts")), None)
+    return HeadSummary(result.metrics, result.config.negatives, named[0], counts)

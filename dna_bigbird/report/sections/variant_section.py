@@ -1,7 +1,7 @@
 """The section on the effects of variants and the ranking of planted ones."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from dna_bigbird.core.figures.style import DARK, GREY, KMER, MODEL, add_marks, new_figure, style
 from dna_bigbird.evaluation.model_results import as_float, as_int, read_json_object, read_table
 from dna_bigbird.evaluation.rendering import Gallery, Picture
-from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores, Score, Verdict
+from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, PredictorScores, Score
+from dna_bigbird.metrics.verdicts import NamedVerdict, Verdict, compared
 
 SOURCES = {"model": "BigBird", "kmer": "k-mer baseline", "gc": "change of GC content"}
 """By the name that their columns have in ranked.tsv."""
@@ -97,7 +98,8 @@ class RankedQuestion:
     """In the order of the ranking's sources."""
     num_positive: float | int | None
     num_variants: float | int | None
-    verdict: Verdict
+    best: NamedVerdict
+    """The comparison with the best other source."""
 
 
 @dataclass(frozen=True)
@@ -149,12 +151,13 @@ def _ranking(folder: Path, task: str, gallery: Gallery) -> Ranking:
     )
 
 
-def _question(key: str, metrics: ModelMetrics, sources: Iterable[str]) -> RankedQuestion:
+def _question(key: str, metrics: ModelMetrics, sources: Mapping[str, str]) -> RankedQuestion:
     auroc, of_source = f"auroc_{key}", {"model": metrics, **metrics.baselines}
     scores = [of_source.get(name, PredictorScores()).score(auroc) for name in sources]
     counts = metrics.number(f"n_{key}_positive"), metrics.number(f"n_{key}")
-    verdict = Verdict(metrics.score(auroc), metrics.kmer.score(auroc), metrics.gain("kmer", auroc))
-    return RankedQuestion(key, scores, *counts, verdict)
+    none = NamedVerdict("kmer", Verdict(metrics.score(auroc), NO_SCORE))
+    best, verdict = next(iter(compared(metrics, auroc, f"n_{key}")), none)
+    return RankedQuestion(key, scores, *counts, NamedVerdict(sources.get(best, best), verdict))
 
 
 def _column(rows: Sequence[dict[str, str]], name: str, path: Path) -> NDArray[np.float64]:

@@ -12,8 +12,9 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import read_json
 from dna_bigbird.evaluation.rendering import render
 from dna_bigbird.metrics.published_table import Column, PublishedTable, cells_by_system, joined
-from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score, Verdict, is_number
+from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, Score, is_number
 from dna_bigbird.metrics.seed_means import mean_and_sd
+from dna_bigbird.metrics.verdicts import Verdict
 from dna_bigbird.models.config import EncoderConfig
 
 PRETRAINED = "pretrained"
@@ -80,7 +81,8 @@ class TextRun:
         best = self.best_baseline(column, key)
         gain = self.metrics.gain(best, key)
         theirs = self.score(key, best) if best else NO_SCORE
-        return best, Verdict(self.score(key), theirs, gain, column.higher_is_better)
+        n = self.num_examples
+        return best, Verdict(self.score(key), theirs, gain, column.higher_is_better, n)
 
     def cell(self, column: Column, baseline: str = "") -> list[Score]:
         """Return the scores of a cell in the units of the table."""

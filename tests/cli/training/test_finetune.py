@@ -1,13 +1,16 @@
 """`dna-bigbird finetune`, as the workflow calls it, on a toy genome."""
 
+import json
 import re
 
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import roc_auc_score
 
 from dna_bigbird import load_bundle
-from dna_bigbird.labelled.labelled_set import LabelledSet
+from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.training.encoder_source import open_source
@@ -246,6 +249,51 @@ def test_word_counts_are_added_to_the_trained_network(project, capsys):
     assert all(again[name].equal(value) for name, value in weights.items())
     message = refused("ensemble --models counted promoter --output both", capsys)
     assert "words" in message
+
+
+def test_counts_are_scored_without_the_network_and_named_with_the_score(project, capsys):
+    """The counts alone are the model whose last layer has weight 0."""
+    run(f"{FINETUNE} --words.max_k 3 --output added --checkpoints checkpoints/added")
+    line = "evaluate --genome toy.fa --data set.h5 --batch_size 8 --seed 1 --replicates 50"
+    run(f"{line} --model added --output added_scored --baselines kmer=kmer.h5")
+    told = capsys.readouterr().out
+    bundle, labelled = (
+        load_bundle("added"),
+        open_labelled_set(project / "set.h5", project / "toy.fa"),
+    )
+    bundle.model.head.dense.weight.data.zero_()
+    bundle.model.head.dense.bias.data.zero_()
+    rows, scores = labelled.rows("test"), []
+    for row in rows:
+        sequence = labelled.sequence(int(row))
+        values = []
+        for text in (sequence, reverse_complement(sequence)):
+            ids = [bundle.tokenizer.cls_id, *bundle.tokenizer.encode(text)]
+            ids = torch.tensor([[*ids, bundle.tokenizer.sep_id]])
+            with torch.no_grad():
+                values.append(bundle.model(ids, torch.zeros_like(ids, dtype=torch.bool)).sigmoid())
+        scores.append(float(sum(values) / 2))
+    metrics = json.loads((project / "added_scored/metrics.json").read_text())
+    assert [*metrics["baselines"]] == ["counts", "kmer"]
+    counts = metrics["baselines"]["counts"]
+    expected = roc_auc_score(labelled.labels_of(rows)[:, 0], scores)
+    assert counts["auroc"] == pytest.approx(expected, abs=1e-6)
+    gain = metrics["auroc_gain_over_counts"]
+    assert gain == pytest.approx(metrics["auroc"] - counts["auroc"], abs=2e-6)
+    weights = f"weight of network {metrics['network']:.2f}, k-mer counts {metrics['words']:.2f}"
+    assert f"the model is BigBird with k-mer counts ({weights})" in told
+    assert "model minus counts: " in told
+    card = (project / "added_scored/README.md").read_text()
+    assert f"are added ({weights})." in card
+    assert "| score | model with counts | counts | kmer |" in card
+    refused(f"{line} --model added --output x --baselines counts=kmer.h5", capsys)
+    # A weight of 0 is said plainly.
+    found = json.loads((project / "added/metrics.json").read_text()) | {"network": 0.0}
+    (project / "added/metrics.json").write_text(json.dumps(found))
+    run(f"{line} --model added --output regression")
+    assert "the regression on k-mer counts alone, without the network" in capsys.readouterr().out
+    card = (project / "regression/README.md").read_text()
+    assert "Its network has weight 0: the model is the regression on the counts" in card
 
 
 def test_freezing_and_lora_are_one_or_the_other(project, capsys):

@@ -12,7 +12,8 @@ from dna_bigbird.bench.report.claims import (
     find_source,
     main_claims,
 )
-from dna_bigbird.metrics.task_results import FEWEST_ROWS, Score, SourceResult
+from dna_bigbird.metrics.task_results import Score, SourceResult
+from dna_bigbird.metrics.verdicts import FEWEST_ROWS
 from tests.report.bench.example_tasks import (
     example_task,
     pairs_task,
