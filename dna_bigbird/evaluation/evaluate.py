@@ -159,7 +159,8 @@ def evaluate(
         report: Detailed scores: a folder to write, with scores.h5 (probabilities of validation and
             test rows), per_label.tsv, calibration.tsv and curves.tsv; by default the path of
             `output` with `.report` added.
-        baselines: Score files of `dna-bigbird baseline` by name: `kmer=kmer.h5 gc=gc.h5`.
+        baselines: Score files of `dna-bigbird baseline` by name: `kmer=kmer.h5 gc=gc.h5`. If the model has
+            k-mer counts next to its network, these alone are the baseline `counts`.
         strand: Strands to read: 'both' scores the mean of a window and its reverse complement,
             'forward' the window as the set orients it: a promoter with its gene, a bin on the
             forward strand. Default: 'forward' for a directional model, for which 'both' is the higher

@@ -44,6 +44,7 @@ def rank_variants(
     output: Annotated[OutputPath, RANKING],
     genome: GenomePath,
     data: InputPath | None = None,
+    model: InputPath | None = None,
     regions: list[str] | None = None,
     split: str = "all",
     block_bp: Positive = 5000,
@@ -73,6 +74,8 @@ def rank_variants(
         output: Result to write: a folder.
         genome: Genome: the plain FASTA file that both belong to.
         data: Labelled set: the one that the model was fine-tuned on.
+        model: Model bundle: the one of the first scores. If it counts k-mers next to its network, these
+            are ranked alone, too (own_counts).
         regions: Only these regions: variants of the held-out ones, such as
             demo22:850,001-1,000,000; all if not given.
         split: Part of the set: the name of these variants in metrics.json.
@@ -93,7 +96,7 @@ def rank_variants(
     from dna_bigbird.metrics import variant_scores
 
     truth_variants = read_truth(truth, regions)
-    sources = variant_sources(scores, truth_variants, Genome(genome), data)
+    sources = variant_sources(scores, truth_variants, Genome(genome), data, model)
     variants, known = truth_variants.variants, truth_variants.for_labels(sources.labels, block_bp)
     ranking = variant_scores.rank_variants(
         known, sources.changes, without_labels=sources.without_labels, seed=seed

@@ -1,6 +1,7 @@
 """Baselines of `rank-variants`: change of GC content, of a k-mer model's predictions, of count mixtures."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,14 @@ from threadpoolctl import threadpool_limits
 from dna_bigbird.baselines.base_two_sided import AROUND_BP, BaseMixtureTwoSided
 from dna_bigbird.baselines.config import KmerConfig
 from dna_bigbird.baselines.kmer_baseline import fitted_kmers
+from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.variants import Variant
 from dna_bigbird.labelled.labelled_set import open_labelled_set
-from dna_bigbird.prediction.variants.effects import WindowCutter
+from dna_bigbird.models.classifier import counting_part
+from dna_bigbird.prediction.predictor import Predictor
+from dna_bigbird.prediction.variants.effects import WindowCutter, site_effects
 from dna_bigbird.prediction.variants.sites import Site
 
 LETTERS = frozenset("ACGT")
@@ -74,6 +78,24 @@ def joined(intervals: Sequence[Interval]) -> list[Interval]:
 
 def _gc(bases: str) -> int:
     return sum(base in "GC" for base in bases.upper())
+
+
+def own_count_changes(
+    variants: Sequence[Variant], genome: Genome, model: Path, labels: Sequence[str]
+) -> np.ndarray | None:
+    """Return changes of log odds by the k-mer counts of a model alone, (variants, labels); None: none."""
+    bundle = load_bundle(model)
+    counts = counting_part(bundle.model)
+    if counts is None:
+        return None
+    missing = [label for label in labels if label not in bundle.config.label_names]
+    if missing:
+        raise InputError(f"--model {model}: no label {missing[0]!r}; is it the model of --scores?")
+    columns = [bundle.config.label_names.index(label) for label in labels]
+    scorer = Predictor(replace(bundle, model=counts), labels=columns)
+    sites = [Site(v, (0,)) for v in variants]
+    frames = site_effects(scorer, genome, sites, window_bp=scorer.window_bp)
+    return np.concatenate([effects["log_odds"] for _, effects in frames]).astype(np.float64)
 
 
 def kmer_changes(

@@ -16,6 +16,7 @@ from dna_bigbird.evaluation.rank_variants_baselines import (
     count_changes,
     gc_changes,
     kmer_changes,
+    own_count_changes,
 )
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.interval import parse_region
@@ -188,7 +189,9 @@ def read_truth(path: Path, regions: list[str] | None) -> Truth:
     return truth
 
 
-BASELINES = ("gc", "kmer", "counts")
+OWN_COUNTS = "own_counts"
+"""The k-mer counts of the model, without its network; `counts` are those of bases."""
+BASELINES = ("gc", "kmer", "counts", OWN_COUNTS)
 """Names that no table of scores may have."""
 
 
@@ -203,7 +206,11 @@ class VariantSources:
 
 
 def variant_sources(
-    scores: Path | Mapping[str, Path], truth: Truth, genome: Genome, data: Path | None
+    scores: Path | Mapping[str, Path],
+    truth: Truth,
+    genome: Genome,
+    data: Path | None,
+    model: Path | None = None,
 ) -> VariantSources:
     """Read the tables of scores and compute the baselines."""
     paths = dict(scores) if isinstance(scores, Mapping) else {"model": scores}
@@ -214,6 +221,9 @@ def variant_sources(
         labels = list(open_labelled_set(data, genome).label_names)
     changes = {name: table.of(truth) for name, table in tables.items()}
     without_labels = [name for name, table in tables.items() if not table.labels]
+    own = None if model is None else own_count_changes(truth.variants, genome, model, labels)
+    if own is not None:
+        changes[OWN_COUNTS] = own
     changes["gc"] = gc_changes(truth.variants)
     without_labels.append("gc")
     if data is not None:

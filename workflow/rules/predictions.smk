@@ -115,6 +115,7 @@ rule rank_variants:
         index=f"{GENOME}.fai",
         truth=f"{INPUTS.demo}/variants.vcf",
         model=f"{RES}/predictions/variants/{{task}}.tsv",
+        bundle=f"{RES}/models/{{task}}",
         data=f"{RES}/{{task}}/set.h5",
     output:
         directory(f"{RES}/predictions/variants/ranking_{{task}}"),
@@ -138,8 +139,8 @@ rule rank_variants:
         ),
     shell:
         "{params.run} rank-variants {params.scores} --truth {input.truth}"
-        " --output {output} --genome {input.genome} --data {input.data} {params.regions}"
-        " --split test --seed {params.seed} > {log} 2>&1"
+        " --output {output} --genome {input.genome} --data {input.data} --model {input.bundle}"
+        " {params.regions} --split test --seed {params.seed} > {log} 2>&1"
 
 
 rule mutagenesis:

@@ -19,6 +19,7 @@ from dna_bigbird.metrics.verdicts import NamedVerdict, Verdict, compared
 SOURCES = {"model": "BigBird", "kmer": "k-mer baseline", "gc": "change of GC content"}
 """By the name that their columns have in ranked.tsv."""
 MORE_SOURCES = {
+    "own_counts": "counts of the model alone",
     "likelihood": "masked likelihood, pretrained",
     "embedding": "distance of vectors, pretrained",
     "counts": "counting bases",

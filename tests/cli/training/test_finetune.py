@@ -9,7 +9,10 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from dna_bigbird import load_bundle
+from dna_bigbird.evaluation.rank_variants_baselines import own_count_changes
+from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.alphabet import reverse_complement
+from dna_bigbird.genome.variants import Variant
 from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.models.encoder_changes import EncoderChanges
@@ -287,6 +290,7 @@ def test_counts_are_scored_without_the_network_and_named_with_the_score(project,
     assert f"are added ({weights})." in card
     assert "| score | model with counts | counts | kmer |" in card
     refused(f"{line} --model added --output x --baselines counts=kmer.h5", capsys)
+    check_counts_of_a_variant(project, bundle)
     # A weight of 0 is said plainly.
     found = json.loads((project / "added/metrics.json").read_text()) | {"network": 0.0}
     (project / "added/metrics.json").write_text(json.dumps(found))
@@ -294,6 +298,26 @@ def test_counts_are_scored_without_the_network_and_named_with_the_score(project,
     assert "the regression on k-mer counts alone, without the network" in capsys.readouterr().out
     card = (project / "regression/README.md").read_text()
     assert "Its network has weight 0: the model is the regression on the counts" in card
+
+
+def check_counts_of_a_variant(project, without_network):
+    """The windows of 200 bp have 100 bases before the variant, on each strand as it reads."""
+    genome, start = Genome(project / "toy.fa"), 5000
+    text = genome.fetch(Interval("chr1", start - 200, start + 200))
+    alt = "A" if text[200] != "A" else "C"
+    logits = {}
+    for base in (text[200], alt):
+        changed = text[:200] + base + text[201:]
+        for strand in (changed[100:300], reverse_complement(changed[101:301])):
+            ids = [without_network.tokenizer.cls_id, *without_network.tokenizer.encode(strand)]
+            ids = torch.tensor([[*ids, without_network.tokenizer.sep_id]])
+            with torch.no_grad():
+                value = without_network.model(ids, torch.zeros_like(ids, dtype=torch.bool))
+            logits[base] = logits.get(base, 0) + float(value) / 2
+    variant = Variant("chr1", start + 1, ".", text[200], (alt,), line=1)
+    changes = own_count_changes([variant], genome, project / "added", ["promoter"])
+    assert changes == pytest.approx(np.array([[logits[alt] - logits[text[200]]]]), abs=1e-4)
+    assert own_count_changes([variant], genome, project / "promoter", ["promoter"]) is None
 
 
 def test_freezing_and_lora_are_one_or_the_other(project, capsys):
