@@ -105,7 +105,16 @@ def evaluate_lm(
     from dna_bigbird.corpus.masking import PAPER
     from dna_bigbird.corpus.pretraining_examples import PretrainExamples
     from dna_bigbird.evaluation import evaluate_lm_run
-    from dna_bigbird.evaluation.evaluate_lm_baselines import causal_baselines, one_hidden_baseline
+    from dna_bigbird.evaluation.evaluate_lm_baselines import (
+        MaskedBaselines,
+        causal_baselines,
+        one_hidden_baseline,
+    )
+    from dna_bigbird.evaluation.evaluate_lm_parts import (
+        HiddenTokens,
+        known_repeats,
+        ways_to_divide,
+    )
 
     config = LanguageBaselines(**baselines)
     if config.kenlm and kenlm_missing():
@@ -113,25 +122,28 @@ def evaluate_lm(
     use_threads(threads)
     bundle = evaluate_lm_run.load_masked_model(model)
     stores = evaluate_lm_run.load_stores(train, test, bundle.tokenizer, model)
-    strata = evaluate_lm_run.ways_to_divide(stores["test"], genome, repeats, pieces)
+    classes = known_repeats(stores["test"], genome, repeats, pieces)
     length = evaluate_lm_run.example_length(bundle, max_tokens)
     held_out = PretrainExamples(stores["test"], bundle.tokenizer, length, PAPER, seed)
     ways, scores = evaluate_lm_run.scored_ways(bundle, held_out, examples, batch_size)
-    metrics = scores["masked"].metrics(seed) | scores["all_masked"].all_masked_metrics(seed)
+    hidden = HiddenTokens(held_out, examples, bundle.tokenizer.piece_bp)
+    strata = ways_to_divide(bundle, stores["train"], stores["test"], hidden, classes)
+    metrics = {}
+    for shown in ("masked", "all_masked"):
+        metrics |= scores[shown].metrics(seed, hidden, shown)
     metrics |= {"step": bundle.metrics.step, "seed": seed, "split": "test"}
     metrics |= {} if max_tokens is None else {"max_tokens": max_tokens}
-    metrics |= evaluate_lm_run.masked_tables(
-        scores, ways, stores["train"], strata, config.most_counted
-    )
+    masked = MaskedBaselines(stores["train"], bundle.tokenizer, PAPER, config.most_counted)
+    metrics |= evaluate_lm_run.masked_tables(scores, ways, hidden, masked, strata)
     if config.unmasked_baselines:
         pair = (stores["train"], stores["test"], bundle.tokenizer, config)
         metrics["baselines"] |= causal_baselines(*pair, seed=seed)
-        metrics["baselines"] |= one_hidden_baseline(*pair, seed=seed)
+        metrics["baselines"] |= one_hidden_baseline(*pair, seed=seed, fitted=masked.bases)
     with contextlib.ExitStack() as outputs:  # all or none
         if example_scores is not None:
             path = outputs.enter_context(atomic_path(example_scores))
-            path.write_text(Table(evaluate_lm_run.example_rows(**scores)).to_tsv())
+            path.write_text(Table(evaluate_lm_run.block_rows(hidden, **scores)).to_tsv())
         path = outputs.enter_context(atomic_path(report))
         path.write_text(json_text(evaluate_lm_run.with_descriptions(metrics)))
-        write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
+        write_scored_bundle(bundle.folder, output, metrics, model_card(bundle.config, metrics))
     return LanguageEvaluation(output, report, Metrics.from_json(metrics))

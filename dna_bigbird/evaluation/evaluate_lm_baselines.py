@@ -2,10 +2,10 @@
 
 import copy
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 import numpy as np
 
+from dna_bigbird.baselines.base_kmers import UNKNOWN, base_codes
 from dna_bigbird.baselines.base_mixture import BaseMixtureCausal
 from dna_bigbird.baselines.base_ngram import BaseNgramCausal
 from dna_bigbird.baselines.base_two_sided import BaseMixtureTwoSided
@@ -19,90 +19,9 @@ from dna_bigbird.baselines.ngram import (
 from dna_bigbird.baselines.token_mixture import TokenMixtureMasked
 from dna_bigbird.corpus.token_store import covering_tokens
 from dna_bigbird.evaluation.language_baselines import LanguageBaselines
-from dna_bigbird.metrics.language import by_stratum, interval
+from dna_bigbird.metrics.language import interval
 
-# N examples, M predicted tokens of one, S strata, K predictors
-
-
-class Strata(Protocol):
-    """A way to divide the genome; every base lies in exactly one part."""
-
-    names: list[str]
-
-    def sums(self, chroms: np.ndarray, bounds: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Sum values of tokens by part: (M,), (M, 2), (M, K) to (S, K)."""
-        ...
-
-
-class ByChromosome:
-    """One part per chromosome of a token store."""
-
-    def __init__(self, chromosomes: list[str]) -> None:
-        self.names = chromosomes
-
-    def sums(self, chroms: np.ndarray, bounds: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """See `Strata.sums`; a token lies on one chromosome."""
-        total = np.zeros((len(self.names), values.shape[1]))
-        np.add.at(total, chroms, values)
-        return total
-
-
-class ByRepeatClass:
-    """One part per class of `RepeatClasses`; a token in two is shared by its bases."""
-
-    def __init__(self, repeats, chromosomes: list[str]) -> None:
-        self.names = list(repeats.names)
-        self._repeats = repeats
-        self._chromosomes = chromosomes
-
-    def sums(self, chroms: np.ndarray, bounds: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """See `Strata.sums`."""
-        total = np.zeros((len(self.names), values.shape[1]))
-        for number in np.unique(chroms):
-            here = chroms == number
-            total += self._repeats.sums(self._chromosomes[number], bounds[here], values[here])
-        return total
-
-
-def spread_costs(
-    examples,
-    token_nats: list[np.ndarray],
-    baseline_nats: Callable[[dict], np.ndarray],
-    piece_bp: np.ndarray,
-    strata: dict[str, Strata],
-    progress: Callable[[Iterable], Iterable] = iter,
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return nats of model and K - 1 baselines, then bases: (N, K + 1); by part (N, S, K + 1)."""
-    whole = []
-    parts: dict[str, list[np.ndarray]] = {name: [] for name in strata}
-    for number in progress(range(len(token_nats))):
-        example = examples[number]
-        values = np.column_stack(
-            [token_nats[number], baseline_nats(example), piece_bp[example["labels"]]]
-        )
-        whole.append(values.sum(axis=0))
-        if strata:
-            chroms, bounds = examples.predicted_spans(number, piece_bp)
-            for name, way in strata.items():
-                parts[name].append(way.sums(chroms, bounds, values))
-    return np.array(whole), {name: np.array(rows) for name, rows in parts.items()}
-
-
-def strata_tables(
-    strata: dict[str, Strata],
-    parts: dict[str, np.ndarray],
-    predictor: int,
-    seed: int,
-    score: str = "bits_per_base_masked",
-) -> dict[str, dict]:
-    """Return the tables of one predictor (0: the model) for each division."""
-    return {
-        name: by_stratum(
-            way.names, parts[name][:, :, predictor], parts[name][:, :, -1], seed, score
-        )
-        for name, way in strata.items()
-    }
-
+# N examples, M predicted tokens of one, P of all examples
 
 DESCRIPTIONS = {
     "token_unigram_masked": "token frequencies of the training documents, on exactly the masked "
@@ -114,6 +33,10 @@ DESCRIPTIONS = {
     "token_mixture_informed_masked": "up to three tokens on either side and on both, and the bases of "
     "either side, mixed with weights fitted on training documents, on the same positions, using "
     "shown tokens likewise; counted on 50 Mbp at most (single bases: 5 Mbp)",
+    "base_mixture_informed_masked": "bases on both sides, in contexts of many shapes, and copies of long "
+    "contexts, counted on both strands and mixed with weights fitted on training documents, on the "
+    "same positions, using shown tokens likewise; only of models of single bases; counted on 50 Mbp "
+    "at most",
     "base_mixture_one_hidden": "bases on both sides, in contexts of many shapes, mixed with weights "
     "fitted on training documents, both strands counted; one base hidden at a time, 50 or more "
     "apart, everything else seen; counted on 50 Mbp at most",
@@ -134,20 +57,20 @@ DESCRIPTIONS = {
 class MaskedBaselines:
     """The predictors of hidden tokens, counted once on (at most `documents` of) a token store."""
 
-    names = tuple(name for name in DESCRIPTIONS if name.endswith("_masked"))
-
     def __init__(self, store, tokenizer, masking, documents: int | None) -> None:
         tokens = covering_tokens(store, documents)
         self.counted = counted(tokens, tokenizer.piece_bp)
         self.unigram = TokenUnigram().fit_sequences(tokens, store.vocab_size)
         self.bigram = TokenBigramMasked().fit_sequences(tokens, store.vocab_size)
-        self.mixture = TokenMixtureMasked(pieces=getattr(tokenizer, "pieces", None))
+        self.mixture = TokenMixtureMasked(pieces=tokenizer.pieces)
         self.mixture.fit(store, documents)
-        self._counted_by_mixture = {
-            "n_counted_bp": int(self.mixture.counted_tokens @ tokenizer.piece_bp),
-            "n_counted_documents": self.mixture.counted_documents,
-        }
-        self.mask_id = tokenizer.mask_id
+        self.bases: BaseMixtureTwoSided | None = None
+        if tokenizer.piece_bp.max() == 1:
+            self.bases = BaseMixtureTwoSided().fit(store, tokenizer, documents)
+            self._letters = np.array([x if x in set("ACGT") else "N" for x in tokenizer.pieces])
+        named = [name for name in DESCRIPTIONS if name.endswith("_masked")]
+        self.names = [name for name in named if self.bases or not name.startswith("base_")]
+        self.mask_id, self.piece_bp = tokenizer.mask_id, tokenizer.piece_bp
         self.known = {
             "mask_id": tokenizer.mask_id,
             "num_pieces": tokenizer.vocab_size - tokenizer.first_piece_id,
@@ -162,22 +85,33 @@ class MaskedBaselines:
 
     def counted_by(self, name: str) -> dict[str, int]:
         """Return how many bases and documents a predictor has counted, by name of the metric."""
-        return self._counted_by_mixture if name.startswith("token_mixture") else self.counted
+        if name.startswith("base_mixture"):
+            return counted_by_bases(self.bases)
+        if name.startswith("token_mixture"):
+            return {
+                "n_counted_bp": int(self.mixture.counted_tokens @ self.piece_bp),
+                "n_counted_documents": self.mixture.counted_documents,
+            }
+        return self.counted
 
-    def nats(self, example: dict) -> np.ndarray:
-        """Return the cost of each predicted token of an example, shape (M, names)."""
+    def nats(
+        self, examples, count: int, progress: Callable[[Iterable], Iterable] = iter
+    ) -> np.ndarray:
+        """Return the cost of each predicted token of the first examples, shape (P, names)."""
+        read = [examples[number] for number in progress(range(count))]
+        nats = np.concatenate([self.nats_of_tokens(example) for example in read])
+        return nats if self.bases is None else np.column_stack([nats, self._nats_of_bases(read)])
+
+    def nats_of_tokens(self, example: dict) -> np.ndarray:
+        """Return the cost of each predicted token of an example by the counts of tokens."""
         labels, positions = example["labels"], example["positions"]
         seen = example["token_ids"][positions]
         p = self.unigram.probability
         sides = self.bigram.neighbours(example["token_ids"], positions, self.mask_id)
-        # [MASK] has no probability as a label; the value is not used there.
-        shown = np.where(seen == self.mask_id, labels, seen)
-        between = self.bigram.probabilities(*sides, np.stack([labels, shown]))
-        mixed = self.mixture.probabilities(
-            self.mixture.shown(example["token_ids"], self.mask_id),
-            positions,
-            np.stack([labels, shown]),
-        )
+        asked = self._asked(labels, seen)
+        between = self.bigram.probabilities(*sides, asked)
+        shown = self.mixture.shown(example["token_ids"], self.mask_id)
+        mixed = self.mixture.probabilities(shown, positions, asked)
         return np.column_stack(
             [
                 self.unigram.nll(labels),
@@ -186,6 +120,25 @@ class MaskedBaselines:
                 posterior_nll(labels, seen, *mixed, **self.known),
             ]
         )
+
+    def _nats_of_bases(self, examples: list[dict]) -> np.ndarray:
+        """Return the same by the counts of bases, for all examples at once: these are read each time."""
+        texts = ["".join(self._letters[example["token_ids"]]) for example in examples]
+        found = self.bases.probabilities(texts, [example["positions"] for example in examples])
+        labels = np.concatenate([example["labels"] for example in examples])
+        seen = np.concatenate([x["token_ids"][x["positions"]] for x in examples])
+        asked = self._asked(labels, seen)
+        codes = base_codes("".join(self._letters[asked.ravel()])).reshape(asked.shape)
+        of_token = self.unigram.probability
+        of_bases = of_token[self._letters != "N"].sum()  # the rest is that of N
+        p = np.concatenate(found)[np.arange(len(labels)), np.minimum(codes, UNKNOWN - 1)] * of_bases
+        p = np.where(codes < UNKNOWN, p, of_token[asked])
+        return posterior_nll(labels, seen, *p, **self.known)
+
+    def _asked(self, labels: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        """Return the ids whose probability is needed: the true ones and those shown, (2, M)."""
+        # [MASK] has no probability as a label; the value is not used there.
+        return np.stack([labels, np.where(seen == self.mask_id, labels, seen)])
 
 
 def _shares(masking) -> dict[str, float]:
@@ -216,7 +169,7 @@ def causal_baselines(
     mixture = BaseMixtureCausal().fit(train, tokenizer, most)
     scores["base_mixture_causal"] = (
         mixture.score(test, tokenizer, scored),
-        {"n_counted_bp": mixture.counted_bp, "n_counted_documents": mixture.counted_documents},
+        counted_by_bases(mixture),
     )
     if config.kenlm:
         for unit, unit_scores in kneser_ney_scores(train, test, tokenizer, most, scored).items():
@@ -229,13 +182,23 @@ def causal_baselines(
     }
 
 
+def counted_by_bases(mixture: BaseMixtureTwoSided | BaseMixtureCausal) -> dict[str, int]:
+    """Return how many bases and documents a mixture of single bases has counted."""
+    return {"n_counted_bp": mixture.counted_bp, "n_counted_documents": mixture.counted_documents}
+
+
 def one_hidden_baseline(
-    train, test, tokenizer, config: LanguageBaselines, *, seed: int
+    train,
+    test,
+    tokenizer,
+    config: LanguageBaselines,
+    *,
+    seed: int,
+    fitted: BaseMixtureTwoSided | None = None,
 ) -> dict[str, dict]:
     """Score the two-sided mixture on bases hidden one at a time; intervals are over documents."""
-    mixture = BaseMixtureTwoSided().fit(train, tokenizer, config.most_counted)
+    mixture = fitted or BaseMixtureTwoSided().fit(train, tokenizer, config.most_counted)
     score = mixture.score(test, tokenizer, config.baseline_scored_documents)
     bits = interval("bits_per_base_one_hidden", score.nll_nats / np.log(2), score.base_pairs, seed)
     counts = {"n_bp": int(score.base_pairs.sum()), "n_documents": len(score.base_pairs)}
-    facts = {"n_counted_bp": mixture.counted_bp, "n_counted_documents": mixture.counted_documents}
-    return {"base_mixture_one_hidden": bits | counts | facts}
+    return {"base_mixture_one_hidden": bits | counts | counted_by_bases(mixture)}

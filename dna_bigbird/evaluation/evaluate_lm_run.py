@@ -19,23 +19,21 @@ from dna_bigbird.corpus.batches import collate_pretraining
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import (
     TokenStore,
-    check_store_genome,
     check_tokenizer,
     verify_stores,
 )
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.evaluation.evaluate_lm_baselines import (
     DESCRIPTIONS,
-    ByChromosome,
-    ByRepeatClass,
     MaskedBaselines,
-    Strata,
-    spread_costs,
-    strata_tables,
 )
-from dna_bigbird.genome import Genome
-from dna_bigbird.genome.repeats import repeat_classes
-from dna_bigbird.metrics.language import COLUMNS, interval
+from dna_bigbird.evaluation.evaluate_lm_parts import (
+    HiddenTokens,
+    Strata,
+    part_tables,
+    spread_costs,
+)
+from dna_bigbird.metrics.language import BLOCK_BP, COLUMNS, interval
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.prediction.compute import beyond_training
 from dna_bigbird.training.data_modules import chunks
@@ -58,28 +56,35 @@ class ExampleScores:
     """(n,) 1 where next-sentence prediction was right; None of a model that does not predict it."""
     token_nats: list[np.ndarray]
     """n times the nats of every predicted token, in the order of the example's labels; float32."""
+    token_right: list[np.ndarray]
+    """Likewise 1 for a token that is predicted exactly, else 0."""
 
-    def metrics(self, seed: int) -> dict[str, float | int | None]:
-        """Return all figures with 95 % intervals over examples."""
-        next_sentence = {}
+    def by_block(self, hidden: HiddenTokens) -> np.ndarray:
+        """Return tokens, bases, nats and exact predictions by block of the genome, (U, 4)."""
+        nats, right = np.concatenate(self.token_nats), np.concatenate(self.token_right)
+        return hidden.by_block(np.stack([np.ones(len(nats)), hidden.bases, nats, right], axis=1))
+
+    def metrics(
+        self, seed: int, hidden: HiddenTokens, shown: str = "masked"
+    ) -> dict[str, float | int | None]:
+        """Return all figures with 95 % intervals over blocks of the genome; `shown` is in their names."""
+        end = shown.removeprefix("masked")
+        tokens, bases, nats, right = self.by_block(hidden).T
+        figures = {
+            **interval(f"bits_per_base_{shown}", nats / np.log(2), bases, seed),
+            **interval(f"mlm_accuracy{end and '_' + end}", right, tokens, seed),
+        }
+        if end:
+            return figures
         if self.right_next is not None:
-            pairs = np.ones(len(self.right_next))
-            next_sentence = interval("nsp_accuracy", self.right_next, pairs, seed)
-        return {
-            **interval("bits_per_base_masked", self.nll_nats / np.log(2), self.base_pairs, seed),
-            **interval("mlm_accuracy", self.right, self.predicted, seed),
-            **next_sentence,
+            pairs = np.stack([self.right_next, np.ones(len(self.right_next))], axis=1)
+            figures |= interval("nsp_accuracy", *hidden.examples_by_block(pairs).T, seed)
+        return figures | {
             "n_examples": len(self.nll_nats),
             "n_masked_tokens": int(self.predicted.sum()),
             "n_masked_bp": int(self.base_pairs.sum()),
-        }
-
-    def all_masked_metrics(self, seed: int) -> dict[str, float | None]:
-        """Return the figures of examples whose predicted tokens all show [MASK], under own names."""
-        bits = self.nll_nats / np.log(2)
-        return {
-            **interval("bits_per_base_all_masked", bits, self.base_pairs, seed),
-            **interval("mlm_accuracy_all_masked", self.right, self.predicted, seed),
+            "block_bp": BLOCK_BP,
+            "n_blocks": len(hidden.blocks),
         }
 
 
@@ -98,6 +103,7 @@ def score_examples(
     sums: list[np.ndarray] = []
     right_next: list[np.ndarray] = []
     token_nats: list[np.ndarray] = []
+    token_right: list[np.ndarray] = []
     for numbers in progress(chunks(list(range(count)), batch_size)):
         batch = collate_pretraining([(i, examples[i]) for i in numbers])
         batch = type(batch)(*(field.to(task.device) for field in batch))
@@ -118,17 +124,19 @@ def score_examples(
             right_next.append(right_B.cpu().numpy().astype(float))
         nats = per_token[0].astype(np.float32)
         token_nats += np.split(nats, np.cumsum(predicted)[:-1])
+        token_right += np.split(per_token[3], np.cumsum(predicted)[:-1])
     whole = np.concatenate(right_next) if right_next else None
-    return ExampleScores(*np.concatenate(sums, axis=1), whole, token_nats)
+    return ExampleScores(*np.concatenate(sums, axis=1), whole, token_nats, token_right)
 
 
-def example_rows(masked: ExampleScores, all_masked: ExampleScores) -> list[dict[str, float | int]]:
-    """Return one row per example: hidden tokens, their bases, the scores of both ways to hide them."""
-    counts = (masked.predicted.astype(int), masked.base_pairs.astype(int))
-    scores = [
-        x for each in (masked, all_masked) for x in (each.nll_nats.round(6), each.right.astype(int))
-    ]
-    columns = (x.tolist() for x in (np.arange(len(masked.right)), *counts, *scores))
+def block_rows(
+    hidden: HiddenTokens, masked: ExampleScores, all_masked: ExampleScores
+) -> list[dict[str, str | float | int]]:
+    """Return one row per block: hidden tokens, their bases, the scores of both ways to hide them."""
+    sums, of_all = masked.by_block(hidden), all_masked.by_block(hidden)
+    columns = [hidden.blocks, *sums[:, :2].astype(int).T.tolist()]
+    for nats, right in (sums[:, 2:].T, of_all[:, 2:].T):
+        columns += [nats.round(6).tolist(), right.astype(int).tolist()]
     return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
@@ -168,21 +176,6 @@ def load_stores(
         check_tokenizer(store, tokenizer, model)
     verify_stores(stores.values())
     return stores
-
-
-def ways_to_divide(
-    store: TokenStore, genome: Path | None, repeats: Path | None, pieces: bool
-) -> dict[str, Strata]:
-    """Return the ways to divide the scores, by the name of their table in metrics.json."""
-    strata: dict[str, Strata] = {"by_chromosome": ByChromosome(store.chromosomes)}
-    if genome is None:
-        if repeats is not None:
-            raise InputError("--repeats needs the genome too: give --genome")
-        return strata
-    reference = Genome(genome)
-    check_store_genome(store, reference)
-    classes = repeat_classes(reference, repeats, pieces)
-    return strata | {"by_repeat_class": ByRepeatClass(classes, store.chromosomes)}
 
 
 class AllMasked:
@@ -233,47 +226,40 @@ def model_scores(
 def masked_tables(
     scores: Mapping[str, ExampleScores],
     examples: Mapping[str, MaskedExamples],
-    train: TokenStore,
-    strata: Mapping[str, object],
-    most_counted: int | None,
+    hidden: HiddenTokens,
+    masked: MaskedBaselines,
+    strata: Mapping[str, Strata],
 ) -> dict:
-    """Return the model's tables by chromosome and class, and its masked baselines with theirs."""
-    usual = examples["masked"]
-    masked = MaskedBaselines(train, usual.vocabulary, usual.masking, most_counted)
+    """Return the model's tables by part of the genome, and its masked baselines with theirs."""
     tables: dict = {}
     for shown, own in examples.items():
         baselines = masked.for_masking(own.masking)
-        tables = _joined(tables, _tables_of(shown, scores[shown], own, baselines, strata))
+        progress = partial(progress_bar, desc="baselines")
+        nats = baselines.nats(own, len(scores[shown].token_nats), progress)
+        whole, parts = spread_costs(hidden, scores[shown].token_nats, nats, strata)
+        tables = _joined(tables, _tables_of(shown, own.seed, whole, parts, baselines, strata))
     return tables
 
 
 def _tables_of(
     shown: str,
-    scores: ExampleScores,
-    examples: MaskedExamples,
+    seed: int,
+    whole: np.ndarray,
+    parts: dict[str, np.ndarray],
     masked: MaskedBaselines,
-    strata: Mapping[str, object],
+    strata: Mapping[str, Strata],
 ) -> dict:
     """Return the tables of one way to hide tokens; its name is in those of the scores."""
-    seed, name = examples.seed, f"bits_per_base_{shown}"
-    whole, parts = spread_costs(
-        examples,
-        scores.token_nats,
-        masked.nats,
-        examples.vocabulary.piece_bp,
-        strata,
-        progress=partial(progress_bar, desc="baselines"),
-    )
     model, *others = whole[:, :-1].T / np.log(2)
-    gain = f"model_minus_baseline_{shown}"
+    name, gain = f"bits_per_base_{shown}", f"model_minus_baseline_{shown}"
     baselines = {
         baseline: interval(name, bits, whole[:, -1], seed)
         | interval(gain, model - bits, whole[:, -1], seed)
         | masked.counted_by(baseline)
-        | strata_tables(strata, parts, k, seed, name)
+        | part_tables(strata, parts, k, seed, shown)
         for k, (baseline, bits) in enumerate(zip(masked.names, others, strict=True), start=1)
     }
-    return {**strata_tables(strata, parts, 0, seed, name), "baselines": baselines}
+    return {**part_tables(strata, parts, 0, seed, shown), "baselines": baselines}
 
 
 def _joined(tables: dict, more: dict) -> dict:

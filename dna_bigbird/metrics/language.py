@@ -7,13 +7,18 @@ a masked model sees both sides. 2 bits is a uniform guess over A C G T.
 
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-COLUMNS = ("example", "tokens", "bp", "nats", "right", "nats_all_masked", "right_all_masked")
+CLASSES = ("unseen", "unique", "repeat", "unknown", "seen")
+"""Rows of `by_class`: the last has the bases of 32-mers of the training text, the first all others."""
+BLOCK_BP = 10_000
+"""Bases in a block of the genome whose hidden tokens the bootstrap draws together."""
+COLUMNS = ("block", "tokens", "bp", "nats", "right", "nats_all_masked", "right_all_masked")
 
 
-# N examples, S strata (parts of the genome)
+# U units that are drawn (blocks of the genome, documents), S strata (parts of the genome)
 
 DRAWS = 1000
 
@@ -34,11 +39,11 @@ def bits_per_base(nll_nats: float | np.ndarray, base_pairs: float | np.ndarray) 
 def interval(
     name: str, numerators: np.ndarray, denominators: np.ndarray, seed: int
 ) -> dict[str, float | None]:
-    """Return a ratio of sums (N,) and its 95 % bootstrap interval; None if not defined."""
+    """Return a ratio of sums (U,) and its 95 % bootstrap interval; None if not defined."""
     top, bottom = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
     if top.shape != bottom.shape or top.ndim != 1 or not len(top):
-        raise ValueError(f"one sum per example is needed, got shapes {top.shape}, {bottom.shape}")
-    # Whole examples are drawn: tokens of one example are not independent.
+        raise ValueError(f"one sum per unit is needed, got shapes {top.shape}, {bottom.shape}")
+    # Whole units are drawn: tokens of one are not independent.
     weights = _weights(len(top), seed)
     tops, bottoms = weights @ top, weights @ bottom
     drawn = tops[bottoms > 0] / bottoms[bottoms > 0]
@@ -50,22 +55,30 @@ def interval(
 
 
 def by_stratum(
-    names: list[str],
-    nats_NS: np.ndarray,
-    base_pairs_NS: np.ndarray,
+    names: Sequence[str],
+    nats_US: np.ndarray,
+    base_pairs_US: np.ndarray,
     seed: int,
-    score: str = "bits_per_base_masked",
+    shown: str = "masked",
+    model_nats_US: np.ndarray | None = None,
 ) -> dict[str, dict[str, float | int | None]]:
-    """Return `score` with its interval and `n_bp` for each part of the genome, from sums (N, S)."""
-    return {
-        name: interval(score, nats_NS[:, s] / np.log(2), bp, seed)
-        | {"n_bp": round(float(bp.sum()))}
-        for s, (name, bp) in enumerate(zip(names, base_pairs_NS.T, strict=True))
-    }
+    """Return bits per base with intervals and `n_bp` for each part of the genome, from sums (U, S).
+
+    Of a baseline also the paired difference to the model, if `model_nats_US` are given.
+    """
+    tables = {}
+    for s, name in enumerate(names):
+        bits, bases = nats_US[:, s] / np.log(2), base_pairs_US[:, s]
+        table = interval(f"bits_per_base_{shown}", bits, bases, seed)
+        if model_nats_US is not None:
+            gain = model_nats_US[:, s] / np.log(2) - bits
+            table |= interval(f"model_minus_baseline_{shown}", gain, bases, seed)
+        tables[name] = table | {"n_bp": round(float(bases.sum()))}
+    return tables
 
 
 @functools.lru_cache(maxsize=1)
 def _weights(count: int, seed: int) -> np.ndarray:
-    """How often each example is drawn, shape (DRAWS, N); the same for all ratios of a run."""
+    """How often each unit is drawn, shape (DRAWS, U); the same for all ratios of a run."""
     rng = np.random.default_rng([seed, count])
     return rng.multinomial(count, np.full(count, 1 / count), size=DRAWS).astype(np.float64)

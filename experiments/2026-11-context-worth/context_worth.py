@@ -8,7 +8,7 @@ documents and masked as in the paper. The short model reads the same masked toke
 own length that overlap, and answers for the tokens in the middle of each window, so both see the same
 neighbours of a hidden token, as far as the short model reaches. Printed are bits per base of both and
 of the counts on the same tokens, the differences to the long model (paired, 95 % bootstrap intervals
-over examples), and all of it by repeat class. Choose on validation; `--split test` is for the report.
+over blocks), and all of it by repeat class. Choose on validation; `--split test` is for the report.
 """
 
 import argparse
@@ -24,7 +24,13 @@ from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.evaluation import evaluate_lm_run
-from dna_bigbird.evaluation.evaluate_lm_baselines import MaskedBaselines, spread_costs
+from dna_bigbird.evaluation.evaluate_lm_baselines import MaskedBaselines
+from dna_bigbird.evaluation.evaluate_lm_parts import (
+    ByRepeatClass,
+    HiddenTokens,
+    known_repeats,
+    spread_costs,
+)
 from dna_bigbird.evaluation.evaluate_lm_run import score_examples
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.pretraining_task import PretrainingTask
@@ -129,16 +135,17 @@ def compare(options: argparse.Namespace) -> tuple[list[dict], str]:
     examples = PretrainExamples(
         store, vocabulary, max_tokens, PAPER, options.seed, random_second=False
     )
-    strata = evaluate_lm_run.ways_to_divide(store, options.genome, options.repeats, options.pieces)
-    strata.pop("by_chromosome")
+    classes = known_repeats(store, options.genome, options.repeats, options.pieces)
+    strata = (
+        {} if classes is None else {"by_repeat_class": ByRepeatClass(classes, store.chromosomes)}
+    )
     stride = options.stride or (short.config.encoder.max_tokens - SPECIAL) // 2
-    of_short = iter(short_nats(short, examples, options.examples, stride))
+    of_short = np.concatenate(short_nats(short, examples, options.examples, stride))
     counts = MaskedBaselines(train, vocabulary, PAPER, None)
     whole, parts = spread_costs(
-        examples,
+        HiddenTokens(examples, options.examples, vocabulary.piece_bp),
         nats_of(long, examples, options.examples),
-        lambda example: np.column_stack([next(of_short), counts.nats(example)]),
-        vocabulary.piece_bp,
+        np.column_stack([of_short, counts.nats(examples, options.examples)]),
         strata,
     )
     names = [f"{options.long.name} ({max_tokens})"]
@@ -149,7 +156,7 @@ def compare(options: argparse.Namespace) -> tuple[list[dict], str]:
         f"{options.split}, {options.examples} examples of {max_tokens} tokens, each contiguous, "
         f"{hidden:,} hidden tokens (15 %, 80/10/10), seed {options.seed}; windows of the short model "
         f"begin every {stride} tokens and answer for their middle. Brackets: 95 % bootstrap intervals "
-        f"over examples; differences are paired, to {names[0]}: above 0 it is better."
+        f"over blocks of 10 kb; differences are paired, to {names[0]}: above 0 it is better."
     )
     return stratified_rows(names, whole, divided, options.seed), note
 

@@ -27,6 +27,7 @@ from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
+from dna_bigbird.evaluation.evaluate_lm_parts import HiddenTokens
 from dna_bigbird.evaluation.evaluate_lm_run import ExampleScores, score_examples
 from dna_bigbird.metrics.language import bits_per_base
 from dna_bigbird.models.config import EncoderConfig
@@ -213,7 +214,9 @@ def train(folder: Path) -> None:
         np.savez(file, nll_nats=scores.nll_nats, base_pairs=scores.base_pairs)
     result = {"run": run, "rows": clock.rows, "tokens": clock.tokens}
     result |= {"processor_s": round(clock.seconds, 1), "best_step": bundle.metrics.step}
-    result |= {"metrics": scores.metrics(run["examples_seed"])}
+    examples = validation_examples(run)
+    hidden = HiddenTokens(examples, run["examples"], examples.vocabulary.piece_bp)
+    result |= {"metrics": scores.metrics(run["examples_seed"], hidden)}
     with atomic_path(folder / "result.json") as path:
         path.write_text(json_text(result))
 

@@ -19,6 +19,7 @@ from dna_bigbird.core.limits import use_threads
 from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
+from dna_bigbird.evaluation.evaluate_lm_parts import HiddenTokens
 from dna_bigbird.evaluation.evaluate_lm_run import load_masked_model, model_scores
 
 COLUMNS = ("tokens", "trained", "examples", "hidden_bp", "bits_per_masked_base", "low", "high")
@@ -41,7 +42,10 @@ def row(options: argparse.Namespace, store: TokenStore, tokens: int) -> tuple:
     examples = PretrainExamples(store, bundle.tokenizer, tokens, PAPER, options.seed)
     count = max(options.tokens // tokens, 1)
     scores = model_scores(bundle, examples, count, max(TOKENS_AT_ONCE // tokens, 1))
-    metrics, name = scores.metrics(options.seed), "bits_per_base_masked"
+    metrics, name = (
+        scores.metrics(options.seed, HiddenTokens(examples, count, bundle.tokenizer.piece_bp)),
+        "bits_per_base_masked",
+    )
     bits = (metrics[name], metrics[f"{name}_low"], metrics[f"{name}_high"])
     return tokens, tokens <= trained, count, int(scores.base_pairs.sum()), *bits
 

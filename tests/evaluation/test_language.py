@@ -67,7 +67,7 @@ def test_an_interval_needs_half_of_the_draws(monkeypatch):
 
 
 def test_mismatched_sums():
-    with pytest.raises(ValueError, match="one sum per example"):
+    with pytest.raises(ValueError, match="one sum per unit"):
         interval("bits", [1.0], [1, 2], seed=0)
 
 

@@ -111,7 +111,7 @@ def test_seeds_of_a_variant_are_one_row(tmp_path):
     ends = [float(rows[0][f"bits_per_base_{end}"]) for end in ("low", "high")]
     assert ends == pytest.approx([1.64 - half, 1.64 + half], abs=2e-6)
     assert "Not equal for all: seed (a 0, 1, 2, b 0, 7)." in notes
-    assert "of means over several seeds t intervals over examples and seeds" in text
+    assert "of means over several seeds t intervals over blocks and seeds" in text
     assert plt.imread(tmp_path / "table1/figure.png").size
 
 
@@ -135,7 +135,7 @@ def test_pairs_of_variants_have_differences(tmp_path):
     assert float(accuracy["se_seeds"]) == pytest.approx(0.1 / 3**0.5, rel=0.01)
     assert accuracy["clear"] == "no"
     assert "MLM accuracy: none of 1 pair clearly different (p below 0.05)." in notes
-    assert any("They cover test examples and seeds" in note for note in notes)
+    assert any("They cover test blocks and seeds" in note for note in notes)
     assert "Differences between models:" in text
 
 
@@ -207,7 +207,7 @@ def test_trainings_that_are_not_seeds_of_one_variant_are_refused(tmp_path, capsy
     assert "seed1/examples.tsv:1: no column 'tokens'" in error(first, other)
     (tmp_path / "a/seed1/examples.tsv").unlink()
     message = error(first, other)
-    assert "seed1/examples.tsv: no such file; expected the scores of each example" in message
+    assert "seed1/examples.tsv: no such file; expected the scores of each block" in message
     assert not (tmp_path / "never").exists()
 
 

@@ -18,6 +18,7 @@ class Letters:
 
     vocab_size, first_piece_id, mask_id = 9, 5, 4
     piece_bp = np.array([0] * 5 + [1] * 4)
+    pieces = (*(f"[{i}]" for i in range(5)), *"ACGT")
 
     def decode(self, ids):
         return "".join("ACGT"[i - 5] for i in ids)

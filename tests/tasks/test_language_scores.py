@@ -1,11 +1,14 @@
 """Scores of a masked model by example; overfitting shows that the pretraining task can learn."""
 
 import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
 from dna_bigbird.corpus.batches import collate_pretraining
+from dna_bigbird.evaluation.evaluate_lm_parts import HiddenTokens
 from dna_bigbird.evaluation.evaluate_lm_run import score_examples
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
@@ -50,10 +53,28 @@ def test_a_few_examples_are_learned_by_heart(tiny, tmp_path):
     assert result.best_metrics["nsp_accuracy"] == 1.0
 
 
+class Located:
+    """Examples on a chromosome: the three tokens of example i begin at 5,000 times i, plus 0, 100, 200."""
+
+    store = SimpleNamespace(chromosomes=["chr1"])
+
+    def __init__(self, examples, piece_bp):
+        self.examples, self.piece_bp = examples, piece_bp
+
+    def __getitem__(self, index):
+        return self.examples[index]
+
+    def predicted_spans(self, index, piece_bp):
+        start = 5000 * index + np.array([0, 100, 200])
+        bounds = np.stack([start, start + piece_bp[self.examples[index]["labels"]]], axis=1)
+        return np.zeros(3, np.int64), bounds
+
+
 @pytest.mark.parametrize("batch_size", [1, 3, 20])
 def test_scores_add_up_and_do_not_depend_on_batches(tiny, batch_size):
     task = PretrainingTask(tiny.Model(), TrainConfig(), tiny.piece_bp)
-    scores = score_examples(task, tiny.Examples(4), 10, batch_size=batch_size)
+    examples = Located(tiny.Examples(4), tiny.piece_bp)
+    scores = score_examples(task, examples, 10, batch_size=batch_size)
     task.eval()
     with torch.no_grad():
         nll = [
@@ -68,7 +89,16 @@ def test_scores_add_up_and_do_not_depend_on_batches(tiny, batch_size):
     assert scores.predicted.tolist() == [3] * 10
     assert [float(x.sum()) for x in scores.token_nats] == pytest.approx(scores.nll_nats.tolist())
     assert [len(x) for x in scores.token_nats] == [3] * 10
-    metrics = scores.metrics(seed=0)
+    assert [len(x) for x in scores.token_right] == [3] * 10
+    assert [x.sum() for x in scores.token_right] == scores.right.tolist()
+    hidden = HiddenTokens(examples, 10, tiny.piece_bp)
+    metrics = scores.metrics(0, hidden)
     expected = scores.nll_nats.sum() / (math.log(2) * scores.base_pairs.sum())
     assert metrics["bits_per_base_masked"] == pytest.approx(expected, abs=1e-6)
-    assert metrics["n_masked_tokens"] == 30
+    assert (metrics["n_masked_tokens"], metrics["n_blocks"]) == (30, 5)
+    other = scores.metrics(0, hidden, "all_masked")
+    assert other["bits_per_base_all_masked"] == metrics["bits_per_base_masked"]
+    assert other["mlm_accuracy_all_masked"] == metrics["mlm_accuracy"]
+    # One next-sentence prediction per example, in the block of its first token: two in each.
+    sums = hidden.examples_by_block(np.ones((10, 1)))
+    assert sums.ravel().tolist() == [2] * 5

@@ -39,33 +39,36 @@ SCORES = {
 
 
 @dataclass(frozen=True)
-class ExampleTable:
-    """One row per test example, in the order of the examples."""
+class BlockTable:
+    """One row per block of the genome (per example in files of version 0.1), in the order of the file."""
 
     path: Path
+    blocks: list[str]
+    """Names of the rows."""
     columns: dict[str, np.ndarray]
-    """By the names in `metrics.language.COLUMNS`."""
+    """By the names in `metrics.language.COLUMNS` after the first."""
 
-    def has_tokens_of(self, other: "ExampleTable") -> bool:
-        """Return True if both have as many hidden tokens and bases in every example."""
-        return all(
-            np.array_equal(self.columns[name], other.columns[name])
-            for name in ("example", "tokens", "bp")
+    def has_tokens_of(self, other: "BlockTable") -> bool:
+        """Return True if both have as many hidden tokens and bases in every block."""
+        return self.blocks == other.blocks and all(
+            np.array_equal(self.columns[name], other.columns[name]) for name in ("tokens", "bp")
         )
 
 
-def read_examples(path: Path) -> ExampleTable:
+def read_blocks(path: Path) -> BlockTable:
     """Read examples.tsv of a training."""
-    rows = read_table(path, COLUMNS, "the rule evaluate_lm_variant")
+    first, *names = COLUMNS
+    rows = read_table(path, tuple(names), "the rule evaluate_lm_variant")
     values = [
-        [as_float(row[name], path, line) for name in COLUMNS] for line, row in enumerate(rows, 2)
+        [as_float(row[name], path, line) for name in names] for line, row in enumerate(rows, 2)
     ]
     for line, row in enumerate(values, start=2):
         if not all(map(is_number, row)):
             raise InputError(f"{path}:{line}: not a number; expected one in every column")
     if not values:
-        raise InputError(f"{path}: no example; expected one line per example below the header")
-    return ExampleTable(path, dict(zip(COLUMNS, np.array(values).T, strict=True)))
+        raise InputError(f"{path}: no scores; expected one line per block below the header")
+    blocks = [row.get(first) or row.get("example", "") for row in rows]
+    return BlockTable(path, blocks, dict(zip(names, np.array(values).T, strict=True)))
 
 
 _SEED_FOLDER = re.compile(r"seed[0-9]+")
@@ -81,8 +84,8 @@ class Run:
     history: tuple[HistoryRow, ...]
     parameters: int | None
     folder: Path
-    examples: ExampleTable | None = None
-    """Scores of each test example, if `evaluate-lm` wrote them."""
+    examples: BlockTable | None = None
+    """Scores by block of the test split, if `evaluate-lm` wrote them."""
     members: tuple["Run", ...] = ()
     """The trainings of a mean over seeds; empty for a single training."""
 
@@ -147,7 +150,7 @@ def read_run(folder: Path) -> Run:
         read_history(folder / "trained" / "history.tsv"),
         count_parameters(folder / "model" / "model.safetensors"),
         folder,
-        read_examples(examples) if examples.is_file() else None,
+        read_blocks(examples) if examples.is_file() else None,
     )
 
 
@@ -187,7 +190,7 @@ def cells(name: str, score: Score) -> dict[str, float | None]:
     return {name: score.value, f"{name}_low": score.low, f"{name}_high": score.high}
 
 
-PARTS = ("by_chromosome", "by_repeat_class")
+PARTS = ("by_chromosome", "by_repeat_class", "by_class")
 
 
 def join_seeds(runs: Sequence[Run]) -> list[Run]:
@@ -206,7 +209,7 @@ def _check(trainings: Sequence[Run]) -> None:
     for run in trainings:
         if others and run.examples is None:
             raise InputError(
-                f"{run.folder / 'examples.tsv'}: no such file; expected the scores of each example "
+                f"{run.folder / 'examples.tsv'}: no such file; expected the scores of each block "
                 "where a variant has several seeds (dna-bigbird evaluate-lm --example_scores)"
             )
     for run, other in itertools.combinations(trainings, 2):
@@ -229,7 +232,7 @@ def _check(trainings: Sequence[Run]) -> None:
 
 
 def sums_of(run: Run, score: str) -> SeedSums:
-    """Return the sums of each example for all trainings of a run, in bits where it is of nats."""
+    """Return the sums of each block for all trainings of a run, in bits where it is of nats."""
     top, bottom = SCORES[score]
     unit = math.log(2) if top.startswith("nats") else 1.0
     tables = [training.examples.columns for training in run.trainings]
@@ -237,7 +240,7 @@ def sums_of(run: Run, score: str) -> SeedSums:
 
 
 def joined(trainings: Sequence[Run]) -> Run:
-    """Return the mean of several trainings, whose scores have t intervals over seeds and examples."""
+    """Return the mean of several trainings, whose scores have t intervals over seeds and blocks."""
     first = trainings[0]
     run = replace(first, folder=first.folder.parent, members=tuple(trainings), examples=None)
     values = dict(first.metrics.values)
@@ -245,16 +248,19 @@ def joined(trainings: Sequence[Run]) -> Run:
         if score in first.metrics:
             estimate = mean(sums_of(run, score))
             values |= rounded(cells(score, Score(estimate.value, *estimate.ends)))
-    baselines = values.get("baselines", {})  # without differences to one of the trainings
-    values["baselines"] = {
-        name: {key: value for key, value in x.items() if not key.startswith("model_minus_")}
-        if isinstance(x, dict)
-        else x
-        for name, x in baselines.items()
-    }
+    values["baselines"] = _without_differences(values.get("baselines", {}))
     for name in PARTS:
         values[name] = _mean_parts(trainings, name)
     return replace(run, metrics=ModelMetrics.from_json(values), history=_mean_history(trainings))
+
+
+def _without_differences(table: dict) -> dict:
+    """Return nested tables without differences to one of the trainings."""
+    return {
+        key: _without_differences(value) if isinstance(value, dict) else value
+        for key, value in table.items()
+        if not key.startswith("model_minus_")
+    }
 
 
 def _mean_parts(trainings: Sequence[Run], division: str) -> dict[str, dict]:

@@ -20,6 +20,7 @@ from dna_bigbird.core.figures.style import (
 )
 from dna_bigbird.core.tables import Table
 from dna_bigbird.evaluation.compare.lm_runs import (
+    PARTS,
     Run,
     cells,
     differences,
@@ -91,7 +92,7 @@ LEVEL = 0.05
 
 
 def pair_rows(runs: Sequence[Run]) -> list[dict]:
-    """Return one row per score and pair of runs; none if a training lacks the scores of each example."""
+    """Return one row per score and pair of runs; none if a training lacks the scores of each block."""
     if not all(training.examples for run in runs for training in run.trainings):
         return []
     rows = []
@@ -159,11 +160,11 @@ class Comparison:
     rows: tuple[dict, ...]
     notes: tuple[str, ...]
     parts: tuple[dict, ...] = ()
-    """Rows of bits per base by chromosome and repeat class."""
+    """Rows of bits per base by chromosome, repeat class and class of sequence."""
     parts_shown: tuple[tuple[str, str], ...] = ()
     """Of them (positions_of, predictor) for the readable table."""
     pairs: tuple[dict, ...] = ()
-    """Differences of all pairs of models, if every training has the scores of each example."""
+    """Differences of all pairs of models, if every training has the scores of each block."""
 
 
 def table5(runs: Sequence[Run]) -> Comparison:
@@ -251,7 +252,7 @@ TABLES = {"table5": table5, "figure8": figure8, "table1": table1}
 
 
 def part_rows(runs: Sequence[Run]) -> list[dict]:
-    """Return bits per base by chromosome and repeat class, of models and masked baselines."""
+    """Return bits per base by part of the genome, of models and masked baselines."""
     return [
         {"positions_of": run.name, "predictor": name, "way": division, "part": part}
         | cells("bits_per_base", scores.bits_per_base)
@@ -259,7 +260,7 @@ def part_rows(runs: Sequence[Run]) -> list[dict]:
         for run in runs
         for name, predictor in {"model": run.metrics, **run.metrics.baselines}.items()
         if "causal" not in name
-        for division in ("by_chromosome", "by_repeat_class")
+        for division in PARTS
         for part, scores in predictor.parts(division).items()
     ]
 
@@ -342,7 +343,7 @@ def to_markdown(comparison: Comparison) -> str:
     """Write a comparison for readers: scores with their intervals, then the notes."""
     lines = [f"# {comparison.title}", "", *Table(comparison.rows).to_markdown(), ""]
     if comparison.parts:
-        lines += ["By chromosome and repeat class:", ""]
+        lines += ["By chromosome, repeat class and class of sequence:", ""]
         parts = _side_by_side(comparison.parts, comparison.parts_shown)
         lines += [*Table(parts).to_markdown(), ""]
     if comparison.pairs:
