@@ -139,9 +139,14 @@ def pieces(sequences: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 
 def spread(lengths: list[int], most: int) -> list[int]:
-    """Return which of some sequences hold about `most` bases, evenly spaced; at most a tenth."""
+    """Return which of some sequences hold about `most` bases, evenly spaced; one to a tenth of them.
+
+    Example:
+        >>> spread([100] * 40, 200), spread([1000] * 10, 200)
+        ([9, 29], [4])
+    """
     total = sum(lengths)
     if not total:
         return []
-    number = min(len(lengths) // 10, round(len(lengths) * most / total))
+    number = min(len(lengths) // 10, max(1, round(len(lengths) * most / total)))
     return [round((i + 0.5) * len(lengths) / number) - 1 for i in range(number)]

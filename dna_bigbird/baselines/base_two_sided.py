@@ -29,6 +29,9 @@ from dna_bigbird.corpus.token_store import (
 
 # Q hidden bases, K contexts
 
+HIDDEN = UNKNOWN + 1
+"""Code of a base that is hidden together with others: contexts end there, copies go on."""
+
 ONE_SIDED = (8, 10, 11, 12, 16, 20)
 CENTRED = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
 SKEWED = (
@@ -72,15 +75,21 @@ class BaseMixtureTwoSided:
 
     Args:
         contexts: Bases left and right of the hidden one, together 1 to 31.
+        hidden_share: Bases that are hidden together, as in a masked example; 0: each alone.
         seed: Of the bases that the weights are fitted on, and their order.
     """
 
-    def __init__(self, contexts: Sequence[tuple[int, int]] = CONTEXTS, seed: int = 0) -> None:
+    def __init__(
+        self,
+        contexts: Sequence[tuple[int, int]] = CONTEXTS,
+        seed: int = 0,
+        hidden_share: float = 0.0,
+    ) -> None:
         for left, right in contexts:
             if min(left, right) < 0 or not 1 <= left + right <= LONGEST:
                 raise ValueError(f"a context of {left} and {right} bases: expected 1 to {LONGEST}")
         self.contexts = tuple(contexts)
-        self.seed = seed
+        self.seed, self.hidden_share = seed, hidden_share
         self._deep = [k for k, sides in enumerate(self.contexts) if sum(sides) >= DEEP_BASES]
 
     def fit(
@@ -114,9 +123,10 @@ class BaseMixtureTwoSided:
         self._mixture = OnlineMixture(len(self.contexts) + COPIES, len(self._deep) + COPIES + 1)
         known = np.flatnonzero(held_back < UNKNOWN)
         rng = np.random.default_rng(self.seed)
-        chosen = rng.choice(known, min(len(known), FITTED_BP), replace=False)
-        inputs = self._inputs(held_back, np.sort(chosen), counted)
-        bases = held_back[np.sort(chosen)]
+        most = round(self.hidden_share * len(known)) if self.hidden_share else len(known)
+        chosen = np.sort(rng.choice(known, min(most, FITTED_BP), replace=False))
+        inputs = self._inputs(self._shown(held_back, chosen), chosen, counted)
+        bases = held_back[chosen]
         for _ in range(PASSES):
             order = rng.permutation(len(bases))
             for block in slices(len(bases), FIT_BLOCK_BP):
@@ -134,7 +144,8 @@ class BaseMixtureTwoSided:
     ) -> list[np.ndarray]:
         """Return the probabilities of A C G T at chosen positions of some sequences.
 
-        Each position is hidden alone: all other bases are seen. What is there has no influence.
+        With a share of hidden bases all of them are hidden together, else each alone. What is there
+        has no influence.
 
         Args:
             positions: For each sequence those of hidden bases, ascending.
@@ -148,7 +159,8 @@ class BaseMixtureTwoSided:
             np.asarray(p, np.int64) + start for p, start in zip(positions, starts, strict=True)
         ]
         everything = np.concatenate([np.empty(0, np.int64), *hidden])
-        inputs = self._inputs(join(codes), everything, self._training)
+        shown = self._shown(join(codes), everything)
+        inputs = self._inputs(shown, everything, self._training)
         p = [np.empty((0, 4))]
         for block in slices(len(everything), BATCH_BP // 64):
             p.append(self._mixture.predict(*(part[block] for part in inputs)))
@@ -161,6 +173,14 @@ class BaseMixtureTwoSided:
             true_nats(of_sequence, base_codes(sequence)[here])
             for sequence, here, of_sequence in zip(sequences, positions, p, strict=True)
         ]
+
+    def _shown(self, codes: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+        """Return what is read of bases some of which are hidden."""
+        if not self.hidden_share:
+            return codes
+        shown = codes.copy()
+        shown[hidden] = HIDDEN
+        return shown
 
     def _inputs(
         self, shown: np.ndarray, hidden: np.ndarray, counted: np.ndarray
@@ -189,7 +209,7 @@ def _copies(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what the copies say of the hidden bases, (Q, `COPIES`, 4), and how sure they are."""
     # What is right of a base is left of it on the other strand.
-    other = np.where(shown < UNKNOWN, 3 - shown, UNKNOWN)[::-1]
+    other = np.where(shown < UNKNOWN, 3 - shown, shown)[::-1]
     said, level = [], []
     for read, at, is_other in ((shown, hidden, False), (other, len(shown) - 1 - hidden, True)):
         kmers = Kmers(read)
@@ -199,7 +219,7 @@ def _copies(
             occurred = count_training(ContextCounts(contexts[known], order), order, training)
             latest = np.full((2, len(read)), -1, np.int64)
             latest[:, known] = occurred.latest_at(contexts[known])
-            latest[:, read >= UNKNOWN] = NOWHERE
+            latest[:, read == UNKNOWN] = NOWHERE
             for strand in (0, 1):
                 source = followed(latest[strand], order, strand)[at]
                 base, sure = _copied(read, at, training, source, strand)
@@ -225,7 +245,7 @@ def _copied(
             )
             base = read[np.where(valid, mine, 0)]
             copy = training[np.where(valid, theirs, 0)]
-            shown &= valid & (base < UNKNOWN)
+            shown &= valid & (base != UNKNOWN)
             agrees = shown & (base == (3 - copy if strand else copy))
             agreeing += agrees
             unbroken &= agrees

@@ -4,8 +4,16 @@ from collections.abc import Sequence
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import HIGH, LOW, Metrics
-from dna_bigbird.metrics.scores import ModelMetrics
-from dna_bigbird.metrics.verdicts import WORSE, NamedVerdict, compared, language_verdict
+from dna_bigbird.metrics.scores import ModelMetrics, score_text
+from dna_bigbird.metrics.verdicts import (
+    WORSE,
+    NamedVerdict,
+    best_masked,
+    compared,
+    language_verdict,
+    on_unseen,
+    part_rows,
+)
 from dna_bigbird.models.label_types import HEADLINES as TYPE_HEADLINES
 from dna_bigbird.models.label_types import RECORDED
 
@@ -38,7 +46,37 @@ def dna_scores(config: BundleConfig, metrics: Metrics) -> list[str]:
     lines = [_dna_counts(metrics), "", *score_table(names, metrics)]
     if _has_intervals(names, metrics):
         lines += ["", f"In brackets: 95 % bootstrap interval{_blocks(metrics)}."]
+    if config.is_pretrained_only:
+        return lines + _language(ModelMetrics.from_json(metrics.stored))
     return lines + _calibration(config, metrics) + _comparisons(names, metrics)
+
+
+def _language(metrics: ModelMetrics) -> list[str]:
+    """Return bits per base by class of sequence, and who is better where the model has read nothing."""
+    unseen = on_unseen(metrics)
+    best, _ = best_masked(unseen)
+    lines = []
+    if rows := part_rows(metrics, "by_class", best):
+        lines += ["", f"| class of sequence | bp | model | {best} | difference |", "|---" * 5 + "|"]
+        for row in rows:
+            cells = (
+                score_text(x.value, x.low, x.high) for x in (row.model, row.baseline, row.gain)
+            )
+            lines.append(f"| {row.part} | {row.n_bp:,} | {' | '.join(cells)} |")
+    if metrics.unseen_bp:
+        where = (
+            f"On the {metrics.unseen_bp:,} hidden bp that lie in no 32-mer of the training text:"
+        )
+        lines += ["", where]
+    elif metrics.unseen_bp == 0:
+        lines += ["", "All hidden bases lie in 32-mers of the training text:"]
+    own, verdicts = unseen.score(MASKED_BITS).value, []
+    for name, scores in unseen.baselines.items():
+        value, gain = (scores.score(x) for x in (MASKED_BITS, "model_minus_baseline_masked"))
+        if is_number(own) and is_number(value.value):
+            difference = Estimate(gain.value, gain.low, gain.high)
+            verdicts.append(_verdict(MASKED_BITS, name, value.value - own, difference))
+    return [*lines, "", *verdicts] if verdicts else lines
 
 
 def text_scores(metrics: Metrics) -> list[str]:

@@ -14,6 +14,13 @@ from dna_bigbird.core.results import Rows
 from dna_bigbird.core.settings import Positive, Range
 from dna_bigbird.core.shared_options import Progress, ScoredBundle, Threads
 from dna_bigbird.evaluation.language_baselines import LanguageBaselines
+from dna_bigbird.metrics.scores import (
+    ModelMetrics,
+    best_masked,
+    on_unseen,
+    part_rows,
+    score_text,
+)
 
 if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Metrics
@@ -35,12 +42,19 @@ class LanguageEvaluation(Rows):
         return self.metrics.to_dataframe()
 
     def summary(self) -> str:
-        """Return the bits per base of the model and of each baseline."""
+        """Return bits per base of the model and each baseline, and what holds where nothing was read."""
         bits = self.metrics.score("bits_per_base_masked").value
         lines = [f"{self.output}: bits per base {bits} (masked); baselines:"]
         for name, table in self.metrics.baselines.items():
             bits, counted = next(iter(table.values())), table.scores["n_counted_bp"]
             lines.append(f"  {name}: {bits}, counted on {counted:,} bp")
+        scores = ModelMetrics.from_json(self.metrics.stored)
+        best, _ = best_masked(on_unseen(scores))
+        for row in part_rows(scores, "by_class", best):
+            bits, counts, gain = (
+                score_text(x.value, x.low, x.high) for x in (row.model, row.baseline, row.gain)
+            )
+            lines.append(f"{row.part}, {row.n_bp:,} bp: {bits}; {best} {counts}; difference {gain}")
         return "\n".join(lines)
 
 
@@ -67,7 +81,8 @@ def evaluate_lm(
     """Score a pretrained model and n-gram baselines on held-out documents.
 
     Bits per base: negative log-likelihood of the predicted tokens over ln 2 times the base pairs
-    they cover, in float32: over all, by chromosome and by repeat class. 15 % of the tokens are hidden
+    they cover, in float32: over all, by chromosome, by repeat class, and by class of sequence: bases in
+    a 32-mer of the training text, on either strand, are seen; the others unique or repeats. 15 % of the tokens are hidden
     as in the paper (80 % show [MASK], 10 % a random token), whatever training hid, and scored again
     with [MASK] at all of them. Masked and causal scores answer different questions and have different
     names.
@@ -78,8 +93,8 @@ def evaluate_lm(
 
     Args:
         model: Model bundle: a folder of `dna-bigbird pretrain`.
-        train: Training data: the token store that baselines count; the one the model was trained
-            on.
+        train: Training data: the token store that baselines count and that makes bases seen; the one
+            the model was trained on. Regions that the bundle records as read are seen too.
         test: Test data: token store of held-out documents.
         report: Detailed scores: a JSON file to write, the scores again, with a description of each
             baseline.
@@ -89,10 +104,11 @@ def evaluate_lm(
             training needs a model without a table of positions (rotary, or attention etc).
         batch_size: Examples computed at once.
         genome: Genome: the FASTA file that the documents come from; with it, scores also come by
-            repeat class: lower case against upper case, or those of --repeats.
+            repeat class: lower case against upper case, or those of --repeats. Without it, sequence that
+            is not seen is not divided into unique and repeats.
         repeats: BED file with the class of a repeat in column 4: such as RepeatMasker's.
         pieces: The FASTA has only the first part of its chromosomes.
-        example_scores: Scores of each example to write: a TSV file, from which `dna-bigbird compare-lm`
+        example_scores: Scores of each block of 10 kb to write: a TSV file, from which `dna-bigbird compare-lm`
             computes differences between models on the same hidden tokens.
     """
     from dna_bigbird.baselines.kneser_ney import missing as kenlm_missing
@@ -138,7 +154,7 @@ def evaluate_lm(
     if config.unmasked_baselines:
         pair = (stores["train"], stores["test"], bundle.tokenizer, config)
         metrics["baselines"] |= causal_baselines(*pair, seed=seed)
-        metrics["baselines"] |= one_hidden_baseline(*pair, seed=seed, fitted=masked.bases)
+        metrics["baselines"] |= one_hidden_baseline(*pair, seed=seed)
     with contextlib.ExitStack() as outputs:  # all or none
         if example_scores is not None:
             path = outputs.enter_context(atomic_path(example_scores))

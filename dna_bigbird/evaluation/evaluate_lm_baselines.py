@@ -34,9 +34,9 @@ DESCRIPTIONS = {
     "either side, mixed with weights fitted on training documents, on the same positions, using "
     "shown tokens likewise; counted on 50 Mbp at most (single bases: 5 Mbp)",
     "base_mixture_informed_masked": "bases on both sides, in contexts of many shapes, and copies of long "
-    "contexts, counted on both strands and mixed with weights fitted on training documents, on the "
-    "same positions, using shown tokens likewise; only of models of single bases; counted on 50 Mbp "
-    "at most",
+    "contexts that go on over hidden bases, counted on both strands and mixed with weights fitted on "
+    "masked training documents, on the same positions, using the token shown there likewise; only of "
+    "models of single bases; counted on 50 Mbp at most",
     "base_mixture_one_hidden": "bases on both sides, in contexts of many shapes, mixed with weights "
     "fitted on training documents, both strands counted; one base hidden at a time, 50 or more "
     "apart, everything else seen; counted on 50 Mbp at most",
@@ -66,7 +66,8 @@ class MaskedBaselines:
         self.mixture.fit(store, documents)
         self.bases: BaseMixtureTwoSided | None = None
         if tokenizer.piece_bp.max() == 1:
-            self.bases = BaseMixtureTwoSided().fit(store, tokenizer, documents)
+            share = masking.fraction
+            self.bases = BaseMixtureTwoSided(hidden_share=share).fit(store, tokenizer, documents)
             self._letters = np.array([x if x in set("ACGT") else "N" for x in tokenizer.pieces])
         named = [name for name in DESCRIPTIONS if name.endswith("_masked")]
         self.names = [name for name in named if self.bases or not name.startswith("base_")]
@@ -94,13 +95,28 @@ class MaskedBaselines:
             }
         return self.counted
 
+    def of_bases(self, examples, count: int) -> np.ndarray | None:
+        """Return the probabilities of A C G T for the hidden tokens of all examples, (P, 4).
+
+        None if tokens are longer than a base. All are hidden, also those that show a token.
+        """
+        if self.bases is None:
+            return None
+        read = [examples[number] for number in range(count)]
+        texts = ["".join(self._letters[example["token_ids"]]) for example in read]
+        return np.concatenate(self.bases.probabilities(texts, [x["positions"] for x in read]))
+
     def nats(
-        self, examples, count: int, progress: Callable[[Iterable], Iterable] = iter
+        self,
+        examples,
+        count: int,
+        of_bases: np.ndarray | None = None,
+        progress: Callable[[Iterable], Iterable] = iter,
     ) -> np.ndarray:
         """Return the cost of each predicted token of the first examples, shape (P, names)."""
         read = [examples[number] for number in progress(range(count))]
         nats = np.concatenate([self.nats_of_tokens(example) for example in read])
-        return nats if self.bases is None else np.column_stack([nats, self._nats_of_bases(read)])
+        return nats if of_bases is None else np.column_stack([nats, self._joined(read, of_bases)])
 
     def nats_of_tokens(self, example: dict) -> np.ndarray:
         """Return the cost of each predicted token of an example by the counts of tokens."""
@@ -121,18 +137,16 @@ class MaskedBaselines:
             ]
         )
 
-    def _nats_of_bases(self, examples: list[dict]) -> np.ndarray:
-        """Return the same by the counts of bases, for all examples at once: these are read each time."""
-        texts = ["".join(self._letters[example["token_ids"]]) for example in examples]
-        found = self.bases.probabilities(texts, [example["positions"] for example in examples])
+    def _joined(self, examples: list[dict], of_bases: np.ndarray) -> np.ndarray:
+        """Return the cost of the tokens by `of_bases` and the frequencies of tokens of other letters."""
         labels = np.concatenate([example["labels"] for example in examples])
         seen = np.concatenate([x["token_ids"][x["positions"]] for x in examples])
         asked = self._asked(labels, seen)
         codes = base_codes("".join(self._letters[asked.ravel()])).reshape(asked.shape)
-        of_token = self.unigram.probability
-        of_bases = of_token[self._letters != "N"].sum()  # the rest is that of N
-        p = np.concatenate(found)[np.arange(len(labels)), np.minimum(codes, UNKNOWN - 1)] * of_bases
-        p = np.where(codes < UNKNOWN, p, of_token[asked])
+        frequencies = self.unigram.probability
+        is_base = frequencies[self._letters != "N"].sum()
+        p = of_bases[np.arange(len(labels)), np.minimum(codes, UNKNOWN - 1)] * is_base
+        p = np.where(codes < UNKNOWN, p, frequencies[asked])
         return posterior_nll(labels, seen, *p, **self.known)
 
     def _asked(self, labels: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -194,10 +208,9 @@ def one_hidden_baseline(
     config: LanguageBaselines,
     *,
     seed: int,
-    fitted: BaseMixtureTwoSided | None = None,
 ) -> dict[str, dict]:
     """Score the two-sided mixture on bases hidden one at a time; intervals are over documents."""
-    mixture = fitted or BaseMixtureTwoSided().fit(train, tokenizer, config.most_counted)
+    mixture = BaseMixtureTwoSided().fit(train, tokenizer, config.most_counted)
     score = mixture.score(test, tokenizer, config.baseline_scored_documents)
     bits = interval("bits_per_base_one_hidden", score.nll_nats / np.log(2), score.base_pairs, seed)
     counts = {"n_bp": int(score.base_pairs.sum()), "n_documents": len(score.base_pairs)}

@@ -231,11 +231,13 @@ def masked_tables(
     strata: Mapping[str, Strata],
 ) -> dict:
     """Return the model's tables by part of the genome, and its masked baselines with theirs."""
+    count = len(scores["masked"].token_nats)
+    of_bases = masked.of_bases(examples["masked"], count)
+    progress = partial(progress_bar, desc="baselines")
     tables: dict = {}
     for shown, own in examples.items():
         baselines = masked.for_masking(own.masking)
-        progress = partial(progress_bar, desc="baselines")
-        nats = baselines.nats(own, len(scores[shown].token_nats), progress)
+        nats = baselines.nats(own, count, of_bases, progress)
         whole, parts = spread_costs(hidden, scores[shown].token_nats, nats, strata)
         tables = _joined(tables, _tables_of(shown, own.seed, whole, parts, baselines, strata))
     return tables

@@ -116,7 +116,7 @@ class PredictorScores:
         return str(self.values.get("description", ""))
 
     def parts(self, division: str) -> dict[str, "PredictorScores"]:
-        """Return the scores of each part of `by_chromosome` or `by_repeat_class` that has bases."""
+        """Return the scores of each part of a division, such as `by_chromosome`, that has bases."""
         entries = self.values.get(division, {})
         return {name: PredictorScores(x) for name, x in entries.items() if x["n_bp"]}
 
@@ -199,6 +199,12 @@ class ModelMetrics(PredictorScores):
     def gain(self, baseline: str, score: str = "auroc") -> Score:
         """Return the difference to a baseline on the same bootstrap draws, if it was computed."""
         return self.score(f"{score}_gain_over_{baseline}")
+
+    @property
+    def unseen_bp(self) -> int | None:
+        """Hidden bases of a language model outside of every 32-mer of its training text, if recorded."""
+        table = self.values.get("by_class")
+        return table[CLASSES[0]]["n_bp"] if table else None
 
     @property
     def counts(self) -> list[tuple[str, int | float]]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dna_bigbird.metrics.language import CLASSES
 from dna_bigbird.metrics.names import direction
 from dna_bigbird.metrics.scores import NO_SCORE, ModelMetrics, PredictorScores, Score, is_number
 from dna_bigbird.models.label_types import gain_key
@@ -100,10 +101,48 @@ class LanguageVerdict:
     """Bits per base of a model compared with n-gram baselines."""
 
     bits: Score
+    """Of the whole test split."""
     masked: Sequence[NamedVerdict]
-    """The best masked baseline and the unigram, those that were run."""
+    """The best masked baseline and the unigram, those that were run, on `unseen_bp` if that is known."""
     causal: tuple[str, Score] | None
     """The best causal baseline. It answers another question, so it is not ranked."""
+    unseen_bp: int | None = None
+    """Hidden bases outside of every 32-mer of the training text; 0: none, and the verdicts are on all
+    of the split; None in files of version 0.1."""
+
+
+def on_unseen(metrics: ModelMetrics) -> ModelMetrics:
+    """Return the scores of model and masked baselines on sequence not seen in training, if it has bases."""
+    if not metrics.unseen_bp:
+        return metrics
+    part = metrics.parts("by_class")[CLASSES[0]]
+    baselines = {name: x.parts("by_class") for name, x in metrics.baselines.items()}
+    unseen = {name: x[CLASSES[0]] for name, x in baselines.items() if x}
+    return ModelMetrics(part.values, unseen)
+
+
+@dataclass(frozen=True)
+class PartRow:
+    """Bits per base on a chromosome or class of sequence."""
+
+    part: str
+    model: Score
+    baseline: Score
+    gain: Score
+    """Model minus baseline on the same draws of blocks, if it was computed."""
+    n_bp: int
+
+
+def part_rows(metrics: ModelMetrics, division: str, baseline: str) -> list[PartRow]:
+    """Compare a model with a masked baseline on each part of a division that has bases."""
+    theirs = metrics.baselines.get(baseline, PredictorScores()).parts(division)
+    rows = []
+    for name, model in metrics.parts(division).items():
+        of_baseline = theirs.get(name, PredictorScores())
+        bits = [predictor.score(MASKED_BITS) for predictor in (model, of_baseline)]
+        gain = of_baseline.score(MASKED_GAIN)
+        rows.append(PartRow(name.replace("_", " "), *bits, gain, model.values["n_bp"]))
+    return rows
 
 
 def best_masked(metrics: ModelMetrics, *, is_causal: bool = False) -> tuple[str, Score]:
@@ -121,23 +160,24 @@ def best_masked(metrics: ModelMetrics, *, is_causal: bool = False) -> tuple[str,
 
 def language_verdict(metrics: ModelMetrics) -> LanguageVerdict:
     """Compare the model with the best masked baseline and the unigram; name the best causal one."""
-    bits = metrics.score(MASKED_BITS)
+    unseen = on_unseen(metrics)
+    bits = unseen.score(MASKED_BITS)
     known: Mapping[str, PredictorScores] = {
-        name: metrics.baselines[name]
-        for name in dict.fromkeys([best_masked(metrics)[0], UNIGRAM])
-        if name in metrics.baselines and is_number(metrics.baselines[name].bits_per_base.value)
+        name: unseen.baselines[name]
+        for name in dict.fromkeys([best_masked(unseen)[0], UNIGRAM])
+        if name in unseen.baselines and is_number(unseen.baselines[name].bits_per_base.value)
     }
     masked = [
         NamedVerdict(
             name,
-            Verdict(
-                bits,
-                x.bits_per_base,
-                x.score(MASKED_GAIN),
-                higher_is_better=False,
-            ),
+            Verdict(bits, x.bits_per_base, x.score(MASKED_GAIN), higher_is_better=False),
         )
         for name, x in known.items()
     ]
     causal, causal_bits = best_masked(metrics, is_causal=True)
-    return LanguageVerdict(bits, masked, (causal, causal_bits) if causal else None)
+    return LanguageVerdict(
+        metrics.score(MASKED_BITS),
+        masked,
+        (causal, causal_bits) if causal else None,
+        metrics.unseen_bp,
+    )

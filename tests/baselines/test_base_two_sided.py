@@ -112,8 +112,10 @@ def test_memory_is_that_of_the_contexts_that_are_asked_for():
     assert kept.counts.shape == (2, 4)
 
 
-def test_one_long_sequence_has_fitted_weights(repeats):
-    """As many documents have: a part of it is set aside."""
+@pytest.mark.parametrize("most", [400_000, 100])
+def test_one_long_sequence_has_fitted_weights(repeats, most, monkeypatch):
+    """As many documents have: a part of it is set aside, also where a tenth of it is more than usual."""
+    monkeypatch.setattr(base_two_sided, "HELD_BACK_BP", most)
     held_out = ["".join(repeats[-2:])]
     at = [np.arange(20, len(held_out[0]) - 20)]
     costs = [
@@ -142,3 +144,34 @@ def test_a_diverged_copy_is_followed_over_its_substitutions():
     for read in (text, other_strand(text)):
         assert model.nll([read], [np.arange(50, 3950)])[0].mean() / np.log(2) < 1.0
     assert model.nll([letters(1000, 98)], [np.arange(50, 950)])[0].mean() / np.log(2) > 1.95
+
+
+def test_bases_hidden_together(repeats):
+    """What is hidden has no influence on any of them, and copies go on over it."""
+    rng = np.random.default_rng(5)
+    held_out = repeats[-2:]
+    at = [np.flatnonzero(rng.random(len(text)) < 0.15) for text in held_out]
+    other = [
+        "".join(
+            "ACGT"["TGCA".index(x)] if i in set(here.tolist()) else x for i, x in enumerate(text)
+        )
+        for text, here in zip(held_out, at, strict=True)
+    ]
+    together = BaseMixtureTwoSided(CONTEXTS, hidden_share=0.15).fit_sequences(repeats[:-2])
+    found, changed = (together.probabilities(texts, at) for texts in (held_out, other))
+    assert all(np.array_equal(a, b) for a, b in zip(found, changed, strict=True))
+    # The same bases hidden as N, by weights fitted on single hidden ones: a copy ends at each.
+    letters_N = [
+        "".join("N" if i in set(here.tolist()) else x for i, x in enumerate(text))
+        for text, here in zip(held_out, at, strict=True)
+    ]
+    alone = BaseMixtureTwoSided(CONTEXTS).fit_sequences(repeats[:-2]).probabilities(letters_N, at)
+    truth = [
+        np.array(["ACGT".index(text[i]) for i in here])
+        for text, here in zip(held_out, at, strict=True)
+    ]
+    costs = [
+        np.mean([-np.log2(p[np.arange(len(t)), t]).mean() for p, t in zip(x, truth, strict=True)])
+        for x in (found, alone)
+    ]
+    assert costs[0] < 0.8 * costs[1] < 1.6

@@ -186,6 +186,22 @@ def test_fewer_bits_are_better():
     assert "weight of positives" not in model_card(config, found)
 
 
+def test_classes_of_sequence_and_the_verdict_on_what_was_not_read():
+    """Ahead on the whole, not clearly where nothing was read: the card says so."""
+    key, name = "bits_per_base_masked", "model_minus_baseline_masked"
+    values = metrics(1.8, 1.9, key)
+    values["by_class"] = {"unseen": {key: 1.9, "n_bp": 6000}, "seen": {key: 1.65, "n_bp": 4000}}
+    (baseline,) = values["baselines"].values()
+    gain = {name: -0.01, f"{name}_low": -0.03, f"{name}_high": 0.01}
+    baseline["by_class"] = {"unseen": {key: 1.91, "n_bp": 6000} | gain}
+    card = model_card(CONFIG | {"task": "pretraining", "label_names": []}, values)
+    assert "| unseen | 6,000 | 1.900 |" in card
+    assert "On the 6,000 hidden bp that lie in no 32-mer of the training text:" in card
+    assert "no clear difference" in card
+    assert "-0.010 [-0.030, +0.010]" in card
+    assert "is ahead of" not in card
+
+
 @pytest.mark.parametrize("task", ["promoter", "pretraining"])
 def test_semi_synthetic_comes_first(task):
     card = model_card(CONFIG | {"semi_synthetic": True, "task": task}, {"seed": 0, "split": "test"})

@@ -124,10 +124,25 @@ def test_parts_of_the_genome_that_have_bases_are_listed(tmp_path, write_example,
     path.write_text(json.dumps(metrics))
     text = " ".join(read_page(report_of(tmp_path)[0]).text)
     start = text.index("Bits per base by part")
-    shown_text = " ".join(text[start : start + 400].split())
-    assert "soft masked 1.811 1.877 74,000" in shown_text
+    shown_text = " ".join(text[start : start + 800].split())
+    assert "soft masked 1.811 1.877 – 74,000" in shown_text
     assert "chr8" not in shown_text
     assert "unknown" not in shown_text
+
+
+def test_classes_of_sequence_are_in_one_table(tmp_path, write_example, read_page):
+    results = write_example(tmp_path)
+    path = results / "models/pretrained/metrics.json"
+    metrics = json.loads(path.read_text())
+    name = "model_minus_baseline_masked"
+    gain = {name: -0.066, f"{name}_low": -0.08, f"{name}_high": -0.05}
+    for table, bits in ((metrics, 1.811), (metrics["baselines"][STRONGEST], 1.877)):
+        part = {"bits_per_base_masked": bits, "n_bp": 74_000} | (gain if bits > 1.85 else {})
+        table["by_class"] = {"unseen": part, "seen": part | {"n_bp": 0}}
+    path.write_text(json.dumps(metrics))
+    text = " ".join(" ".join(read_page(report_of(tmp_path)[0]).text).split())
+    assert "class of sequence unseen 1.811 1.877 -0.066 [ -0.080 , -0.050 ] 74,000" in text
+    assert "On sequence not seen in training (74,000 masked bp): The model wins" in text
 
 
 def test_a_label_without_positives_is_not_defined(run, read_page):

@@ -148,6 +148,33 @@ def test_two_lost_comparisons_draw_one_conclusion():
     assert text.index("bigram") < text.index("unigram"), "the best baseline first"
 
 
+def test_a_language_model_is_judged_on_what_it_has_not_read():
+    """Ahead on the whole, behind on the sequence that is in no 32-mer of the training text."""
+
+    def predictor(whole: float, unseen: float, **difference: float) -> dict:
+        parts = {"unseen": {"bits_per_base_masked": unseen, "n_bp": 6000} | difference}
+        parts["seen"] = {"bits_per_base_masked": 1.2, "n_bp": 4000}
+        return {"bits_per_base_masked": whole, "by_class": parts}
+
+    name = "model_minus_baseline_masked"
+    difference = {name: 0.05, f"{name}_low": 0.02, f"{name}_high": 0.08}
+    baselines = {
+        "token_unigram_masked": predictor(1.9, 1.95),
+        "token_bigram_informed_masked": predictor(1.6, 1.91),
+        "token_mixture_informed_masked": predictor(1.8, 1.8, **difference),
+    }
+    metrics = predictor(1.5, 1.85) | {"baselines": baselines}
+    verdict = language_verdict(ModelMetrics.from_json(metrics))
+    assert verdict.unseen_bp == 6000
+    unigram, best = verdict.masked
+    assert (best.baseline, best.verdict.winner) == ("token_mixture_informed_masked", "baseline")
+    assert best.verdict.is_clear
+    assert (unigram.verdict.model.value, unigram.verdict.baseline.value) == (1.85, 1.95)
+    assert language(metrics).startswith("On sequence not seen in training (6,000 masked bp): ")
+    metrics["by_class"]["unseen"] = {"bits_per_base_masked": None, "n_bp": 0}
+    assert language(metrics).startswith("All hidden bases lie in 32-mers of the training text")
+
+
 def test_a_language_model_is_compared_on_the_same_draws():
     """The intervals overlap and the difference is clear; it decides."""
 

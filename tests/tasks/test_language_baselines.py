@@ -1,6 +1,7 @@
 """What the baselines of language models count and score."""
 
 import numpy as np
+import pytest
 
 from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.evaluation.evaluate_lm_baselines import (
@@ -58,3 +59,27 @@ def test_fewer_if_asked():
     tables = causal_baselines(TRAIN, TEST, Letters(), LanguageBaselines(30, 7), seed=0)
     for table in tables.values():
         assert (table["n_counted_bp"], table["n_documents"]) == (30 * DOCUMENT_BP, 7)
+
+
+def test_counts_of_bases_on_the_positions_of_a_model_of_bases():
+    """With [MASK] at all hidden tokens a cost is the logarithm of the mixture's own probability."""
+
+    class Examples:
+        def __getitem__(self, index):
+            labels = np.concatenate([[2], TEST.ids[index], TEST.ids[index + 1], [3]])
+            positions = np.array([3, 4, 9, 20])
+            shown = labels.copy()
+            shown[positions] = Letters.mask_id
+            return {"token_ids": shown, "positions": positions, "labels": labels[positions]}
+
+    hidden = MaskingConfig(mask_share=1.0, random_share=0.0)
+    masked = MaskedBaselines(TRAIN, Letters(), hidden, None)
+    of_bases = masked.of_bases(Examples(), 3)
+    nats = masked.nats(Examples(), 3, of_bases)
+    assert masked.names[-1] == "base_mixture_informed_masked"
+    assert nats.shape == (12, len(masked.names)) == (12, 5)
+    texts = [Letters().decode(TEST.ids[i : i + 2].ravel()) for i in range(3)]
+    alone = masked.bases.probabilities(texts, [np.array([2, 3, 8, 19])] * 3)
+    labels = np.concatenate([Examples()[i]["labels"] for i in range(3)]) - 5
+    assert nats[:, -1] == pytest.approx(-np.log(np.concatenate(alone)[np.arange(12), labels]))
+    assert masked.counted_by("base_mixture_informed_masked")["n_counted_documents"] == 2500

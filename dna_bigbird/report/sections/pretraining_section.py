@@ -25,7 +25,14 @@ from dna_bigbird.evaluation.model_results import HistoryRow, ModelResult
 from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.metrics.names import direction, ngram_name, ngram_title
 from dna_bigbird.metrics.scores import ModelMetrics, PredictorScores, Score, is_number
-from dna_bigbird.metrics.verdicts import MASKED_BITS, MASKED_GAIN, best_masked
+from dna_bigbird.metrics.verdicts import (
+    MASKED_BITS,
+    MASKED_GAIN,
+    PartRow,
+    best_masked,
+    on_unseen,
+    part_rows,
+)
 from dna_bigbird.report.run_results import Results
 
 SPLITS = {"train": (SKY, "", 1.3), "validation": (MODEL, "o", 1.8)}
@@ -124,16 +131,6 @@ class NgramRow:
 
 
 @dataclass(frozen=True)
-class PartRow:
-    """Bits per base on a chromosome or repeat class."""
-
-    part: str
-    model: Score
-    baseline: Score
-    n_bp: int
-
-
-@dataclass(frozen=True)
 class Parts:
     """Bits per base by part of the test split, by the name of the division."""
 
@@ -197,20 +194,16 @@ def _ngram(key: str, scores: PredictorScores, described: PredictorScores) -> Ngr
 
 
 def _parts(metrics: ModelMetrics) -> Parts:
-    """Compare the model with the best masked baseline, by chromosome and repeat class if there are two."""
-    key, _ = best_masked(metrics)
-    baseline = metrics.baselines.get(key, PredictorScores())
+    """Compare the model with the best masked baseline by part; chromosomes and repeats if there are two."""
+    key, _ = best_masked(on_unseen(metrics))
     divisions = {}
-    for division, title in (("by_chromosome", "chromosome"), ("by_repeat_class", "repeat class")):
-        parts, theirs = metrics.parts(division), baseline.parts(division)
-        if len(parts) > 1:
-            divisions[title] = [
-                PartRow(
-                    name.replace("_", " "),
-                    part.score(MASKED_BITS),
-                    theirs.get(name, PredictorScores()).score(MASKED_BITS),
-                    part.values["n_bp"],
-                )
-                for name, part in parts.items()
-            ]
+    titles = {
+        "by_class": "class of sequence",
+        "by_repeat_class": "repeat class",
+        "by_chromosome": "chromosome",
+    }
+    for division, title in titles.items():
+        rows = part_rows(metrics, division, key)
+        if len(rows) > (division != "by_class"):
+            divisions[title] = rows
     return Parts(ngram_title(key), divisions)

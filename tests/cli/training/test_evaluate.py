@@ -53,14 +53,18 @@ def test_language_scores_and_their_baselines(project):
     assert weights.read_bytes() == (project / "pretrained/model.safetensors").read_bytes()
 
 
-def test_scores_of_examples_add_up_to_those_of_the_model(project):
+def test_scores_of_blocks_add_up_to_those_of_the_model(project):
     with open(project / "report/examples.tsv", newline="") as stream:
-        rows = [
-            {k: float(v) for k, v in row.items()} for row in csv.DictReader(stream, delimiter="\t")
-        ]
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    blocks = [row.pop("block") for row in rows]
+    rows = [{k: float(v) for k, v in row.items()} for row in rows]
     metrics = metrics_of(project / "final/pretrained")
     total = {name: sum(row[name] for row in rows) for name in rows[0]}
-    assert [row["example"] for row in rows] == list(range(20))
+    first = [int(block.partition(":")[2].partition("-")[0]) for block in blocks]
+    assert first == sorted(first)
+    assert all(start % 10_000 == 1 for start in first)
+    assert len(blocks) == metrics["n_blocks"]
+    assert metrics["block_bp"] == 10_000
     assert (total["tokens"], total["bp"]) == (metrics["n_masked_tokens"], metrics["n_masked_bp"])
     for shown, end in (("masked", ""), ("all_masked", "_all_masked")):
         bits = total[f"nats{end}"] / math.log(2) / total["bp"]
@@ -83,6 +87,40 @@ def test_language_scores_by_chromosome_and_class_add_up(project):
             assert [part[key] for key in keys] + [part["n_bp"]] == pytest.approx(whole, abs=2e-6)
         nothing = dict.fromkeys(keys) | {"n_bp": 0}
         assert table["by_repeat_class"]["soft_masked"] == nothing
+
+
+def test_classes_of_sequence_add_up_to_the_whole(project):
+    """The toy genome is random and in one case: nothing is seen, and no repeats are known."""
+    metrics = metrics_of(project / "final/pretrained")
+    for table in (metrics, metrics["baselines"]["token_mixture_informed_masked"]):
+        classes = table["by_class"]
+        assert list(classes) == ["unseen", "unique", "repeat", "unknown", "seen"]
+        assert {name: part["n_bp"] for name, part in classes.items()} == {
+            "unseen": metrics["n_masked_bp"],
+            "unique": 0,
+            "repeat": 0,
+            "unknown": metrics["n_masked_bp"],
+            "seen": 0,
+        }
+        for name in ("bits_per_base_masked", "bits_per_base_all_masked"):
+            assert classes["unseen"][name] == pytest.approx(table[name], abs=2e-6)
+    unseen = classes["unseen"]
+    for end in ("", "_low", "_high"):
+        name = f"model_minus_baseline_masked{end}"
+        assert unseen[name] == pytest.approx(table[name], abs=2e-6)
+
+
+def test_sequence_of_the_training_text_is_seen(project):
+    """A model that is scored on its own training documents has read all of them."""
+    run(
+        "evaluate-lm --model pretrained --train train.h5 --test train.h5 --output read "
+        "--report read.json --seed 1 --examples 5 --unmasked_baselines false"
+    )
+    classes = metrics_of(project / "read")["by_class"]
+    assert classes["seen"]["n_bp"] == metrics_of(project / "read")["n_masked_bp"]
+    assert classes["unseen"]["n_bp"] == 0
+    card = (project / "read/README.md").read_text()
+    assert "All hidden bases lie in 32-mers of the training text" in card
 
 
 def test_without_the_baselines_that_read_no_hidden_token(project, capsys):
