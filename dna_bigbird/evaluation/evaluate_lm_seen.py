@@ -40,33 +40,33 @@ def covered_text(store: Store, decoder: Decoder) -> Iterator[Text]:
     Few documents are decoded where those of several passes overlap. A piece that continues the one
     before it begins with its last 31 bases.
     """
-    places = [store.document_interval(d) for d in range(store.num_documents)]
+    intervals = [store.document_interval(d) for d in range(store.num_documents)]
     by_chrom: dict[str, list[int]] = {}
-    for d in sorted(range(len(places)), key=lambda d: places[d].start):
-        by_chrom.setdefault(places[d].chrom, []).append(d)
+    for d in sorted(range(len(intervals)), key=lambda d: intervals[d].start):
+        by_chrom.setdefault(intervals[d].chrom, []).append(d)
     for chrom, documents in by_chrom.items():
         end, tail = -1, np.empty(0, np.int8)
-        for d in _fewest(documents, places):
-            place, codes = places[d], base_codes(decoder.decode(store.document(d)))
-            if place.strand == "-":
+        for d in _fewest(documents, intervals):
+            interval, codes = intervals[d], base_codes(decoder.decode(store.document(d)))
+            if interval.strand == "-":
                 codes = np.where(codes < UNKNOWN, 3 - codes, UNKNOWN).astype(np.int8)[::-1]
-            start = place.start
+            start = interval.start
             if start <= end:
                 codes = np.concatenate([tail, codes[end - start :]])
                 start = end - len(tail)
             yield Text(chrom, start, codes)
-            end, tail = place.end, codes[-(SEEN_BP - 1) :]
+            end, tail = interval.end, codes[-(SEEN_BP - 1) :]
 
 
-def _fewest(documents: Iterable[int], places: list[Interval]) -> Iterator[int]:
+def _fewest(documents: Iterable[int], intervals: list[Interval]) -> Iterator[int]:
     """Choose of documents sorted by start those that cover the same bases: each time the farthest end."""
     end, best = -1, None
     for d in documents:
-        if places[d].start > end and best is not None:
+        if intervals[d].start > end and best is not None:
             yield best
-            end, best = places[best].end, None
-        farthest = end if best is None else places[best].end
-        if places[d].end > farthest:
+            end, best = intervals[best].end, None
+        farthest = end if best is None else intervals[best].end
+        if intervals[d].end > farthest:
             best = d
     if best is not None:
         yield best
@@ -154,7 +154,7 @@ def _near_shared(codes: np.ndarray, training: Iterable[Text]) -> np.ndarray:
     """Return which bases lie in a 32-mer that the training text has, (T,), bool."""
     ends, of_end = canonical_32mers(codes)
     kmers, number = np.unique(of_end, return_inverse=True)
-    found = np.zeros(len(kmers), bool)
+    is_shared = np.zeros(len(kmers), bool)
     bits = min(_FILTER_BITS, len(kmers).bit_length() + 4)
     passes = np.zeros(1 << bits, bool)
     passes[_hashed(kmers, bits)] = True
@@ -163,9 +163,9 @@ def _near_shared(codes: np.ndarray, training: Iterable[Text]) -> np.ndarray:
         asked = asked[passes[_hashed(asked, bits)]]
         at = np.searchsorted(kmers, asked)
         at[at == len(kmers)] = 0
-        found[at[kmers[at] == asked] if len(kmers) else at] = True
+        is_shared[at[kmers[at] == asked] if len(kmers) else at] = True
     is_end = np.zeros(len(codes) + SEEN_BP, np.int64)
-    is_end[ends] = found[number]
+    is_end[ends] = is_shared[number]
     before = np.concatenate([[0], np.cumsum(is_end)])
     # A base lies in the k-mers that end 0 to 31 bases after it.
     return before[SEEN_BP : SEEN_BP + len(codes)] > before[: len(codes)]
