@@ -48,7 +48,7 @@ def interval(
     tops, bottoms = weights @ top, weights @ bottom
     drawn = tops[bottoms > 0] / bottoms[bottoms > 0]
     low = high = None
-    if 2 * len(drawn) > DRAWS:
+    if 2 * len(drawn) > DRAWS and np.count_nonzero(bottom) > 1:  # one unit alone has no scatter
         low, high = (round(float(q), 6) for q in np.quantile(drawn, [0.025, 0.975]))
     value = round(float(top.sum() / bottom.sum()), 6) if bottom.sum() > 0 else None
     return {name: value, f"{name}_low": low, f"{name}_high": high}

@@ -56,14 +56,22 @@ def test_what_has_no_base_is_not_defined():
 
 
 def test_an_interval_needs_half_of_the_draws(monkeypatch):
-    """A class that 1 example holds is missed by every draw that leaves this example out."""
-    bases, drawn = np.array([0.0, 4.0]), np.zeros((1000, 2))
+    """A class that two units hold is missed by every draw that leaves both out."""
+    bases, drawn = np.array([0.0, 4.0, 4.0]), np.zeros((1000, 3))
     monkeypatch.setattr(language, "_weights", lambda count, seed: drawn)
     drawn[:501, 1] = 1
     assert interval("bits", 1.5 * bases, bases, seed=0)["bits_low"] == 1.5
     drawn[500] = 0
     found = interval("bits", 1.5 * bases, bases, seed=0)
     assert found == {"bits": 1.5, "bits_low": None, "bits_high": None}
+
+
+def test_one_unit_with_bases_has_no_interval():
+    """Ten kilobases that a model was scored on say nothing of the scatter between places."""
+    nothing = {"bits_low": None, "bits_high": None}
+    assert interval("bits", np.array([8.0]), np.array([4.0]), seed=0) == {"bits": 2.0} | nothing
+    found = interval("bits", np.array([0, 8.0, 0]), np.array([0, 4.0, 0]), seed=0)
+    assert found == {"bits": 2.0} | nothing
 
 
 def test_mismatched_sums():
