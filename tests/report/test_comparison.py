@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import shutil
 
 import matplotlib.pyplot as plt
 import pytest
@@ -180,6 +181,27 @@ def test_parts_that_only_some_seeds_have_are_left_out(tmp_path):
         rows = [r for r in csv.DictReader(stream, delimiter="\t") if r["predictor"] == "model"]
     assert {r["part"] for r in rows if r["positions_of"] == "a"} == {"chr8"}
     assert {r["part"] for r in rows if r["positions_of"] == "b"} == {"chr8", "unmasked"}
+
+
+def test_rows_are_paired_by_block(tmp_path):
+    """Files have blocks; those of version 0.1, as in the other tests, have numbers of examples."""
+    runs = three_and_two_seeds(tmp_path)
+
+    def same_tokens(second_of_b: str) -> set[str]:
+        for path in tmp_path.glob("*/seed*/examples.tsv"):
+            second = second_of_b if path.parts[-3] == "b" else "chr8:10001-20000"
+            header, *lines = path.read_text().splitlines()
+            cells = [line.split("\t")[1:] for line in lines]
+            blocks = ("chr8:1-10000", second)
+            rows = ["\t".join([x, *rest]) for x, rest in zip(blocks, cells, strict=True)]
+            path.write_text("\n".join([header.replace("example", "block"), *rows]) + "\n")
+        compare(tmp_path, "figure8", runs)
+        with open(tmp_path / "figure8/pairs.tsv", newline="") as stream:
+            return {row["same_tokens"] for row in csv.DictReader(stream, delimiter="\t")}
+
+    assert same_tokens("chr8:10001-20000") == {"yes"}
+    shutil.rmtree(tmp_path / "figure8")
+    assert same_tokens("chr9:1-10000") == {"no"}
 
 
 def test_other_lengths_are_compared_without_pairing(tmp_path):
