@@ -129,7 +129,9 @@ def test_evaluate_lm(project, tmp_path, capsys):
     assert result.metrics == metrics_of(tmp_path / "model")
     lines = result.summary().splitlines()
     assert lines[0].endswith(f"{result.metrics['bits_per_base_masked']} (masked); baselines:")
-    assert len(lines) == 1 + len(result.metrics["baselines"])
+    of_classes = lines[1 + len(result.metrics["baselines"]) :]
+    bases = f"{result.metrics['n_masked_bp']:,} bp: "
+    assert [x.partition(bases)[0] for x in of_classes] == ["unseen, ", "unknown, "]
     assert capsys.readouterr().out == ""
 
 
