@@ -47,7 +47,7 @@ def dna_scores(config: BundleConfig, metrics: Metrics) -> list[str]:
     if _has_intervals(names, metrics):
         lines += ["", f"In brackets: 95 % bootstrap interval{_blocks(metrics)}."]
     if config.is_pretrained_only:
-        return lines + _language(ModelMetrics.from_json(metrics.stored))
+        lines += _language(ModelMetrics.from_json(metrics.stored))
     return lines + _calibration(config, metrics) + _comparisons(names, metrics)
 
 
@@ -70,13 +70,7 @@ def _language(metrics: ModelMetrics) -> list[str]:
         lines += ["", where]
     elif metrics.unseen_bp == 0:
         lines += ["", "All hidden bases lie in 32-mers of the training text:"]
-    own, verdicts = unseen.score(MASKED_BITS).value, []
-    for name, scores in unseen.baselines.items():
-        value, gain = (scores.score(x) for x in (MASKED_BITS, "model_minus_baseline_masked"))
-        if is_number(own) and is_number(value.value):
-            difference = Estimate(gain.value, gain.low, gain.high)
-            verdicts.append(_verdict(MASKED_BITS, name, value.value - own, difference))
-    return [*lines, "", *verdicts] if verdicts else lines
+    return lines
 
 
 def text_scores(metrics: Metrics) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dna_bigbird.metrics.language import CLASSES
+
 NOT_DEFINED = "not defined"
 COUNTS = (
     "n", "n_positive", "n_labels", "n_labels_undefined", "n_classes", "n_targets", "n_examples",

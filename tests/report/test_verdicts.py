@@ -166,9 +166,8 @@ def test_a_language_model_is_judged_on_what_it_has_not_read():
     metrics = predictor(1.5, 1.85) | {"baselines": baselines}
     verdict = language_verdict(ModelMetrics.from_json(metrics))
     assert verdict.unseen_bp == 6000
-    unigram, best = verdict.masked
-    assert (best.baseline, best.verdict.winner) == ("token_mixture_informed_masked", "baseline")
-    assert best.verdict.is_clear
+    best, unigram = verdict.masked
+    assert (best.baseline, best.verdict.outcome) == ("token_mixture_informed_masked", "worse")
     assert (unigram.verdict.model.value, unigram.verdict.baseline.value) == (1.85, 1.95)
     assert language(metrics).startswith("On sequence not seen in training (6,000 masked bp): ")
     metrics["by_class"]["unseen"] = {"bits_per_base_masked": None, "n_bp": 0}
