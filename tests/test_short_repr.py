@@ -56,7 +56,7 @@ def test_large_results():
 
 
 def test_a_bundle_and_its_parts():
-    bundle = load_bundle(Path(dna_bigbird.__file__).parent / "bundles/data/promoter")
+    bundle = load_bundle(Path(dna_bigbird.__file__).parent / "bundles/data/tata")
     for shown in (bundle, bundle.config, bundle.metrics, bundle.tokenizer):
         assert len(repr(shown)) <= MOST
     parameters = sum(tensor.numel() for tensor in bundle.model.state_dict().values())

@@ -118,7 +118,7 @@ def test_files_of_the_wheel(installed):
     assert {f"dna_bigbird/_files/{name}" for name in copies} <= names
     for part in (
         "attention/kernels/native/",
-        "bundles/data/promoter/model.safetensors",
+        "bundles/data/tata/model.safetensors",
         "genome/data/",
     ):
         assert any(part in name for name in names), part

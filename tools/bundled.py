@@ -29,7 +29,7 @@ from dna_bigbird.core.writing import json_text
 from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.splits import SPLITS
-from dna_bigbird.metrics.label_areas import choose_thresholds, compare
+from dna_bigbird.metrics.label_areas import compare
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.predictor import Predictor
 from tools import bundled_card
@@ -44,9 +44,16 @@ TOLERANCE = 0.002
 
 def build_set(recipe: dict, data: Path, folder: Path) -> tuple[Path, Path]:
     """Write the genome and the set of the recipe; return the paths of the genome and of the sites."""
+    genome, lifted = build_sources(settings_of(recipe), data, folder)
+    build_promoters(recipe, folder, folder / "set.h5")
+    return genome, lifted
+
+
+def build_sources(settings: dict, data: Path, folder: Path) -> tuple[Path, Path]:
+    """Write genome and start sites of a recipe; return the paths of the genome and of the lifted sites."""
     folder.mkdir(parents=True, exist_ok=True)
     genome, sites, lifted = (folder / name for name in ("genome.fa", "tata.bed", "sites.bed"))
-    promoters, settings = data / "promoters", settings_of(recipe)
+    promoters = data / "promoters"
     dna_bigbird(
         [
             "promoter-sequences",
@@ -68,13 +75,21 @@ def build_set(recipe: dict, data: Path, folder: Path) -> tuple[Path, Path]:
             f"--unlifted={folder / 'unlifted.tsv'}",
         ]
     )
-    splits = [f"--split.{key}={value}" for key, value in settings["splits"].items()]
+    return genome, lifted
+
+
+def build_promoters(
+    recipe: dict, folder: Path, output: Path, name: str = "tata", fold: int | None = None
+) -> None:
+    """Write the promoter set of a model from the sources in a folder; with another test fold if named."""
+    settings = settings_of(recipe, name)
+    splits = settings["splits"] | ({} if fold is None else {"fold": fold})
     dna_bigbird(
         [
             "promoter-set",
-            f"--genome={genome}",
-            f"--sites={json.dumps([str(sites), str(lifted)])}",
-            f"--output={folder / 'set.h5'}",
+            f"--genome={folder / 'genome.fa'}",
+            f"--sites={json.dumps([str(folder / x) for x in ('tata.bed', 'sites.bed')])}",
+            f"--output={output}",
             f"--assembly={recipe['assembly']}",
             f"--pieces={str(recipe['pieces']).lower()}",
             f"--seed={recipe['seed']}",
@@ -82,20 +97,19 @@ def build_set(recipe: dict, data: Path, folder: Path) -> tuple[Path, Path]:
             f"--downstream={settings['downstream']}",
             f"--negatives={settings['negatives']}",
             f"--unread={json.dumps(settings['unread'])}",
-            *splits,
+            *(f"--split.{key}={value}" for key, value in splits.items()),
         ]
     )
-    return genome, lifted
 
 
-def settings_of(recipe: dict) -> dict:
-    """Return how the recipe builds and trains the promoter model."""
-    return recipe["experiments"]["heads"]["bundled"]["promoter"]
+def settings_of(recipe: dict, name: str = "tata") -> dict:
+    """Return how the recipe builds and trains one of the two models."""
+    return recipe["experiments"]["heads"][name]["promoter"]
 
 
 def best_of(results: Path) -> Path:
     """Return the training of a run with the highest macro AUROC on validation."""
-    bundles = sorted((results / "trained" / "heads" / "bundled").glob("seed[0-9]*"))
+    bundles = sorted((results / "trained" / "heads" / "tata").glob("seed[0-9]*"))
     bundles = [path for path in bundles if (path / "metrics.json").is_file()]
     if not bundles:
         sys.exit(f"{results}: no trained promoter model; run snakemake first ({RECIPE.name})")
@@ -118,32 +132,33 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path, networks: Pa
     compute = Compute(precision="32-true")
     forward, both = (Predictor(bundle, compute=compute, strand=x) for x in ("forward", "both"))
 
-    def own(numbers) -> object:
-        return forward.probabilities(rows.sequences(numbers))
-
+    own = rows.known(forward.probabilities)
     same_rows: dict[str, Scorer] = {
-        "both_strands": lambda numbers: both.probabilities(rows.sequences(numbers)),
+        "both_strands": rows.known(both.probabilities),
+        "positional_same_rows": rows.kmer(method="positional"),
         "kmer_same_rows": rows.kmer(),
         "gc": rows.kmer(method="gc"),
     }
     for name in NETWORKS if networks else ():
         same_rows[name] = mean_of([rows.read(x) for x in sorted((networks / name).glob("*.h5"))])
     metrics: dict = {}
-    baselines: dict[str, dict] = {name: {} for name in (*same_rows, "kmer_one_kind")}
+    one_kind = {f"{x}_one_kind": x for x in ("positional", "kmer")}
+    baselines: dict[str, dict] = {name: {} for name in (*same_rows, *one_kind)}
     for part in bundled_card.PARTS:
         source = rows.judged(own, part, seed)
         metrics |= named(source, part) | {f"n_{part}": source.metrics["n"]}
-        for name, scorer in (same_rows | {"kmer_one_kind": rows.kmer(part)}).items():
+        fitted = {name: rows.kmer(part, method=method) for name, method in one_kind.items()}
+        for name, scorer in (same_rows | fitted).items():
             other = rows.judged(scorer, part, seed)
             baselines[name] |= named(other, part)
             gain = compare(source.areas, other.areas)
             for end in ("", "_low", "_high"):
                 metrics[f"auroc_gain_over_{name}{end}_{part}"] = gain[f"auroc_gain{end}"]
-    validation = labelled.rows("validation")
-    threshold = choose_thresholds(
-        labelled.labels_of(validation), both.probabilities(rows.sequences(validation))
-    )
-    metrics |= scan(both, reference, labelled, sites, float(threshold[0]))
+    promoters = rows.of("genomic", "test")[::2]
+    strands = {"": (forward, own), "_both_strands": (both, same_rows["both_strands"])}
+    for ending, (predictor, scorer) in strands.items():
+        scanned = scan(predictor, reference, labelled, sites, scorer(promoters)[:, 0])
+        metrics |= {f"{key}{ending}": value for key, value in scanned.items()}
     for split in SPLITS:
         metrics[f"n_promoters_{split}"] = int(labelled.labels_of(labelled.rows(split)).sum())
     test = labelled.rows("test")
@@ -152,17 +167,18 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path, networks: Pa
     return rounded(metrics | {"baselines": baselines})
 
 
-def ship(bundle: Bundle, metrics: dict, encoder: Path) -> None:
-    """Write the bundled models: the encoder as it is; of the classifier scores and card are new."""
-    with atomic_directory(ENCODER, MODEL) as partial:
-        for name in (
-            "config.json",
-            "model.safetensors",
-            "tokenizer.model",
-            "metrics.json",
-            "README.md",
-        ):
-            shutil.copyfile(encoder / name, partial / name)
+def ship(bundle: Bundle, metrics: dict, encoder: Path | None) -> None:
+    """Write the bundled models: an encoder as it is; of the classifier scores and card are new."""
+    if encoder is not None:
+        with atomic_directory(ENCODER, MODEL) as partial:
+            for name in (
+                "config.json",
+                "model.safetensors",
+                "tokenizer.model",
+                "metrics.json",
+                "README.md",
+            ):
+                shutil.copyfile(encoder / name, partial / name)
     with atomic_directory(BUNDLED, MODEL) as partial:
         for name in ("config.json", "model.safetensors", "tokenizer.model", SEQUENCES):
             shutil.copyfile(bundle.folder / name, partial / name)
@@ -192,22 +208,29 @@ def main() -> None:
     """Score, then ship or compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", type=Path, help="folder of a run; default: the bundled model")
+    parser.add_argument(
+        "--bundle", type=Path, help="score this bundle; networks stay as on the card"
+    )
     parser.add_argument("--data", type=Path, default=CHECKOUT.parent / "shared" / "data")
     parser.add_argument("--work", type=Path, default=CHECKOUT / "results" / "bundled-scores")
     parser.add_argument("--ship", action="store_true", help="make them the bundled models")
     asked = parser.parse_args()
-    bundle = load_bundle(best_of(asked.results) if asked.results else BUNDLED)
-    networks = asked.results / "baselines/heads/bundled" if asked.results else None
+    bundle = load_bundle(best_of(asked.results) if asked.results else asked.bundle or BUNDLED)
+    recorded = json.loads((BUNDLED / "metrics.json").read_text())
+    networks = asked.results / "baselines/heads/tata" if asked.results else None
     recipe = yaml.safe_load(RECIPE.read_text())
     metrics = measure(bundle, recipe, asked.data, asked.work, networks)
+    if asked.bundle:
+        kept = {name: recorded["baselines"][name] for name in NETWORKS}
+        metrics["baselines"] |= kept
     print(bundled_card.score_table(metrics))
-    if asked.ship and not asked.results:
-        parser.error("--ship needs --results")
+    if asked.ship and not (asked.results or asked.bundle):
+        parser.error("--ship needs --results or --bundle")
     if asked.ship:
-        ship(bundle, metrics, asked.results / "trained" / "pretrained")
-        print(f"written: {BUNDLED} and {ENCODER}")
+        ship(bundle, metrics, asked.results and asked.results / "trained" / "pretrained")
+        print(f"written: {BUNDLED}")
         return
-    if wrong := differences(metrics, json.loads((BUNDLED / "metrics.json").read_text())):
+    if wrong := differences(metrics, recorded):
         sys.exit("\n".join(["not what the card says:", *wrong]))
     print("as the card says")
 

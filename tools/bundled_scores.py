@@ -6,9 +6,12 @@ promoter with its negative of this type. All sources are scored on the same rows
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import log
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import chi2
 from threadpoolctl import threadpool_limits
 
 from dna_bigbird.baselines.kmer import KmerBaseline, KmerConfig
@@ -21,13 +24,14 @@ from dna_bigbird.labelled.splits import SPLITS
 from dna_bigbird.metrics.bootstrap import draw_units
 from dna_bigbird.metrics.sources import Source, score_source
 from dna_bigbird.prediction.predictor import Predictor
-from tools.bundled_card import PARTS
+from tools.bundled_card import BACKGROUND_PARTS, PARTS
 
 KEPT = ("auroc", "auroc_low", "auroc_high", "f1", "f1_low", "f1_high", "mcc", "threshold")
 Scorer = Callable[[np.ndarray], np.ndarray]
 """Numbers of rows to probabilities, (rows, 1)."""
-SCAN = "chr22", 19_500_000, 20_000_000
-SCAN_STRIDE_BP, NEAR_BP = 100, 500
+SCANS = ("chr22", 19_500_000, 20_000_000), ("chr22", 20_000_000, 20_500_000)
+"""To choose the threshold, and to report what it gives."""
+SCAN_STRIDE_BP, NEAR_BP, CALLS_PER_KB = 100, 500, 0.1
 
 
 class PromoterRows:
@@ -50,7 +54,7 @@ class PromoterRows:
 
     def of(self, part: str, split: str) -> np.ndarray:
         """Return the numbers of the rows of one of `PARTS`, in a split."""
-        negatives, on_pieces = PARTS[part]
+        negatives, on_pieces = (PARTS | BACKGROUND_PARTS)[part]
         columns = [0, 1 + self.negatives.index(negatives)]
         kept = self.labelled.split[self._groups[:, 0]] == SPLITS.index(split)
         return self._groups[kept & (self._on_pieces == on_pieces)][:, columns].flatten()
@@ -67,12 +71,14 @@ class PromoterRows:
         splits = [(self.labelled.labels_of(x), scorer(x)) for x in rows]
         return score_source(*splits, self.labelled.label_groups, draws)
 
-    def kmer(self, part: str = "", *, method: str = "kmer") -> Scorer:
+    def kmer(self, part: str = "", *, method: str = "kmer", oriented: bool = True) -> Scorer:
         """Return word counts fitted on all training rows, or on those of one part."""
         splits = [self.labelled.rows(split) for split in ("train", "validation")]
         if part:
             splits = [self.of(part, split) for split in ("train", "validation")]
-        config = KmerConfig().for_set(window_bp=self.labelled.window_bp, bin_bp=0, oriented=True)
+        config = KmerConfig().for_set(
+            window_bp=self.labelled.window_bp, bin_bp=0, oriented=oriented
+        )
         model = KmerBaseline(config, method=method)
         with threadpool_limits(1):  # sums depend on the number of threads in their last digits
             fitted = [
@@ -80,6 +86,13 @@ class PromoterRows:
             ]
             model.fit(*(x for pair in fitted for x in pair))
         return lambda rows: model.predict(model.features(self.sequences(rows)))
+
+    def known(self, read: Callable[[list[str]], np.ndarray]) -> Scorer:
+        """Return probabilities that are computed here, once for each validation and test row."""
+        rows = np.flatnonzero(self.labelled.split != SPLITS.index("train"))
+        values = np.full((len(self.labelled.split), 1), np.nan)
+        values[rows] = read(self.sequences(rows))
+        return lambda numbers: values[numbers]
 
     def read(self, path: Path) -> Scorer:
         """Return the scores of a file of `dna-bigbird baseline` on this set."""
@@ -92,37 +105,85 @@ def named(source: Source, part: str) -> dict[str, float]:
     return {f"{key}_{part}": source.metrics[key] for key in KEPT}
 
 
-def scan(predictor: Predictor, genome: Genome, seen: LabelledSet, sites: Path, threshold: float):
-    """Score a stretch that no training row overlaps, as a user who scans a genome would.
+def scan(
+    predictor: Predictor, genome: Genome, seen: LabelledSet, sites: Path, positives: np.ndarray
+) -> dict:
+    """Score two stretches that no training row overlaps, as a user who scans a genome would.
 
-    Windows that overlap a training or validation row are left out. A call is near a start site if
-    its window reaches within 500 bp of one.
+    The threshold is the lowest one with at most `CALLS_PER_KB` false calls per kb in the first stretch; what it gives
+    is measured in the second. Windows that overlap a training or validation row are left out. A false call is a run
+    of windows at the threshold that do not reach within 500 bp of a start site.
+
+    Args:
+        positives: Probabilities of the promoters of the test rows.
     """
-    chrom, first, last = SCAN
-    rows = [seen.interval(int(i)) for i in np.flatnonzero(seen.split != 2)]
-    used = np.array([(x.start, x.end) for x in rows if x.chrom == chrom])
-    starts = np.arange(first, last - seen.window_bp + 1, SCAN_STRIDE_BP)
-    ends = starts + seen.window_bp
-    clear = ~((starts[:, None] < used[:, 1]) & (ends[:, None] > used[:, 0])).any(axis=1)
-    starts, ends = starts[clear], ends[clear]
-    bases = [
-        genome.fetch(Interval(chrom, int(a), int(b))) for a, b in zip(starts, ends, strict=True)
-    ]
-    called = predictor.probabilities(bases)[:, 0] >= threshold
-    tss = np.array([x.interval.start for x in read_sites(sites) if x.interval.chrom == chrom])
-    near = ((starts[:, None] - NEAR_BP <= tss) & (ends[:, None] + NEAR_BP > tss)).any(axis=1)
-    far = ~near
-    runs = np.flatnonzero(called & far)
-    apart = 1 + int((np.diff(starts[runs]) > SCAN_STRIDE_BP).sum()) if len(runs) else 0
-    mbp = len(np.unique(starts[far] // SCAN_STRIDE_BP)) * SCAN_STRIDE_BP / 1e6
+    choose, report = (_Stretch.scored(predictor, genome, seen, sites, x) for x in SCANS)
+    threshold = choose.threshold()
+    calls = report.false_calls(threshold)
+    # Exact for a Poisson number (Garwood 1936).
+    low, high = (
+        chi2.ppf((0.025, 0.975), (2 * calls, 2 * calls + 2)) / 2 if calls else (0.0, -log(0.025))
+    )
     return {
         "scan_threshold": threshold,
-        "n_scan": int(far.sum()),
-        "scan_called_share": float(called[far].mean()),
-        "scan_calls_per_mbp": apart / mbp,
-        "n_scan_near_start_sites": int(near.sum()),
-        "scan_called_share_near_start_sites": float(called[near].mean()),
+        "n_scan": int(report.far.sum()),
+        "scan_calls_per_kb": calls / report.kb,
+        "scan_calls_per_kb_low": low / report.kb,
+        "scan_calls_per_kb_high": high / report.kb,
+        "scan_promoters_called": float((positives >= threshold).mean()),
+        "n_scan_promoters": len(positives),
     }
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Windows of a stretch of the genome in order, with their probabilities."""
+
+    starts: np.ndarray
+    values: np.ndarray
+    far: np.ndarray
+    """Whether no start site is near."""
+
+    @classmethod
+    def scored(
+        cls,
+        predictor: Predictor,
+        genome: Genome,
+        seen: LabelledSet,
+        sites: Path,
+        where: tuple[str, int, int],
+    ) -> "_Stretch":
+        chrom, first, last = where
+        rows = [seen.interval(int(i)) for i in np.flatnonzero(seen.split != 2)]
+        used = np.array([(x.start, x.end) for x in rows if x.chrom == chrom])
+        starts = np.arange(first, last - seen.window_bp + 1, SCAN_STRIDE_BP)
+        ends = starts + seen.window_bp
+        clear = ~((starts[:, None] < used[:, 1]) & (ends[:, None] > used[:, 0])).any(axis=1)
+        starts, ends = starts[clear], ends[clear]
+        windows = [Interval(chrom, *x) for x in zip(starts.tolist(), ends.tolist(), strict=True)]
+        values = predictor.probabilities([genome.fetch(x) for x in windows])[:, 0]
+        tss = np.array([x.interval.start for x in read_sites(sites) if x.interval.chrom == chrom])
+        near = ((starts[:, None] - NEAR_BP <= tss) & (ends[:, None] + NEAR_BP > tss)).any(axis=1)
+        return cls(starts, values, ~near)
+
+    @property
+    def kb(self) -> float:
+        """Length of what is far from start sites."""
+        return int(self.far.sum()) * SCAN_STRIDE_BP / 1000
+
+    def false_calls(self, threshold: float) -> int:
+        """Return the number of runs of windows at the threshold that are far from start sites."""
+        called = self.starts[self.far & (self.values >= threshold)]
+        return int((np.diff(called, prepend=-np.inf) > SCAN_STRIDE_BP).sum())
+
+    def threshold(self) -> float:
+        """Return the lowest threshold above which there are nowhere more false calls than allowed."""
+        best = 1.0
+        for value in np.unique(self.values[self.far])[::-1]:
+            if self.false_calls(value) > CALLS_PER_KB * self.kb:
+                break
+            best = float(value)
+        return best
 
 
 def mean_of(scorers: Sequence[Scorer]) -> Scorer:

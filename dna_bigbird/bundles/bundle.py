@@ -102,7 +102,7 @@ class Bundle:
 
 
 def load_bundle(folder: Path | str) -> Bundle:
-    """Load a bundle: a folder, or `bundled-encoder` or `bundled-promoter`, models of the package.
+    """Load a bundle: a folder, or the name of a model of the package, such as `bundled-tata`.
 
     Settings are read first, then the header of the weights; the model is built only if they agree,
     so a damaged or hostile file costs no memory.

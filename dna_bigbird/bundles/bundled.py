@@ -5,13 +5,19 @@ from pathlib import Path
 from dna_bigbird.core.errors import InputError
 
 _DATA = Path(__file__).parent / "data"
-BUNDLED = _DATA / "promoter"
+BUNDLED = _DATA / "tata"
+ANY_PROMOTER = _DATA / "any_promoter"
 ENCODER = _DATA / "encoder"
 
 
 def bundled_model() -> Path:
-    """Return the bundle folder of the promoter model in this package, or raise InputError."""
+    """Return the bundle folder of the model of TATA promoters in this package, or raise InputError."""
     return _checked(BUNDLED, "promoter")
+
+
+def bundled_any_promoter() -> Path:
+    """Return the bundle folder of the model of all promoters in this package, or raise InputError."""
+    return _checked(ANY_PROMOTER, "promoter")
 
 
 def bundled_encoder() -> Path:
@@ -25,7 +31,12 @@ def folder_of(folder: Path | str) -> Path:
     return NAMES[str(path)]() if str(path) in NAMES and not path.exists() else path
 
 
-NAMES = {"bundled-encoder": bundled_encoder, "bundled-promoter": bundled_model}
+NAMES = {
+    "bundled-encoder": bundled_encoder,
+    "bundled-tata": bundled_model,
+    "bundled-any-promoter": bundled_any_promoter,
+    "bundled-promoter": bundled_model,  # of earlier versions
+}
 """What `--model` and `--pretrained` may call the models of the package."""
 
 

@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dna_bigbird.bundles.bundle import Bundle, load_bundle
-from dna_bigbird.bundles.bundled import bundled_model
+from dna_bigbird.bundles.bundled import ANY_PROMOTER, BUNDLED, bundled_model
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.messages import for_reader
 
 NEAR = 3
 MAX_PATTERN = 1000
 """Letters; `fnmatch` takes hours for 100,000 opening brackets."""
+
+_MEANINGS = {
+    "tata": "a score is the probability of a human TATA promoter with its start site at base 250 of 300, on the strand "
+    "that is read, not of any promoter (--model bundled-any-promoter)",
+    "any_promoter": "a score is the probability of a human promoter with or without a TATA box against a random "
+    "window, on either strand",
+}
 
 Model = Bundle | Path | str
 """A bundle, loaded or as a folder."""
@@ -28,15 +35,38 @@ def load_models(model: Models) -> list[Bundle]:
     return [x if isinstance(x, Bundle) else load_bundle(x) for x in models]
 
 
-def notes_on(model: Models) -> list[str]:
-    """Return notes for a user who named no model, one line each."""
-    if model is not None:
-        return []
-    text = (
-        f"no --model given: using the bundled model ({bundled_model().name}); "
-        "what it is good for: dna-bigbird info"
+def notes_on(model: Models, scoring: Sequence[Bundle] = (), strand: str = "") -> list[str]:
+    """Return notes on models of the package, one line each: which one was taken, and what it is good for.
+
+    Args:
+        scoring: Models whose scores the user reads.
+        strand: Strands that they read.
+    """
+    said = [text for bundle in scoring if (text := score_meaning(bundle, strand))]
+    if model is None:
+        more = "".join(f"{text}; " for text in said)
+        said = [
+            f"no --model given: using the bundled model (bundled-tata); {more}what it is good for: dna-bigbird info"
+        ]
+    return [for_reader(text) for text in said]
+
+
+def score_meaning(bundle: Bundle, strand: str) -> str:
+    """Return what a score of a classifier of the package means, in one line; '' of another bundle."""
+    if not is_bundled_classifier(bundle):
+        return ""
+    ending = "_both_strands" if bundle.config.directional and strand == "both" else ""
+    scores = bundle.metrics.scores
+    threshold, calls = (scores[f"scan_{x}{ending}"] for x in ("threshold", "calls_per_kb"))
+    return (
+        f"{_MEANINGS[bundle.folder.name]}; expect {calls:.2g} false calls per kb of genome at a threshold of "
+        f"{threshold:.3f}"
     )
-    return [for_reader(text)]
+
+
+def is_bundled_classifier(bundle: Bundle) -> bool:
+    """Return True for a classifier of the package."""
+    return bundle.folder in (BUNDLED, ANY_PROMOTER)
 
 
 def choose_labels(names: Sequence[str], patterns: str | Sequence[str] | None) -> list[int]:

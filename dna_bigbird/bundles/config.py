@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.seen_regions import PRETRAINING, SeenRegions
@@ -154,6 +154,11 @@ class BundleConfig(Mapping[str, Any]):
     def is_pretrained_only(self) -> bool:
         """True if the model has no head of a task."""
         return self.task == PRETRAINING
+
+    @property
+    def default_strand(self) -> Literal["both", "forward"]:
+        """The strands to read where none are asked for: those of training and card."""
+        return "forward" if self.directional else "both"
 
     @property
     def needed_version(self) -> int:

@@ -187,7 +187,7 @@ def evaluate(
     bundle = load_bundle(model)
     labelled = open_labelled_set(data, optional_path(genome))
     steps.check_labels(bundle, labelled)
-    strand = strand or ("forward" if bundle.config.directional else "both")
+    strand = strand or bundle.config.default_strand
     checksum = sha256_of(data)
     held_out = steps.ScoresOnTest(
         labelled,

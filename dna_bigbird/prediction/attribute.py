@@ -41,7 +41,7 @@ def attribute(
     method: Literal["constant", "gradient", "integrated"] = "constant",
     window: ModelWindow = None,
     stride: Stride = None,
-    strand: Literal["both", "forward", "interval"] = "both",
+    strand: Literal["both", "forward", "interval"] | None = None,
     coordinates: Coordinates = None,
     assembly: CoordinatesName = "unknown",
     resume: Resume = False,
@@ -76,7 +76,7 @@ def attribute(
             of the reference, and take about ten times as long.
         strand: Strands to read: 'both' averages the effects on a window and on its reverse complement, of labels
             that have no direction; 'forward' reads windows as they are; 'interval' reads each BED row on the strand
-            in its column 6.
+            in its column 6. Default: 'forward' for a directional model, else 'both'.
         compute: Fields of `Compute`: speed and memory.
 
     Returns:
@@ -107,7 +107,7 @@ def attribute(
     settings: dict[str, Any] = {
         "window": window or run.window_bp,
         "stride": stride or window or run.window_bp,
-        "strand": strand,
+        "strand": run.strand,
         "coordinates": coordinates or ("genome" if in_genome else "record"),
     }
     source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp, resume=resume)

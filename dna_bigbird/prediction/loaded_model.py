@@ -138,7 +138,7 @@ def load(model: ModelBundles | None = None) -> LoadedModel:
     """Load a model once, for many calls.
 
     Args:
-        model: Model bundle: a folder, `bundled-encoder`, `bundled-promoter` or a loaded bundle; several are averaged.
+        model: Model bundle: a folder, a name such as `bundled-tata`, or a loaded bundle; several are averaged.
             Default: the bundled model.
 
     Returns:

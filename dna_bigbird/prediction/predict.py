@@ -43,7 +43,7 @@ def predict(
     labels: Labels = None,
     window: ModelWindow = None,
     stride: Stride = None,
-    strand: Literal["both", "forward", "interval"] = "both",
+    strand: Literal["both", "forward", "interval"] | None = None,
     coordinates: Coordinates = None,
     span: Literal["window", "bin", "bins"] = "window",
     raw: bool = False,
@@ -79,6 +79,7 @@ def predict(
         strand: Strands to read: 'both' averages a window and its reverse complement, or takes the higher
             probability if the model is directional (its card says so); 'forward'
             reads windows as they are; 'interval' reads each BED row on the strand in its column 6.
+            Default: 'forward' for a directional model, else 'both'.
         span: Bases that get a score in BED and bigWig files: the whole 'window', or only the 'bin'
             in its middle that a chromatin model labels. The stride should then be no longer than
             the bin. 'bins': in any format, a row for each bin within a quarter of a window from its middle, all
@@ -112,7 +113,7 @@ def predict(
     settings: dict[str, Any] = {
         "window": window or run.window_bp,
         "stride": stride or (run.bins.stride_bp if run.bins else window or run.window_bp),
-        "strand": strand,
+        "strand": run.strand,
         "coordinates": coordinates or ("genome" if in_genome else "record"),
     }
     source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp, resume=resume)

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from dna_bigbird.bundles.choice import Models, choose_labels
+from dna_bigbird.bundles.choice import Models, choose_labels, notes_on
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.messages import for_reader
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.partial_results import progress_bar
 from dna_bigbird.prediction.partial_results_file import PartialResults
@@ -35,7 +36,7 @@ class PredictionRun(WindowRun):
         self,
         model: Models,
         labels: str | Sequence[str] | None,
-        strand: str,
+        strand: str | None,
         compute: Compute,
         progress: bool,
         span: str = "window",
@@ -45,8 +46,13 @@ class PredictionRun(WindowRun):
         super().__init__(model, progress)
         check_together(self._bundles)
         columns = choose_labels(self._bundles[0].config.label_names, labels)
+        self.strand = strand or self._bundles[0].config.default_strand
+        self._model_notes = notes_on(model, self._bundles, self.strand)
+        if strand is None and self.strand == "forward":
+            text = "this model reads the given strand; for windows of unknown strand: --strand both"
+            self._model_notes.append(for_reader(text))
         # With 'interval' the source reads each window on its strand; the model reads it as it is.
-        strand = "both" if strand == "both" else "forward"
+        strand = "both" if self.strand == "both" else "forward"
         self.bins: BinRows | None = None
         self._num_short = 0
         if span == "bins":

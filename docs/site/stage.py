@@ -28,14 +28,18 @@ OTHERS = {
     "data_specs/README.md": "data-specs.md",
     "benchmarks/README.md": "benchmark-scripts.md",
     "experiments/README.md": "finished-studies.md",
-    "dna_bigbird/bundles/data/promoter/README.md": "promoter-model.md",
+    "dna_bigbird/bundles/data/tata/README.md": "promoter-model.md",
+    "dna_bigbird/bundles/data/any_promoter/README.md": "any-promoter-model.md",
 }
 """Pages outside docs/ and their paths in the site."""
 PROJECT = ("changelog", "versions", "contributing", "package", "security-policy")
 AFTER = {
     "running": ["data-specs"],
     "evidence": ["benchmark-scripts", "finished-studies"],
-    "using a model": ["Card of the bundled model <promoter-model>"],
+    "using a model": [
+        "Card of bundled-tata <promoter-model>",
+        "Card of bundled-any-promoter <any-promoter-model>",
+    ],
 }
 """Pages that the table does not name, by its rows."""
 

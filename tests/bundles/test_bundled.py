@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import rankdata
 
 from dna_bigbird.bundles import bundled
 from dna_bigbird.bundles.bundle import load_bundle
-from dna_bigbird.bundles.bundled import bundled_encoder, bundled_model
+from dna_bigbird.bundles.bundled import bundled_any_promoter, bundled_encoder, bundled_model
 from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
@@ -28,23 +29,27 @@ PARTS = ("random_base", "permuted", "genomic", "epdnew")
 
 def test_the_bundles_are_whole_and_small():
     total = 0
-    for folder, more in ((bundled_model(), {SEQUENCES}), (bundled_encoder(), set())):
+    classifiers = [(x, {SEQUENCES}) for x in (bundled_model(), bundled_any_promoter())]
+    for folder, more in (*classifiers, (bundled_encoder(), set())):
         files = {path.name: path.stat().st_size for path in folder.iterdir()}
         assert set(files) == {
             "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model", *more,
         }  # fmt: skip
         total += sum(files.values())
     assert total <= 12e6
-    bundle = load_bundle(bundled_model())
-    assert (bundle.config["label_names"], bundle.config["window_bp"]) == (["promoter"], 300)
+    for folder, _ in classifiers:
+        config = load_bundle(folder).config
+        assert (config.label_names, config.window_bp) == (["promoter"], 300)
 
 
-def test_both_have_a_name_unless_a_folder_is_called_so(tmp_path, monkeypatch):
+def test_all_have_a_name_unless_a_folder_is_called_so(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     encoder = load_bundle("bundled-encoder")
     assert encoder.folder == bundled_encoder()
     assert encoder.config.task == "pretraining"
-    assert load_bundle("bundled-promoter").folder == bundled_model()
+    assert load_bundle("bundled-tata").folder == bundled_model()
+    assert load_bundle("bundled-promoter").folder == bundled_model(), "its name in earlier versions"
+    assert load_bundle("bundled-any-promoter").folder == bundled_any_promoter()
     shutil.copytree(bundled_model(), "bundled-encoder")
     assert load_bundle("bundled-encoder").config.task == "promoter"
 
@@ -56,12 +61,24 @@ def test_the_classifier_started_from_the_encoder():
     assert replace(promoter.encoder, dropout=0.0) == encoder.encoder
 
 
+def test_the_model_of_all_promoters_is_a_regression_on_the_encoder():
+    """Its encoder has the weights of the pretrained one, and its last layer a number per dimension."""
+    encoder, promoter = (load_bundle(x()) for x in (bundled_encoder, bundled_any_promoter))
+    assert promoter.config.regions_read[:1] == encoder.config.regions_read
+    before, after = encoder.model.encoder.state_dict(), promoter.model.encoder.state_dict()
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert promoter.model.label_layer.weight.shape == (1, encoder.config.encoder.hidden_size)
+    assert not promoter.config.directional
+
+
 def test_package_data_takes_all_its_files():
     told = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
     patterns = told["tool"]["setuptools"]["package-data"]["dna_bigbird"]
     package = Path(bundled.__file__).parents[1]
     taken = {path for pattern in patterns for path in package.glob(pattern)}
-    assert {*bundled_model().iterdir(), *bundled_encoder().iterdir()} <= taken
+    folders = (bundled_model(), bundled_any_promoter(), bundled_encoder())
+    assert {path for folder in folders for path in folder.iterdir()} <= taken
 
 
 def test_card_tells_the_scores_of_every_part_next_to_the_baselines():
@@ -74,8 +91,7 @@ def test_card_tells_the_scores_of_every_part_next_to_the_baselines():
         for part in PARTS:
             assert f"{source[f'auroc_{part}']:.3f} [" in card
             assert source[f"auroc_low_{part}"] <= source[f"auroc_{part}"]
-    for said in ("Not for clinical use", "Not for scanning genomes", "Human TATA promoters above"):
-        assert said in card
+    assert f"{metrics['scan_calls_per_kb']:.2g} [" in card
     assert not re.search(r"/work|/tmp|/home", card + (folder / "config.json").read_text())
 
 
@@ -123,7 +139,15 @@ def test_bad_input_is_one_line_and_good_input_names_the_model(tmp_path, capsys):
     ]
     (tmp_path / "good.fa").write_text(">a\n" + "ACGT" * 75 + "\n")
     main(["predict", "--fasta", str(tmp_path / "good.fa")])
-    assert "using the bundled model (promoter)" in capsys.readouterr().err
+    first = capsys.readouterr().err.splitlines()[0]
+    calls = load_bundle(bundled_model()).metrics.scores["scan_calls_per_kb"]
+    for said in (
+        "bundled-tata",
+        "a human TATA promoter",
+        "bundled-any-promoter",
+        f"{calls:.2g} false calls",
+    ):
+        assert said in first
 
 
 def test_the_classifier_remembers_the_tata_promoters_that_it_was_trained_on(real_data):

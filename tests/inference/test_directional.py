@@ -10,6 +10,8 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.card import model_card
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
+from dna_bigbird.prediction.attribute import attribute
+from dna_bigbird.prediction.predict import predict
 from dna_bigbird.prediction.predictor import Predictor
 from dna_bigbird.prediction.variants.effects import compare
 from tests.pipeline.test_evaluate_strand import evaluate, project, scores_of
@@ -103,6 +105,28 @@ def test_evaluate_scores_the_given_strand_by_default(project, directional):
     both = scores_of(project, "directional_both")
     assert (both.values >= default.values - 1e-6).all()
     assert "the higher of both strands" in both.description
+
+
+def test_predict_and_attribute_read_the_strand_of_the_training(
+    bundle_folder, directional, random_dna
+):
+    """Unless they are told otherwise: the given one of a model with a direction, else both."""
+    texts = [random_dna(200, seed) for seed in range(6)]
+    for model, strand, other in (
+        (directional, "forward", "both"),
+        (bundle_folder, "both", "forward"),
+    ):
+        default, same, opposite = (
+            predict(sequences=texts, model=model, precision="32-true", **options).probabilities
+            for options in ({}, {"strand": strand}, {"strand": other})
+        )
+        assert np.array_equal(default, same)
+        assert not np.allclose(default, opposite)
+        effects, same = (
+            attribute(sequences=texts, model=model, labels="CTCF", **options).effects
+            for options in ({}, {"strand": strand})
+        )
+        assert np.array_equal(effects, same)
 
 
 def test_effects_of_alleles_are_those_of_the_higher_strand():

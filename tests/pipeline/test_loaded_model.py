@@ -92,7 +92,7 @@ def test_finetune_writes_what_the_function_writes(bundle_folder, tmp_path):
 
 
 def test_several_models_are_averaged_and_some_methods_refuse_them(bundle_folder, genome):
-    bundled = Path(dna_bigbird.__file__).parent / "bundles/data/promoter"
+    bundled = Path(dna_bigbird.__file__).parent / "bundles/data/tata"
     pair = load([bundle_folder, load_bundle(bundle_folder)])
     assert_equal(pair.predict(genome), dna_bigbird.predict(genome, model=[bundle_folder] * 2))
     with pytest.raises(InputError, match=r"^embed takes a single model, and 2 are loaded"):

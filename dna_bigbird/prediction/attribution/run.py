@@ -44,7 +44,7 @@ class AttributionRun(WindowRun):
         model: Models,
         labels: str | Sequence[str] | None,
         method: Method,
-        strand: str,
+        strand: str | None,
         compute: Compute,
         progress: bool,
         with_bases: bool,
@@ -62,9 +62,9 @@ class AttributionRun(WindowRun):
             raise InputError(
                 f"--workers {compute.workers}: attribute computes in one process; leave it out, or give --threads"
             )
-        self.computer = Attributor(
-            self._bundles, chosen, exact(compute), method, "both" if strand == "both" else "forward"
-        )
+        self.strand = strand or self._bundles[0].config.default_strand
+        read = "both" if self.strand == "both" else "forward"
+        self.computer = Attributor(self._bundles, chosen, exact(compute), method, read)
         self.label_names, self.window_bp = self.computer.label_names, self.computer.window_bp
         self.with_bases = with_bases and self.computer.reads_bases
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dna_bigbird import __version__
-from dna_bigbird.bundles.choice import Models, load_models, notes_on
+from dna_bigbird.bundles.choice import Models, is_bundled_classifier, load_models, notes_on
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, Interrupted
 from dna_bigbird.core.files import sha256_of
@@ -61,6 +61,8 @@ class VariantRun:
         check_table(score, targets, probabilities)
         bundles = load_models(model)
         self._model_notes = notes_on(model)
+        if any(is_bundled_classifier(x) for x in bundles):
+            self._model_notes.append("the card of this model does not cover variants")
         genome = open_genome(fasta, vcf)
         self.scorer = make_scorer(score, bundles, compute, labels)
         self.window_bp = choose_window(window, self.scorer.window_bp, genome)

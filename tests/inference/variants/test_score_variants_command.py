@@ -7,6 +7,7 @@ import pysam
 import pytest
 
 from dna_bigbird.cli.main import main
+from dna_bigbird.prediction.score_variants import score_variants
 
 COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
 
@@ -45,6 +46,17 @@ def test_a_table_on_standard_output(run):
     ]
     assert lines[2][5:] == ["nan", "nan"]
     assert err.endswith("dna-bigbird: note: not scored, of 3 alleles in 2 records: 1 symbolic\n")
+
+
+def test_the_card_of_a_model_of_the_package_does_not_cover_variants(folder, bundle_folder):
+    files = [str(folder / name) for name in ("variants.vcf", "toy.fa")]
+    for model, is_told in (
+        ("bundled-tata", True),
+        ("bundled-any-promoter", True),
+        (bundle_folder, False),
+    ):
+        notes = score_variants(*files, model=model).notes
+        assert any("does not cover variants" in line for line in notes) == is_told
 
 
 @pytest.mark.parametrize("options", [["--output", "a.csv"], ["--output", "a", "--format", "csv"]])
