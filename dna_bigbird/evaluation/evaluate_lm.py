@@ -14,13 +14,8 @@ from dna_bigbird.core.results import Rows
 from dna_bigbird.core.settings import Positive, Range
 from dna_bigbird.core.shared_options import Progress, ScoredBundle, Threads
 from dna_bigbird.evaluation.language_baselines import LanguageBaselines
-from dna_bigbird.metrics.scores import (
-    ModelMetrics,
-    best_masked,
-    on_unseen,
-    part_rows,
-    score_text,
-)
+from dna_bigbird.metrics.scores import ModelMetrics, score_text
+from dna_bigbird.metrics.verdicts import best_masked, on_unseen, part_rows
 
 if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Metrics
