@@ -22,7 +22,7 @@ from dna_bigbird.metrics.language import BLOCK_BP, CLASSES, by_stratum
 class HiddenTokens:
     """Where the hidden tokens of some examples lie on the genome, one example after the other.
 
-    Examples overlap on the genome, and one of two parts lies in two of_token. So the unit of intervals
+    Examples overlap on the genome, and one of two parts lies at two positions. So the unit of intervals
     is not the example but the block of `BLOCK_BP` that has the first base of a token: all tokens there
     are drawn together, however many examples hide them.
 
@@ -40,8 +40,8 @@ class HiddenTokens:
         counts = [len(chroms) for chroms, _ in spans]
         self._first = np.cumsum([0, *counts[:-1]])
         self.chromosomes = examples.store.chromosomes
-        of_token = np.stack([self.chroms, self.bounds[:, 0] // BLOCK_BP], axis=1)
-        blocks, number = np.unique(of_token, axis=0, return_inverse=True)
+        block_of_token = np.stack([self.chroms, self.bounds[:, 0] // BLOCK_BP], axis=1)
+        blocks, number = np.unique(block_of_token, axis=0, return_inverse=True)
         self._block = number.reshape(-1)
         self.blocks = [
             f"{self.chromosomes[chrom]}:{block * BLOCK_BP + 1}-{(block + 1) * BLOCK_BP}"

@@ -107,14 +107,14 @@ def weights_of_sum(
     """Return the weights of the parts, none below 0, and the constant with the lowest loss of the sum."""
     # The network as it is, if nothing else helps.
     used = [*logits]
-    while True:
+    while used:
         *chosen, shift = _lowest_loss([logits[x] for x in used], labels_NL, objective)
         lowest = min(range(len(used)), key=chosen.__getitem__)
-        if chosen[lowest] > 0 or len(used) == 1:
+        if chosen[lowest] > 0:
             break
         del used[lowest]
-    if used == [NETWORK]:
-        chosen, shift = [1.0], 0.0
+    if used in ([], [NETWORK]):
+        used, chosen, shift = [NETWORK], [1.0], 0.0
     return dict.fromkeys(logits, 0.0) | dict(zip(used, chosen, strict=True)), shift
 
 

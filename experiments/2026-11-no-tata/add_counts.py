@@ -1,4 +1,4 @@
-"""Counts by position for a promoter model that was trained without them, as `finetune --words.positions true` adds them.
+"""Counts by position for a promoter model trained without them, as `finetune --words.by_position true` adds them.
 
     PYTHONPATH=. python experiments/2026-11-no-tata/add_counts.py --model bundled-tata --output results/with-counts
 

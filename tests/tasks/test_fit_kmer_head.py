@@ -180,6 +180,14 @@ def test_a_network_that_points_the_wrong_way_gets_no_weight():
     assert weights[0] == 0
 
 
+def test_the_network_stays_as_it_is_if_all_parts_point_the_wrong_way():
+    generator = torch.Generator().manual_seed(0)
+    network, words = torch.randn(2, 40_000, 1, generator=generator)
+    logit = -network - words
+    labels = (torch.rand(logit.shape, generator=generator) < torch.sigmoid(logit)).float()
+    assert sum_of(network, words, labels) == (1, 0, 0)
+
+
 @pytest.mark.parametrize("label_type", [MULTI_CLASS, REGRESSION])
 def test_classes_and_targets_are_added_as_the_baseline_predicts_them(label_type):
     """The logits of the counts alone are those of the regression: softmax of scikit-learn, or its Ridge."""

@@ -84,8 +84,8 @@ def kmer_effects(part: KmerHead, bases: str) -> tuple[NDArray, NDArray, NDArray]
             first += size
             if config.together:
                 weights_DL = weights_DL[canonical_kmers(k)]
-            part = codes_S[start:end], effects_SL[start:end], of_bases_S4L[start:end]
-            _add_kmers(k, weights_DL, *part, shares=True)
+            region = codes_S[start:end], effects_SL[start:end], of_bases_S4L[start:end]
+            _add_kmers(k, weights_DL, *region, shares=True)
     weights_DL = weights_LD[:, first:].T
     _add_positions(weights_DL, config.positions, codes_S, effects_SL, of_bases_S4L)
     return effects_SL, of_bases_S4L, effects_SL.sum(axis=0)
