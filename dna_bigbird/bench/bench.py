@@ -72,8 +72,9 @@ def bench(
     """Run the tasks of a published benchmark suite: model, baselines, and a leak-free score.
 
     Each task is fine-tuned once per seed from the encoder of the model, and from random weights; k-mer
-    counts, GC content, composition, for one length bases by position, a small CNN, the sequence length and the majority
-    class are next to it. Killed and started again with the same command, it continues. docs/benchmarks.md describes suites, scores and files; nothing is downloaded.
+    counts, GC content, composition, for one length bases by position, a small CNN, the sequence length and
+    the majority class are next to it. Killed and started again with the same command, it continues.
+    docs/benchmarks.md describes suites, scores and files; nothing is downloaded.
 
     Examples:
         dna-bigbird bench {suite} --data files --output bench

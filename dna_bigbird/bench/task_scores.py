@@ -71,8 +71,10 @@ class TaskRun:
 
     @property
     def training(self) -> LabelTrainConfig:
-        """How the model is trained; a probe is not trained further."""
+        """How the model is trained: on both strands if not given; a probe is not trained further."""
         training = self.choice.training
+        if training.both_strands is None:  # the protocol leaves nothing but steps and rates to the set
+            training = replace(training, both_strands=True)
         return replace(training, **PROBE) if self.choice.method == "probe" else training
 
     def draw(self, units: NDArray | Sequence[str]) -> Draws:

@@ -218,7 +218,8 @@ class TaskTraining:
         rows = self.labelled.rows("test")
         sequences = [self.labelled.sequence(int(row)) for row in rows]
         compute = Compute(batch_size=64, precision="32-true", threads=self.run.choice.threads)
-        predictor = Predictor(bundle, compute=compute, strand="forward")
+        # Corrected on validation rows, a probability of one half would be a threshold that was tuned.
+        predictor = Predictor(bundle, compute=compute, strand="forward", raw=True)
         for name, texts in (
             (FORWARD, sequences),
             (REVERSE, [reverse_complement(text) for text in sequences]),

@@ -275,6 +275,27 @@ def test_more_seeds_keep_the_finished_ones(resumed, finished):
     assert resumed(seeds=1)[1] == []
 
 
+def test_validation_rows_choose_neither_strands_nor_a_correction(resumed, finished, monkeypatch):
+    """Both strands are trained, without counts, and a correction in the bundle changes no score."""
+    original, asked = trainings.finetune, []
+
+    def with_correction(**settings):
+        asked.append(settings)
+        trained = original(**settings)
+        path = Path(settings["output"]) / "config.json"
+        config = json.loads(path.read_text()) | {"calibration": {"temperature": 0.2, "n": 500}}
+        path.write_text(json.dumps(config))
+        return trained
+
+    monkeypatch.setattr(trainings, "finetune", with_correction)
+    text, computed = resumed("parts/model/seed0", "task.json")
+    assert computed == ["model/seed0"]
+    assert text == task_json(finished[0])
+    (settings,) = asked
+    assert settings["training"].both_strands is True
+    assert (settings["words"].max_k, settings["words"].by_position) == (0, False)
+
+
 def test_changed_settings_are_computed_again(resumed):
     changed = LabelTrainConfig(
         max_steps=1, batch_size=4, validate_every=1, precision="32-true", measure_speed=False
