@@ -134,6 +134,10 @@ def test_prediction_regions_are_counted_from_0_in_bed(workflow):
     output = workflow.snakemake("-n", "--configfile", config)
     assert "'demo22\t880000\t920000'" in output
     assert "--stride" not in output
+    # Along a genome the strand is unknown, also to a model that was trained on one.
+    commands = re.findall(r"\bpredict --fasta .*", output)
+    assert commands
+    assert all("--strand both" in command for command in commands)
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ rule browser_predictions:
         precision=RUN.predictions.precision,
     shell:
         "{params.run} predict --fasta {input.genome} --bed {input.bed} --model {input.model}"
-        " --output {output} --format bigwig --threads {threads} {params.labels} {params.span}"
-        " {params.stride} {params.precision} > {log} 2>&1"
+        " --output {output} --format bigwig --strand both --threads {threads} {params.labels}"
+        " {params.span} {params.stride} {params.precision} > {log} 2>&1"
 
 
 rule browser_attributions:

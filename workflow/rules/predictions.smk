@@ -41,8 +41,8 @@ rule predict:
         precision=RUN.predictions.precision,
     shell:
         "{params.run} predict --fasta {input.genome} --bed {input.bed} --model {input.model}"
-        " --output {output} --threads {threads} {params.stride} {params.precision}"
-        " > {log} 2>&1"
+        " --output {output} --strand both --threads {threads} {params.stride}"
+        " {params.precision} > {log} 2>&1"
 
 
 rule score_variants:
