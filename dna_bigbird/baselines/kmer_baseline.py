@@ -197,19 +197,21 @@ def fitted_kmers(
 
 
 STRAND_ROWS = 4_000
-"""Training rows of the regressions that choose the strands."""
+"""Training rows, and validation rows, of the regressions that choose the strands."""
 
 
 def reads_one_strand(labelled: LabelledSet) -> tuple[bool, str]:
-    """Return whether labels are better known from the given strand than from the mean of both; in words why.
+    """Return whether labels are better known from the given strand than from the mean of both; a note why.
 
     The regression of the baseline, positional if the set is aligned, is fitted on the training rows as they are, and
     with their reverse complements. One strand is chosen if the loss on the validation rows is lower by
-    more than one standard error of the difference.
+    more than one standard error of the difference. Without two validation rows there is none: both are read.
     """
-    train, validation = labelled.rows("train"), labelled.rows("validation")
-    train = train[np.linspace(0, len(train) - 1, min(len(train), STRAND_ROWS)).astype(int)]
-    if not len(train) or not len(validation):
+    train, validation = (
+        rows[np.linspace(0, len(rows) - 1, min(len(rows), STRAND_ROWS)).astype(int)]
+        for rows in map(labelled.rows, ("train", "validation"))
+    )
+    if not len(train) or len(validation) < 2:
         return False, ""
     windows, held = ([labelled.sequence(int(x)) for x in rows] for rows in (train, validation))
     labels, truth = labelled.labels_of(train), labelled.labels_of(validation)
@@ -224,7 +226,7 @@ def reads_one_strand(labelled: LabelledSet) -> tuple[bool, str]:
         read = [model.predict(model.features(map(strand, held))) for strand in strands]
         losses.append(row_losses(truth, np.mean(read, axis=0), labelled.label_type))
     forward_loss, both_loss = losses
-    error = (both_loss - forward_loss).std() / np.sqrt(len(forward_loss))
+    error = (both_loss - forward_loss).std(ddof=1) / np.sqrt(len(forward_loss))
     better = bool((both_loss - forward_loss).mean() > error)
     return better, (
         f"read on {'the given strand' if better else 'both strands'}: loss on validation of the {method} "

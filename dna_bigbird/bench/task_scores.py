@@ -73,7 +73,7 @@ class TaskRun:
     def training(self) -> LabelTrainConfig:
         """How the model is trained: on both strands if not given; a probe is not trained further."""
         training = self.choice.training
-        if training.both_strands is None:  # the protocol leaves nothing but steps and rates to the set
+        if training.both_strands is None:  # the protocol, not validation rows, has the strands
             training = replace(training, both_strands=True)
         return replace(training, **PROBE) if self.choice.method == "probe" else training
 

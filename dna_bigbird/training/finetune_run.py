@@ -47,6 +47,7 @@ from dna_bigbird.training.label_config import (
     recipe_for,
 )
 from dna_bigbird.training.label_training import LabelModule, train_on_labels
+from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.seen_rows import seen_hashes, seen_in_fine_tuning
 from dna_bigbird.training.training_checks import module_sha256, set_training_backend
 
@@ -90,10 +91,11 @@ def choose_settings(
         windows = BinGroups.of(labelled, rows).centres if head.bins_at_once else rows
         if training.learning_rate is None and training.both_strands is None and not labelled.bin_bp:
             one_strand, why = reads_one_strand(labelled)
-            note(why)
+            if why and is_first_on_node():
+                note(why)
             training = replace(training, both_strands=not one_strand)
         chosen = training.for_rows(len(windows), recipe)
-    if training.has_gaps:
+    if training.has_gaps and is_first_on_node():
         muon = chosen.optimizer == "muon"
         note(
             f"{len(rows):,} training rows{_in_windows(windows, rows)}: {chosen.max_steps:,} steps of {chosen.batch_size}, {chosen.optimizer}, "

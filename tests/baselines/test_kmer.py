@@ -287,3 +287,6 @@ def test_strands_are_read_as_the_labels_have_them(label_type, oriented, aligned,
     one_strand, why = reads_one_strand(labelled)
     assert one_strand == oriented
     assert ("positional" if aligned else "kmer") in why
+    # A difference on one row has no error.
+    parts["validation"] = parts["validation"][:1]
+    assert reads_one_strand(labelled) == (False, "")

@@ -17,6 +17,8 @@ from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.training.encoder_source import open_source
+from dna_bigbird.training.finetune_run import choose_settings
+from dna_bigbird.training.label_config import LabelHeadConfig, LabelTrainConfig
 from tests.toy_project import FINETUNE, PRETRAIN, refused, run
 
 
@@ -341,6 +343,23 @@ def test_the_bundled_encoder_with_the_recipe_for_whole_windows(project, capsys):
     assert load_bundle("named").config.encoder.dropout == 0.0, "as it was pretrained"
     run(f"{line} --output probe --checkpoints ck/probe --freeze encoder")
     assert "adamw, learning rate 0.0003" in capsys.readouterr().err, "Muon has no matrix to train"
+
+
+def test_what_was_chosen_is_noted_by_one_process(project, capsys, monkeypatch):
+    """And of a set without validation rows, which is refused later, no strands are chosen."""
+    run(
+        "promoter-set --genome toy.fa --sites sites.bed --output blind.h5 --assembly demo-toy "
+        "--upstream 150 --downstream 50 --split.test [chr1:50001-60000]"
+    )
+    source = open_source(None, None, EncoderChanges(), from_scratch=False)
+    capsys.readouterr()
+    for rank, data, notes in (("0", "set.h5", 2), ("1", "set.h5", 0), ("0", "blind.h5", 1)):
+        monkeypatch.setenv("LOCAL_RANK", rank)
+        labelled = open_labelled_set(project / data, project / "toy.fa")
+        choose_settings(LabelTrainConfig(), LabelHeadConfig(), labelled, source)
+        told = capsys.readouterr().err.splitlines()
+        assert [bool(re.match(r"dna-bigbird: note: .+", line)) for line in told] == [True] * notes
+        assert any("both_strands" in line for line in told) == (notes == 2)
 
 
 def test_an_encoder_of_single_bases_reads_longer_windows_with_a_note(capsys):
