@@ -87,7 +87,7 @@ def finetune(
         lora: Low-rank updates of the encoder instead of training all of its weights; the bundle has them
             added to its matrices.
         head: How labels are read off the encoder.
-        words: Word counts (k-mers) next to the encoder.
+        words: Counts next to the encoder: of k-mers, and of bases by position.
         training: How it is trained. Steps and rates that are not given are chosen for the number of training
             rows (docs/your-peaks.md); a note names them and the bundle records them.
         search: Number of recipes to try: the one above and random ones around it (docs/fine-tuning.md); the
