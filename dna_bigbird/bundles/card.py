@@ -195,7 +195,8 @@ def _kmers(config: BundleConfig, metrics: Metrics) -> str:
     """Return what a model has next to its network, and the weights of its parts."""
     words = config.words
     if words is None:
-        return ""
+        added = " To the logits of some members those of a regression on counts in the window are added."
+        return added if config.has_counts else ""
     where = f"the window and its central {words.centre_bp} bp" if words.centre_bp else "the window"
     parts = []
     if words.max_k:

@@ -42,6 +42,8 @@ class MemberModel:
     seed: Seed | None = None
     chosen_step: int | None = None
     initial_weights: str | None = None
+    words: KmerHeadConfig | None = None
+    """Its k-mer counts, if those of the members differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,7 @@ class BundleConfig(Mapping[str, Any]):
     head: Any = None
     """Settings of the task's head, `HeadConfig` for labels of DNA; None of a pretrained model."""
     words: KmerHeadConfig | None = None
-    """k-mers whose counts add to the logits; None: none."""
+    """k-mers whose counts add to the logits; None: none, or other ones in each member of an ensemble."""
     heads: list[str] = field(default_factory=lambda: list(PRETRAINING_HEADS))
     """Heads of a pretrained model."""
     options: Any = None
@@ -154,6 +156,11 @@ class BundleConfig(Mapping[str, Any]):
     def is_pretrained_only(self) -> bool:
         """True if the model has no head of a task."""
         return self.task == PRETRAINING
+
+    @property
+    def has_counts(self) -> bool:
+        """True if k-mer counts add to the logits, or to those of a member."""
+        return self.words is not None or any(x.words for x in self.member_models)
 
     @property
     def default_strand(self) -> Literal["both", "forward"]:

@@ -50,7 +50,7 @@ def ensemble(models: list[InputPath], output: ModelOutput) -> Ensemble:
 
 COMMON = (
     "task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives",
-    "semi_synthetic", "directional", "label_type", "target_means", "target_stds", "words",
+    "semi_synthetic", "directional", "label_type", "target_means", "target_stds",
 )  # fmt: skip
 """Keys of config.json in which members must agree; encoder, head and tokenizer must agree too."""
 PER_MEMBER = ("seed", "chosen_step", "initial_weights")
@@ -82,10 +82,13 @@ def join_bundles(folders: Sequence[Path], output: Path) -> None:
         bundles.append(bundle)
     scaling = Scaling.mean([bundle.config.calibration for bundle in bundles])
     sequences = union(bundle.sequences_read for bundle in bundles)
-    config = common_settings(bundles) | {
+    common = common_settings(bundles)
+    # Counts that do not help one of the members are left out of it.
+    own = PER_MEMBER if "words" in common else (*PER_MEMBER, "words")
+    config = common | {
         "members": len(bundles),
         "member_models": [
-            {"sha256": checksum, **_selected(bundle, PER_MEMBER)}
+            {"sha256": checksum, **_selected(bundle, own)}
             for checksum, bundle in zip(checksums, bundles, strict=True)
         ],
         **({"n_sequences_read": len(sequences)} if len(sequences) else {}),

@@ -123,8 +123,9 @@ def build_model(config: BundleConfig | Mapping[str, Any]) -> nn.Module:
         task = text_tasks.describe(config.task)
         return task.build_model(config.encoder, config.head, len(config.label_names))
     if config.members is not None:
-        single = replace(config, members=None)
-        members = [build_model(single) for _ in range(config.members)]
+        own = [member.words for member in config.member_models[: config.members]]
+        counts = own if any(own) else [config.words] * config.members
+        members = [build_model(replace(config, members=None, words=words)) for words in counts]
         return EnsembleClassifier(members, config.label_type)
     num_labels = len(config.label_names)
     return SequenceClassifier(config.encoder, num_labels, config.head, words=config.words)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
 from dna_bigbird.models.classifier import EnsembleClassifier, logit_of_mean
+from dna_bigbird.models.kmer_config import KmerHeadConfig
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.predictor import Predictor
 
@@ -83,6 +85,34 @@ def test_the_bundle_comes_back_and_says_what_it_holds(joined, members, tmp_path)
     join_bundles(members, tmp_path / "again")
     for file in ("model.safetensors", "config.json", "README.md"):
         assert (tmp_path / "again" / file).read_bytes() == (joined / file).read_bytes()
+
+
+def test_each_member_has_the_counts_that_help_it(bundle_folder, tmp_path, random_dna):
+    """One without any, one of k-mers, one of positions: the mean of what they give alone."""
+    sequences = [random_dna(length, seed=length) for length in (120, 200)]
+    counts = [None, KmerHeadConfig(max_k=2), KmerHeadConfig(max_k=0, positions=200)]
+    folders, first = [], load_bundle(bundle_folder)
+    for number, words in enumerate(counts):
+        config = first.config | {"seed": number} | ({"words": asdict(words)} if words else {})
+        model = build_model(config)
+        generator = torch.Generator().manual_seed(number)
+        for parameter in model.parameters():
+            parameter.data += 0.1 * torch.randn(parameter.shape, generator=generator)
+        folders.append(tmp_path / f"seed{number}")
+        save_bundle(
+            folders[-1], model=model, config=config, tokenizer=first.tokenizer, metrics={}, card=""
+        )  # fmt: skip
+    for name, chosen in (("all", folders), ("reversed", folders[::-1])):
+        join_bundles(chosen, tmp_path / name)
+        loaded = load_bundle(tmp_path / name)
+        alone = [Predictor(load_bundle(x), compute=EXACT).probabilities(sequences) for x in chosen]
+        found = Predictor(loaded, compute=EXACT).probabilities(sequences)
+        assert np.abs(found - np.mean(alone, axis=0)).max() < 1e-6
+        known = [member.words for member in loaded.config.member_models]
+        assert known == (counts if name == "all" else counts[::-1])
+        assert "counts in the window are added" in (tmp_path / name / "README.md").read_text()
+    join_bundles([folders[1], another(folders[1], tmp_path / "other", 9)], tmp_path / "same")
+    assert load_bundle(tmp_path / "same").config.words == counts[1]
 
 
 def test_predict_takes_it(joined, members, tmp_path, random_dna, capsys):

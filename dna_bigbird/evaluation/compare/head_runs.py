@@ -85,7 +85,7 @@ class HeadRun:
             f"{shown(config.training.max_steps)} steps x {shown(config.examples_per_step)} windows"
             + (f" from {' and '.join(weights)} weights" if weights else "")
             + (f", mean of {members} models" if members > 1 else "")
-            + (", with k-mer counts" if config.words else "")
+            + (", with k-mer counts" if config.has_counts else "")
         )
 
 
