@@ -230,8 +230,8 @@ def reads_one_strand(labelled: LabelledSet) -> tuple[bool, str]:
     better = bool((both_loss - forward_loss).mean() > error)
     return better, (
         f"read on {'the given strand' if better else 'both strands'}: loss on validation of the {method} "
-        f"baseline {forward_loss.mean():.4f} on the given strand, {both_loss.mean():.4f} on both (--training.both_strands "
-        "fixes it)"
+        f"baseline {forward_loss.mean():.4f} on the given strand, {both_loss.mean():.4f} on both, standard error of "
+        f"the difference {error:.4f} (--training.both_strands decides instead)"
     )
 
 
