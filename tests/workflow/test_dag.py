@@ -25,7 +25,7 @@ DEMO_JOBS = {
     "promoter_set": 1,
     "chromatin_set": 1,
     "leakage": 1,
-    "baseline": 4,
+    "baseline": 8,
     "finetune": 2,
     "evaluate": 2,
     "prediction_regions": 1,
