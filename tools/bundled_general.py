@@ -29,8 +29,7 @@ from dna_bigbird.core.writing import json_text
 from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.labelled_set import LabelledSet, block_units
 from dna_bigbird.metrics.binary import RankedLabel
-from dna_bigbird.metrics.bootstrap import draw_units
-from dna_bigbird.metrics.label_areas import with_interval
+from dna_bigbird.metrics.bootstrap import draw_units, percentile_interval
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.predictor import Predictor
 from tools import bundled_card
@@ -131,7 +130,12 @@ def summary(folds: list[dict]) -> tuple[dict, dict]:
 
 
 def _named(score: str, part: str, value: float, drawn: np.ndarray) -> dict[str, float]:
-    return {f"{key}_{part}": x for key, x in with_interval(score, value, drawn).items()}
+    low, high = percentile_interval(drawn)  # each fold has draws of its own
+    return {
+        f"{score}_{part}": float(value),
+        f"{score}_low_{part}": low,
+        f"{score}_high_{part}": high,
+    }
 
 
 def measure(recipe: dict, folder: Path) -> dict:
