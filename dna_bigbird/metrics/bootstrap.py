@@ -13,6 +13,8 @@ from dna_bigbird.core.limits import check_memory
 # R bootstrap draws, N rows, U units, S scores
 
 REPLICATES = 1000
+LARGEST_SHIFT = 0.5
+"""Of quantiles, in standard errors, for the bias of the draws."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,12 @@ def draw_units(count: int, *, replicates: int, seed: int, units: ArrayLike | Non
 def bootstrap_intervals(
     values_S: ArrayLike, drawn_SR: ArrayLike, draws: Draws, level: float = 0.95
 ) -> NDArray[np.float64]:
-    """Return the BCa interval of each score, (S, 2); NaN if half or more draws are not defined.
+    """Return the BCa interval of each score, (S, 2); NaN of one unit, or if half or more draws are not defined.
 
     Bias-corrected and accelerated (Efron 1987): a positive that is drawn twice ranks no lower than
-    itself, so draws of average precision are too high, and their quantiles too. With few units, or
-    few that matter, the interval is widened by Student's t (docs/metrics.md).
+    itself, so draws of average precision are too high, and their quantiles too. A large bias moves the
+    draws instead. With few units, or few that matter, the interval is widened by Student's t
+    (docs/metrics.md).
 
     Args:
         values_S: The scores of the rows as they are, or one score.
@@ -72,15 +75,20 @@ def bootstrap_intervals(
     is_defined_SR = np.isfinite(drawn_SR)
     is_known_S = (2 * is_defined_SR.sum(axis=1) > drawn_SR.shape[1]) & np.isfinite(values_S)
     ends_S2 = np.full((len(values_S), 2), np.nan)
+    if len(draws.times) < 2:  # one unit alone has no scatter
+        return ends_S2
     accelerations_S, reaches_S = _shapes(drawn_SR, is_defined_SR, draws, level)
     for s in np.flatnonzero(is_known_S):
         drawn = drawn_SR[s, is_defined_SR[s]]
         # Half of the equal draws are below; a share of 0 or 1 has no normal quantile.
         below = ((drawn < values_S[s]).mean() + (drawn <= values_S[s]).mean()) / 2
         shift = ndtri(np.clip(below, 0.5 / len(drawn), 1 - 0.5 / len(drawn)))
-        moved = shift + np.array([-reaches_S[s], reaches_S[s]])
+        # With more bias the quantiles are those of the last draws: the interval would have no width.
+        within = np.clip(shift, -LARGEST_SHIFT, LARGEST_SHIFT)
+        moved = within + np.array([-reaches_S[s], reaches_S[s]])
         scale = np.maximum(1 - accelerations_S[s] * moved, 1e-9)  # beyond the pole: the last draw
-        ends_S2[s] = np.quantile(drawn, ndtr(shift + moved / scale))
+        ends_S2[s] = np.quantile(drawn, ndtr(within + moved / scale))
+        ends_S2[s] += 2 * (shift - within) * drawn.std()
     return ends_S2
 
 
@@ -105,8 +113,8 @@ def _shapes(
     # Each has an error of variance 1 / R, which leaves the sum of cubes as it is.
     fourths_S = (added_SU**4).sum(axis=1) - 6 / count_S - 3 * units / count_S**2
     # Degrees of freedom: 2 over the relative variance of the variance, U - 1 for normal values.
-    freedom_S = np.clip(2 / np.maximum(fourths_S - 1 / units, 1e-9), 1, max(1, units - 1))
-    reach_S = stdtrit(freedom_S, (1 + level) / 2) * math.sqrt(units / max(1, units - 1))
+    freedom_S = np.clip(2 / np.maximum(fourths_S - 1 / units, 1e-9), 1, units - 1)
+    reach_S = stdtrit(freedom_S, (1 + level) / 2) * math.sqrt(units / (units - 1))
     return (added_SU**3).sum(axis=1) / 6, reach_S
 
 

@@ -44,6 +44,22 @@ def test_undefined_draws_are_left_out_and_a_constant_has_no_width():
     assert np.isnan(bootstrap_intervals(np.nan, drawn_SR[0], draws)).all()
 
 
+def test_one_unit_or_none_has_no_interval():
+    for rows in (0, 1, 300):
+        draws = draw_units(rows, replicates=100, seed=0, units=np.zeros(rows))
+        assert np.isnan(bootstrap_intervals(0.7, np.full(100, 0.7), draws)).all()
+
+
+def test_draws_with_more_bias_than_spread_keep_the_width_of_the_interval():
+    values = np.random.default_rng(0).normal(size=400)
+    draws = draw_units(400, replicates=5000, seed=1)
+    mean, error = values.mean(), values.std(ddof=1) / 20
+    for bias in (-1.5 * error, 2 * error):
+        low, high = bootstrap_intervals(mean, values @ draws.times / 400 + bias, draws)[0]
+        assert high - low == pytest.approx(2 * 1.966 * error, rel=0.1)
+        assert (low + high) / 2 == pytest.approx(mean - bias, abs=0.2 * error)
+
+
 def test_the_interval_of_average_precision_covers_it_and_its_quantiles_do_not():
     """Normal scores, those of positives 3 higher, half of 200 rows positive."""
 
