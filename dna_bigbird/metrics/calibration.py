@@ -166,10 +166,13 @@ def _fit_temperature(labels_NK: NDArray, probabilities_NK: NDArray) -> Scaling |
     if len(labels_NK) < FEWEST_FOR_SLOPE:
         return None
     log_p_NK = np.log(np.clip(probabilities_NK, SMALLEST, 1).astype(np.float64))
+    rows, classes = labels_NK.shape
+    # Not 1 and 0, as Platt: rows whose likeliest class is always right have a temperature too.
+    targets_NK = (labels_NK * float(rows) + 1) / (rows + classes)
 
     def nats(log_temperature: float) -> float:
         z_NK = log_p_NK / math.exp(log_temperature)
-        return float((np.logaddexp.reduce(z_NK, axis=1) - (z_NK * labels_NK).sum(1)).mean())
+        return float((np.logaddexp.reduce(z_NK, axis=1) - (z_NK * targets_NK).sum(1)).mean())
 
     most = math.log(LARGEST_TEMPERATURE)
     best = minimize_scalar(nats, bounds=(-most, most), method="bounded", options={"xatol": 1e-6})
