@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dna_bigbird.bundles.card import model_card
 from dna_bigbird.core.choices import checked
-from dna_bigbird.core.errors import InputError, shortened
+from dna_bigbird.core.errors import InputError, note, shortened
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.paths import InputPath
 from dna_bigbird.core.results import Result
@@ -80,7 +80,10 @@ def join_bundles(folders: Sequence[Path], output: Path) -> None:
             )
         checksums[weights] = folder
         bundles.append(bundle)
-    scaling = Scaling.mean([bundle.config.calibration for bundle in bundles])
+    labels = range(len(bundles[0].config.label_names))
+    scaling, notes = scaling_of(bundles, [labels] * len(bundles))
+    for text in notes:
+        note(text)
     sequences = union(bundle.sequences_read for bundle in bundles)
     common = common_settings(bundles)
     # Counts that do not help one of the members are left out of it.
@@ -106,6 +109,22 @@ def join_bundles(folders: Sequence[Path], output: Path) -> None:
         card=model_card(config, metrics),
         sequences_read=sequences,
     )
+
+
+def scaling_of(
+    bundles: Sequence["Bundle"], columns: Sequence[Sequence[int]]
+) -> tuple[Scaling | None, list[str]]:
+    """Return the correction of the mean of bundles for some columns of each, and notes."""
+    scalings = [
+        bundle.config.calibration and bundle.config.calibration.of(of_bundle)
+        for bundle, of_bundle in zip(bundles, columns, strict=True)
+    ]
+    without = [str(x.folder) for x, scaling in zip(bundles, scalings, strict=True) if not scaling]
+    if 0 < len(without) < len(bundles):
+        return None, [
+            f"no correction of probabilities on validation rows: {', '.join(without)} has none"
+        ]
+    return Scaling.mean(scalings), []
 
 
 def common_settings(bundles: Sequence["Bundle"]) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from dna_bigbird.core.shared_options import (
     SetGenome,
     Threads,
 )
-from dna_bigbird.metrics.scores import PARTS, ModelMetrics, shown
+from dna_bigbird.metrics.scores import PARTS, ModelMetrics, Score, shown
 from dna_bigbird.metrics.verdicts import compared
-from dna_bigbird.models.label_types import gain_key, headlines_in
+from dna_bigbird.models.label_types import headlines_in
 
 if TYPE_CHECKING:
     from dna_bigbird.bundles.metrics import Estimate, Metrics
@@ -47,8 +47,8 @@ def evaluation_summary(
     lines += [f"  {who:<{width}}  {_shown(each.score(name))}" for who, each in sources.items()]
     verdicts = compared(known, name)
     for baseline, verdict in verdicts:
-        gain = metrics.score(gain_key(name, baseline))
-        lines.append(f"  model minus {baseline}: {_shown(gain, '+')}: {verdict.in_words(baseline)}")
+        gain = _shown(verdict.gain, "+")
+        lines.append(f"  model minus {baseline}: {gain}: {verdict.in_words(baseline)}")
     if "accuracy" in metrics.scores or "pearson" in metrics.scores:
         for other in others:
             values = (f"{who} {_shown(each.score(other))}" for who, each in sources.items())
@@ -63,7 +63,7 @@ def evaluation_summary(
     return "\n".join(lines)
 
 
-def _shown(score: "Estimate", sign: str = "") -> str:
+def _shown(score: "Estimate | Score", sign: str = "") -> str:
     if score.value is None:
         return "not defined"
     value = f"{score.value:{sign}.3f}"

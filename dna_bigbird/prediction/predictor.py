@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.bundles.ensemble import scaling_of
 from dna_bigbird.core.child_processes import Workers
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.limits import allowed_workers
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION
-from dna_bigbird.models.scaling import Scaling, sigmoid
+from dna_bigbird.models.scaling import sigmoid
 from dna_bigbird.prediction.compute import Compute, beyond_training
 from dna_bigbird.prediction.engine import CHUNK_BATCHES, chunks_of, set_up, token_budget
 from dna_bigbird.prediction.runner import GroupLogits, Groups, LoadScorer, MeanScorer, fingerprint
@@ -234,22 +235,6 @@ def check_together(bundles: Sequence[Bundle]) -> None:
 
 def _direction(bundle: Bundle) -> str:
     return "belong to one strand" if bundle.config.directional else "have no direction"
-
-
-def scaling_of(
-    bundles: Sequence[Bundle], columns: Sequence[Sequence[int]]
-) -> tuple[Scaling | None, list[str]]:
-    """Return the correction of the mean of bundles for some columns of each, and notes."""
-    scalings = [
-        bundle.config.calibration and bundle.config.calibration.of(of_bundle)
-        for bundle, of_bundle in zip(bundles, columns, strict=True)
-    ]
-    without = [str(x.folder) for x, scaling in zip(bundles, scalings, strict=True) if not scaling]
-    if 0 < len(without) < len(bundles):
-        return None, [
-            f"no correction of probabilities on validation rows: {', '.join(without)} has none"
-        ]
-    return Scaling.mean(scalings), []
 
 
 def columns_of(bundle: Bundle, names: Sequence[str], first: Bundle) -> list[int]:
