@@ -123,7 +123,7 @@ def _lowest_loss(parts: list[Tensor], labels_NL: Tensor, objective: LabelObjecti
     # Few rows choose the weights badly: each is held to that of a mean, as by one more row.
     equal = 1.0 / len(parts)
     weights = torch.tensor([equal] * len(parts) + [0.0], requires_grad=True)
-    stds = torch.stack([part.std() for part in parts])
+    stds = torch.stack([part.std(correction=0) for part in parts])
     optimizer = torch.optim.LBFGS([weights], max_iter=ITERATIONS, line_search_fn="strong_wolfe")
 
     def closure() -> Tensor:

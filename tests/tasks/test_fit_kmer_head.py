@@ -162,6 +162,10 @@ def test_weights_are_those_that_made_the_labels():
     assert weights == pytest.approx((0.7, 1.5, -0.4), abs=0.05)
 
 
+def test_one_validation_row_gives_weights():
+    assert np.isfinite(sum_of(torch.ones(1, 1), torch.ones(1, 1), torch.ones(1, 1))).all()
+
+
 def test_words_that_say_nothing_are_left_out():
     generator = torch.Generator().manual_seed(0)
     network = torch.randn(500, 2, generator=generator)
