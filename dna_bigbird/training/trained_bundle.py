@@ -41,6 +41,8 @@ def with_calibration(
         task.model, described, setup.source.tokenizer, Metrics.from_json({}), labelled.path
     )
     rows = validation_rows(labelled, training.validation_examples, setup.seed)
+    # A window without a base has no probability.
+    rows = rows[[set(labelled.sequence(int(i))) != {"N"} for i in rows]]
     # What is corrected is what `evaluate` and `predict` give: its strands, its precision.
     values = load("dna_bigbird.evaluation.evaluate_run:model_scores")(
         bundle,

@@ -74,6 +74,18 @@ def test_few_validation_positives_are_noted(project, capsys, monkeypatch):
     assert "positives for validation" in capsys.readouterr().err, "of the rows that are looked at"
 
 
+def test_a_validation_row_without_bases_stops_no_training(project, monkeypatch):
+    validation = open_labelled_set(project / "set.h5", project / "toy.fa").rows("validation")
+    read = LabelledSet.sequence
+
+    def sequence(labelled: LabelledSet, row: int) -> str:
+        return "N" * 90 if row == validation[0] else read(labelled, row)
+
+    monkeypatch.setattr(LabelledSet, "sequence", sequence)
+    run(f"{FINETUNE} --output gap --checkpoints checkpoints/gap")
+    assert load_bundle("gap").config.calibration.n == len(validation) - 1
+
+
 def test_fine_tuning_starts_from_the_pretrained_encoder(project):
     """With a tiny learning rate the encoder hardly changes; from scratch it is a different one."""
     few = "--training.learning_rate 1e-12 --training.max_steps 2 --training.validate_every 2"
