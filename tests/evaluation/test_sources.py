@@ -155,7 +155,7 @@ def test_cells_that_were_not_measured_are_as_good_as_removed():
     draws = draw_units(120, replicates=20, seed=0, units=units)
     groups = ["TF"] * 5
     found = score_source((held, held_scores), (labels, scores), groups, draws)
-    calibration = calibrate((held, held_scores), (labels, scores), groups)
+    calibration = calibrate(labels, scores, groups)
     rows = per_label(list("abcde"), groups, found, {}, calibration)
     for label, row in enumerate(rows):
         rows_held, here = (np.flatnonzero(~np.isnan(x[:, label])) for x in (held, labels))
@@ -191,7 +191,7 @@ def test_scores_of_cells_that_were_not_measured_change_nothing():
         table = labels, values
         made = score_source(table, table, ["x"] * 5, draws)
         curves = curve_rows(labels, {"model": values}, list("abcde"))
-        calibration = calibrate(table, table, ["x"] * 5)
+        calibration = calibrate(*table, ["x"] * 5)
         return made.metrics, made.at_threshold, calibration.table(), [*map(vars, curves)]
 
     np.testing.assert_equal(everything(scores), everything(other))
