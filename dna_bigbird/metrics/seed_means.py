@@ -117,10 +117,10 @@ def difference(first: SeedSums, second: SeedSums, *, same_tokens: bool) -> SeedE
 
 
 def _over_examples(tops: np.ndarray, sums: SeedSums) -> tuple[float, int]:
-    """Return the variance of a ratio of sums over examples (linearised) and its degrees of freedom."""
+    """Return the variance of a ratio of sums over examples (linearised; NaN of one) and its degrees of freedom."""
     bottoms, count = sums.bottoms, len(tops)
     if count < 2:
-        return 0.0, 1
+        return np.nan, 1
     residuals = tops - tops.sum() / bottoms.sum() * bottoms
     variance = count / (count - 1) * (residuals**2).sum() / bottoms.sum() ** 2
     return float(variance), count - 1
@@ -235,8 +235,9 @@ class SeedScores:
 
 def _over_rows(drawn_R: NDArray, units: int) -> list[tuple[float, int]]:
     defined = drawn_R[np.isfinite(drawn_R)]
-    variance = float(np.var(defined, ddof=1)) if len(defined) > 1 else 0.0
-    return [(variance, max(1, units - 1))]
+    if units < 2 or len(defined) < 2:  # one unit alone has no scatter
+        return [(np.nan, 1)]
+    return [(float(np.var(defined, ddof=1)), units - 1)]
 
 
 def _scores_over_seeds(scores: SeedScores, score: str) -> list[tuple[float, int]]:
@@ -292,4 +293,8 @@ def seed_metrics(scores: SeedScores) -> dict[str, float | int | list | None]:
 def cells(name: str, estimate: SeedEstimate) -> dict[str, float]:
     """Return an estimate and the ends of its 95 % t interval."""
     low, high = estimate.ends
-    return {name: estimate.value, f"{name}_low": low, f"{name}_high": min(LARGEST, high)}
+    return {
+        name: estimate.value,
+        f"{name}_low": low,
+        f"{name}_high": float(np.minimum(LARGEST, high)),
+    }

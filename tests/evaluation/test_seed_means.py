@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dna_bigbird.metrics.seed_means import SeedSums, difference, holm, mean
+from dna_bigbird.metrics.seed_means import (
+    SeedScores,
+    SeedSums,
+    cells,
+    difference,
+    holm,
+    mean,
+)
 
 TEN = np.array([10.0, 10.0])
 FIRST = SeedSums(np.array([[4.0, 6.0], [6.0, 8.0]]), TEN)
@@ -103,3 +110,13 @@ def test_correction_for_several_comparisons():
     """Sorted p times 4, 3, 2, 1, never falling, at most 1."""
     assert holm([0.02, 0.011, 0.4, 0.6]) == pytest.approx([0.06, 0.044, 0.8, 0.8])
     assert holm([0.7, 0.9]) == [1, 1]
+
+
+def test_one_block_shows_no_difference():
+    """What another block would give is not known, however many seeds there are."""
+    first, second = (SeedSums(x.tops[:, :1], TEN[:1]) for x in (FIRST, SECOND))
+    estimate = difference(first, second, same_tokens=True)
+    assert np.isnan([*estimate.ends, estimate.p]).all()
+    assert holm([estimate.p, 0.01])[1] == 0.02
+    alone = SeedScores({"auroc": [0.9, 0.8]}, {"auroc": np.full(100, 0.85)}, 1)
+    assert np.isnan([*cells("x", alone.minus(alone, "auroc")).values()][1:]).all()
