@@ -17,7 +17,7 @@ from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.labelled.labelled_set import LabelledSet, block_units
 from dna_bigbird.labelled.scores import STRANDS, LabelScores, read_scores
 from dna_bigbird.metrics.bootstrap import draw_units
-from dna_bigbird.metrics.calibration import Calibration, calibrate
+from dna_bigbird.metrics.calibration import Calibration, calibrate, fit_scaling
 from dna_bigbird.metrics.curves import CHANCE, CurvePoint, curve_rows, write_curves
 from dna_bigbird.metrics.sources import (
     Source,
@@ -78,6 +78,12 @@ class ScoresOnTest:
         """Measure one source of scores; the model first, also before its correction."""
         validation = self.labels[0], scores.of(self.validation)
         test = self.labels[1], scores.of(self.test)
+        # The correction of the whole model is not that of its counts: they have one of their own.
+        own = fit_scaling(*validation, self.label_type) if name == COUNTS and self.scaling else None
+        if own:
+            validation, test = (
+                (x, own.probabilities(np.float64(y))) for x, y in (validation, test)
+            )
 
         def progress(numbers):
             return progress_bar(numbers, desc=f"score {name}", unit=" labels")

@@ -6,7 +6,9 @@ import re
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import roc_auc_score
+from scipy.special import logit
+from sklearn.calibration import _SigmoidCalibration
+from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from dna_bigbird import load_bundle
 from dna_bigbird.evaluation.rank_variants_baselines import own_count_changes
@@ -280,21 +282,30 @@ def test_counts_are_scored_without_the_network_and_named_with_the_score(project,
     )
     bundle.model.head.dense.weight.data.zero_()
     bundle.model.head.dense.bias.data.zero_()
-    rows, scores = labelled.rows("test"), []
-    for row in rows:
-        sequence = labelled.sequence(int(row))
-        values = []
-        for text in (sequence, reverse_complement(sequence)):
-            ids = [bundle.tokenizer.cls_id, *bundle.tokenizer.encode(text)]
-            ids = torch.tensor([[*ids, bundle.tokenizer.sep_id]])
-            with torch.no_grad():
-                values.append(bundle.model(ids, torch.zeros_like(ids, dtype=torch.bool)).sigmoid())
-        scores.append(float(sum(values) / 2))
+
+    def scored(rows) -> np.ndarray:
+        scores = []
+        for row in rows:
+            sequence = labelled.sequence(int(row))
+            values = []
+            for text in (sequence, reverse_complement(sequence)):
+                ids = [bundle.tokenizer.cls_id, *bundle.tokenizer.encode(text)]
+                ids = torch.tensor([[*ids, bundle.tokenizer.sep_id]])
+                with torch.no_grad():
+                    logits = bundle.model(ids, torch.zeros_like(ids, dtype=torch.bool))
+                values.append(logits.sigmoid())
+            scores.append(float(sum(values) / 2))
+        return np.array(scores)
+
+    rows, held = labelled.rows("test"), labelled.rows("validation")
+    scores, truth = scored(rows), labelled.labels_of(rows)[:, 0]
     metrics = json.loads((project / "added_scored/metrics.json").read_text())
     assert [*metrics["baselines"]] == ["counts", "kmer"]
     counts = metrics["baselines"]["counts"]
-    expected = roc_auc_score(labelled.labels_of(rows)[:, 0], scores)
-    assert counts["auroc"] == pytest.approx(expected, abs=1e-6)
+    assert counts["auroc"] == pytest.approx(roc_auc_score(truth, scores), abs=1e-6)
+    peer = _SigmoidCalibration().fit(logit(scored(held)), labelled.labels_of(held)[:, 0])
+    corrected = peer.predict(logit(scores))
+    assert counts["brier"] == pytest.approx(brier_score_loss(truth, corrected), abs=1e-3)
     gain = metrics["auroc_gain_over_counts"]
     assert gain == pytest.approx(metrics["auroc"] - counts["auroc"], abs=2e-6)
     weights = f"weight of network {metrics['network']:.2f}, k-mer counts {metrics['words']:.2f}"
