@@ -2,10 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from dna_bigbird.bundles.bundled import bundled_model
-from tools import bundled, bundled_card
+from tools import bundled, bundled_card, bundled_general
 
 
 @pytest.fixture
@@ -45,3 +46,19 @@ def test_every_figure_that_differs_is_named(metrics):
     assert len(bundled.differences(found, metrics)) == 3
     for name in ("f1_permuted: ", "n: ", "new: 0.5 here, None on the card"):
         assert name in told
+
+
+def test_means_over_folds_have_the_quantiles_of_their_mean_draws():
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(0.9, 0.02, (5, 1000))
+    parts = bundled_card.BACKGROUND_PARTS
+    folds = [
+        {part: {"n": 20, "": (0.9, mine), "gc": (0.8, mine - 0.1)} for part in parts}
+        for mine in drawn
+    ]
+    metrics, baselines = bundled_general.summary(folds)
+    low, high = np.quantile(drawn.mean(axis=0), [0.025, 0.975])
+    assert metrics["n_sites"] == 100
+    assert (metrics["auroc_low_sites"], metrics["auroc_high_sites"]) == pytest.approx((low, high))
+    assert baselines["gc"]["auroc_low_tata"] == pytest.approx(low - 0.1)
+    assert metrics["auroc_gain_over_gc_low_tata"] == pytest.approx(0.1)
