@@ -73,7 +73,7 @@ def test_two_commands_give_the_scores_of_model_and_baselines(trained, capsys):
     label_type, here = trained
     metrics = json.loads((here / "scored/metrics.json").read_text())
     trivial = {"multi-class": {"majority"}, "regression": {"mean"}}.get(label_type, set())
-    assert set(metrics["baselines"]) == {"kmer", "gc", "composition"} | trivial
+    assert set(metrics["baselines"]) == {"counts", "kmer", "gc", "composition"} | trivial
     assert metrics["n"] == 18
     assert metrics["split"] == "test"
     main_score = {"multi-class": "mcc", "regression": "pearson"}.get(label_type, "macro_auroc")
