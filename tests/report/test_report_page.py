@@ -143,6 +143,7 @@ def test_classes_of_sequence_are_in_one_table(tmp_path, write_example, read_page
     text = " ".join(" ".join(read_page(report_of(tmp_path)[0]).text).split())
     assert "class of sequence unseen 1.811 1.877 -0.066 [ -0.080 , -0.050 ] 74,000" in text
     assert "On sequence not seen in training (74,000 masked bp): The model is better" in text
+    assert "scored: the 74,000 masked bp not seen in training" in text
 
 
 def test_a_label_without_positives_is_not_defined(run, read_page):
