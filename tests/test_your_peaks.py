@@ -63,7 +63,7 @@ def test_the_page_on_embedded_data(script, tmp_path, monkeypatch, capsys):
     assert called == ["chromatin-set", "baseline", "finetune", "evaluate", "predict"]
     metrics = json.loads(Path("scored/metrics.json").read_text())
     assert f"macro AUROC on {metrics['n']} test windows" in shown
-    assert re.search(r"\n  model  0\.\d{3} \[.*\]\n  kmer   0\.\d{3} \[", shown)
+    assert re.search(r"\n  model +0\.\d{3} \[(?s:.*)\n  kmer +0\.\d{3} \[", shown)
     tracks = sorted(path.name for path in Path("tracks").glob("*.bw"))
     assert tracks == ["ctcf.bw", "h3k4me3.bw", "tfbs.bw"]
     config = load_bundle("scored").config

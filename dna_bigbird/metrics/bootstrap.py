@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri, stdtrit
 
 from dna_bigbird.core.limits import check_memory
 
@@ -71,6 +70,8 @@ def bootstrap_intervals(
         >>> bootstrap_intervals(24.5, means_R, draws).round(1).tolist()
         [[20.3, 28.5]]
     """
+    from scipy import special  # --help loads no scipy
+
     values_S, drawn_SR = np.atleast_1d(values_S), np.atleast_2d(drawn_SR)
     is_defined_SR = np.isfinite(drawn_SR)
     is_known_S = (2 * is_defined_SR.sum(axis=1) > drawn_SR.shape[1]) & np.isfinite(values_S)
@@ -82,12 +83,12 @@ def bootstrap_intervals(
         drawn = drawn_SR[s, is_defined_SR[s]]
         # Half of the equal draws are below; a share of 0 or 1 has no normal quantile.
         below = ((drawn < values_S[s]).mean() + (drawn <= values_S[s]).mean()) / 2
-        shift = ndtri(np.clip(below, 0.5 / len(drawn), 1 - 0.5 / len(drawn)))
+        shift = special.ndtri(np.clip(below, 0.5 / len(drawn), 1 - 0.5 / len(drawn)))
         # With more bias the quantiles are those of the last draws: the interval would have no width.
         within = np.clip(shift, -LARGEST_SHIFT, LARGEST_SHIFT)
         moved = within + np.array([-reaches_S[s], reaches_S[s]])
         scale = np.maximum(1 - accelerations_S[s] * moved, 1e-9)  # beyond the pole: the last draw
-        ends_S2[s] = np.quantile(drawn, ndtr(within + moved / scale))
+        ends_S2[s] = np.quantile(drawn, special.ndtr(within + moved / scale))
         ends_S2[s] += 2 * (shift - within) * drawn.std()
     return ends_S2
 
@@ -96,6 +97,8 @@ def _shapes(
     drawn_SR: NDArray, is_defined_SR: NDArray, draws: Draws, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return acceleration and half-width in standard errors of each score, (S,)."""
+    from scipy import special
+
     # What a unit adds to a score is the covariance of the score and of how often the unit is drawn:
     # a jackknife would compute every score again without each unit.
     count_S = np.maximum(is_defined_SR.sum(axis=1), 1)
@@ -114,7 +117,7 @@ def _shapes(
     fourths_S = (added_SU**4).sum(axis=1) - 6 / count_S - 3 * units / count_S**2
     # Degrees of freedom: 2 over the relative variance of the variance, U - 1 for normal values.
     freedom_S = np.clip(2 / np.maximum(fourths_S - 1 / units, 1e-9), 1, units - 1)
-    reach_S = stdtrit(freedom_S, (1 + level) / 2) * math.sqrt(units / (units - 1))
+    reach_S = special.stdtrit(freedom_S, (1 + level) / 2) * math.sqrt(units / (units - 1))
     return (added_SU**3).sum(axis=1) / 6, reach_S
 
 

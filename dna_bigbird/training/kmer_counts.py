@@ -93,7 +93,7 @@ def fit_kmer_head(
     )
     part = model.add_kmer_head(kept)
     with torch.no_grad():
-        part.counts.bases_VI.copy_(torch.from_numpy(bases_VI))
+        part.counts.bases_VI[: len(bases_VI)] = torch.from_numpy(bases_VI)  # ids may be more
         model.label_layer.weight.mul_(weights[NETWORK])
         model.label_layer.bias.mul_(weights[NETWORK]).add_(shift)
         part.linear.weight.copy_(torch.cat([weights[x] * maps[x][0] for x in used], dim=1))

@@ -33,7 +33,7 @@ class FakePredictor:
     window_bp = 200
     precision = "32-true"
 
-    def __init__(self, bundles, *, compute, strand, labels, bins=None):
+    def __init__(self, bundles, *, compute, strand, labels, bins=None, raw=False):
         self.compute, self.label_names, self.labels = compute, [LABELS[i] for i in labels], labels
 
     def check_probabilities(self, purpose):

@@ -102,7 +102,7 @@ def test_the_table_has_what_predict_says(fasta, tmp_path):
     start = (300 - 8) // 2
     edited = [text[:start] + "TATAAAAG" + text[start + 8 :] for text in backgrounds]
     shares = predict(
-        sequences=[*backgrounds, *edited], threads=1, precision="32-true"
+        sequences=[*backgrounds, *edited], threads=1, precision="32-true", strand="both"
     ).probabilities
     log_odds = np.log(shares[:, 0] / (1 - shares[:, 0]))
     expected = (log_odds[3:] - log_odds[:3]).mean()

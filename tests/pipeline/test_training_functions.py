@@ -105,7 +105,7 @@ def test_evaluate(project, tmp_path, capsys):
     assert result.metrics == metrics_of(project / "final/promoter")
     first, model, kmer, gain, read_before = result.summary().splitlines()
     assert first == f"{tmp_path}/model: AUROC on 46 test windows, 95 % interval in brackets"
-    assert model.startswith(f"  model  {result.metrics['auroc']:.3f} [")
+    assert model.startswith(f"  model  {result.metrics['auroc']:.3f}")
     assert kmer.startswith(f"  kmer   {result.metrics['baselines']['kmer']['auroc']:.3f} [")
     difference = result.metrics["auroc"] - result.metrics["baselines"]["kmer"]["auroc"]
     assert gain.startswith(f"  model minus kmer: {difference:+.3f} [")

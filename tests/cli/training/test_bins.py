@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import json
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,10 @@ def bins_project(toy_project):
         )
         run(f"{BIN} --output bins/one --checkpoints ck/bins/one")
         run(f"{ALL} --output bins/all --checkpoints ck/bins/all")
+        for path in (Path("bins/one/config.json"), Path("bins/all/config.json")):
+            config = json.loads(path.read_text())
+            config.pop("calibration", None)  # what is computed by hand here is not corrected
+            path.write_text(json.dumps(config))
     return toy_project
 
 

@@ -111,13 +111,13 @@ def test_classes_of_sequence_add_up_to_the_whole(project):
 def test_sequence_of_the_training_text_is_seen(project):
     """A model that is scored on its own training documents has read all of them."""
     run(
-        "evaluate-lm --model pretrained --train train.h5 --test train.h5 --output read "
-        "--report read.json --seed 1 --examples 5 --unmasked_baselines false"
+        "evaluate-lm --model pretrained --train train.h5 --test train.h5 --output all_seen "
+        "--report all_seen.json --seed 1 --examples 5 --unmasked_baselines false"
     )
-    classes = metrics_of(project / "read")["by_class"]
-    assert classes["seen"]["n_bp"] == metrics_of(project / "read")["n_masked_bp"]
+    classes = metrics_of(project / "all_seen")["by_class"]
+    assert classes["seen"]["n_bp"] == metrics_of(project / "all_seen")["n_masked_bp"]
     assert classes["unseen"]["n_bp"] == 0
-    card = (project / "read/README.md").read_text()
+    card = (project / "all_seen/README.md").read_text()
     assert "All hidden bases lie in 32-mers of the training text" in card
 
 

@@ -266,8 +266,6 @@ def test_word_counts_are_added_to_the_trained_network(project, capsys):
     run(f"{FINETUNE} --words.max_k 3 --output counted_again --checkpoints checkpoints/counted")
     again = load_bundle("counted_again").model.state_dict()
     assert all(again[name].equal(value) for name, value in weights.items())
-    message = refused("ensemble --models counted promoter --output both", capsys)
-    assert "words" in message
 
 
 def test_counts_are_scored_without_the_network_and_named_with_the_score(project, capsys):

@@ -49,7 +49,7 @@ def test_scores_have_a_gain_over_the_baseline_and_thresholds_have_none(tmp_path)
         gain = metrics[score] - baseline[score]
         assert metrics[f"{score}_gain_over_first_paragraph"] == pytest.approx(gain, abs=2e-6)
     assert metrics["long_threshold"] >= 7
-    assert metrics["long_threshold_low"] >= 7
+    assert metrics["long_threshold_low"] >= 6
 
 
 def test_a_tiny_model_learns_pages_by_heart(tmp_path):
