@@ -106,9 +106,9 @@ def test_evaluate(project, tmp_path, capsys):
     first, model, kmer, gain, read_before = result.summary().splitlines()
     assert first == f"{tmp_path}/model: AUROC on 46 test windows, 95 % interval in brackets"
     assert model.startswith(f"  model  {result.metrics['auroc']:.3f}")
-    assert kmer.startswith(f"  kmer   {result.metrics['baselines']['kmer']['auroc']:.3f} [")
+    assert kmer.startswith(f"  kmer   {result.metrics['baselines']['kmer']['auroc']:.3f}")
     difference = result.metrics["auroc"] - result.metrics["baselines"]["kmer"]["auroc"]
-    assert gain.startswith(f"  model minus kmer: {difference:+.3f} [")
+    assert gain.startswith(f"  model minus kmer: {difference:+.3f}")
     assert read_before.endswith(": 0 in pretraining, 0 in an earlier fine-tuning")
     assert capsys.readouterr().out == ""
 
