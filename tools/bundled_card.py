@@ -48,8 +48,8 @@ LIMITS = """\
 - Its probabilities are for {rivals} negatives per promoter, each counted as 1/{rivals}. In a genome promoters
   are far rarer.
 - The training sequences are few; the genomic negatives come from 5.7 Mbp of two chromosomes.
-- AUROC against negatives that were drawn anew, of other promoters, was up to 0.03 lower (`permuted`): the intervals are
-  over promoters, not over draws of negatives."""
+- On 929 other promoters and their negatives AUROC was up to 0.03 lower (`permuted`; no script here repeats it):
+  the intervals are over promoters, not over draws of negatives."""
 GENERAL_DATA = """\
 - **Positives:** the 2,000 TATA promoters and the EPDnew start sites on the pieces of hg19 (chr22:1-21,000,000 and
   chr17:1-1,000,000), nearly all without a TATA box: {sites} in all, so the model has seen few of them.

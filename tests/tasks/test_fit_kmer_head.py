@@ -75,20 +75,20 @@ def frequencies(windows: TokenizedRows) -> np.ndarray:
     )
 
 
+def fitted_labels(model, train, validation) -> dict[str, float]:
+    """Scores of words that are added to a model of independent labels."""
+    _, scores = fit_kmer_head(
+        model, WORDS, BASES_VI, train, validation, IndependentLabels(), MULTI_LABEL,
+        precision=torch.float32,
+    )  # fmt: skip
+    return scores
+
+
 @pytest.fixture(scope="module")
 def added():
     model, train, validation = model_of(), rows(400, 1), rows(200, 2)
     before = logits(model, validation)
-    _, scores = fit_kmer_head(
-        model,
-        WORDS,
-        BASES_VI,
-        train,
-        validation,
-        IndependentLabels(),
-        MULTI_LABEL,
-        precision=torch.float32,
-    )
+    scores = fitted_labels(model, train, validation)
     return model, train, validation, before, scores
 
 
@@ -253,16 +253,7 @@ def test_cells_that_were_not_measured_are_neither_fitted_nor_scored():
     for part in (train, validation):
         part.labels = part.labels.astype(np.float32)
         part.labels[::2, 1] = np.nan
-    _, scores = fit_kmer_head(
-        model,
-        WORDS,
-        BASES_VI,
-        train,
-        validation,
-        IndependentLabels(),
-        MULTI_LABEL,
-        precision=torch.float32,
-    )
+    scores = fitted_labels(model, train, validation)
     z, truth = logits(model, validation), validation.labels
     measured = ~np.isnan(truth)
     nats = np.logaddexp(0, z) - np.nan_to_num(truth) * z
