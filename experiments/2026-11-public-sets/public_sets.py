@@ -1,6 +1,8 @@
-"""Two commands on public sets with defaults only, five seeds, next to every baseline.
+"""Two commands on public sets with defaults only, five seeds or ten folds, next to every baseline.
 
-python experiments/2026-11-public-sets/public_sets.py --data ../shared/data/benchmarks --folder results/public-sets
+    python experiments/2026-11-public-sets/public_sets.py --data ../shared/data/benchmarks --folder results/public-sets
+    python experiments/2026-11-public-sets/public_sets.py --data ../shared/data/benchmarks --folder results/public-folds \
+        --folds 10
 """
 
 import argparse
@@ -8,10 +10,14 @@ import csv
 import gzip
 from pathlib import Path
 
+import numpy as np
+from scipy.stats import t
+
 import dna_bigbird
 from dna_bigbird.baselines.baseline import baseline
 from dna_bigbird.evaluation.compare_seeds import compare_seeds
 from dna_bigbird.labelled.sequences.sequence_set import sequence_set
+from dna_bigbird.labelled.splits import SplitConfig
 
 CLASSES = {
     "enhancers": ("ienhancer/layer1_train_enhancers", "ienhancer/layer1_train_nonenhancers"),
@@ -37,39 +43,73 @@ def labelled_sequences(data: Path, name: str) -> list[tuple[str, int]]:
     return pairs
 
 
+def scored(folder: Path, labelled: Path, seeds: range) -> dict:
+    """Train with each seed, score next to every baseline, and compare; what is finished is kept."""
+    for method in METHODS:
+        if not (folder / f"{method}.h5").exists():
+            baseline(method=method, data=labelled, output=folder / f"{method}.h5")
+    for seed in seeds:
+        model, scores = folder / f"model{seed}", folder / f"scored{seed}"
+        if not model.exists():
+            dna_bigbird.finetune(data=labelled, output=model, seed=seed, threads=1)
+        if not scores.exists():
+            dna_bigbird.evaluate(model=model, data=labelled, output=scores)
+    compared = compare_seeds(
+        data=labelled,
+        scores=[folder / f"scored{x}.report" / "scores.h5" for x in seeds],
+        output=folder / "compared.json",
+        baselines=[f"{x}={folder / x}.h5" for x in METHODS],
+    )
+    print(folder, compared.summary(), sep="\n", flush=True)
+    return compared.values
+
+
+def print_folds(name: str, folds: list[dict]) -> None:
+    """Print the mean AUROC of the folds, and paired differences with t intervals over the folds."""
+    model = np.array([x["auroc"] for x in folds])
+    sources = {x: np.array([y["baselines"][x]["auroc"] for y in folds]) for x in METHODS}
+    best = max(METHODS, key=lambda x: sources[x].mean())
+    print(
+        f"{name}: {sum(x['n'] for x in folds)} rows, {len(folds)} folds; model {model.mean():.4f}"
+    )
+    for source, values in sources.items():
+        gain = model - values
+        half = t.ppf(0.975, len(gain) - 1) * gain.std(ddof=1) / len(gain) ** 0.5
+        print(
+            f"  {source} {values.mean():.4f}; difference {gain.mean():+.4f} "
+            f"[{gain.mean() - half:+.4f}, {gain.mean() + half:+.4f}]{' (best)' * (source == best)}"
+        )
+
+
 def main() -> None:
-    """Make the sets, train, score and compare; what is finished is kept."""
+    """Make the sets, train, score and compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument(
+        "--folds", type=int, default=0, help="test every row once: a training per fold"
+    )
+    parser.add_argument("--sets", nargs="*", default=["dnabert", *CLASSES])
     options = parser.parse_args()
-    for name in ("dnabert", *CLASSES):
-        folder = options.folder / name
-        folder.mkdir(parents=True, exist_ok=True)
-        labelled = folder / "set.h5"
-        if not labelled.exists():
-            with (folder / "sequences.csv").open("w", newline="") as file:
-                csv.writer(file).writerows(
-                    [("sequence", "label"), *labelled_sequences(options.data, name)]
-                )
-            sequence_set(input=[folder / "sequences.csv"], output=labelled)
-        for method in METHODS:
-            if not (folder / f"{method}.h5").exists():
-                baseline(method=method, data=labelled, output=folder / f"{method}.h5")
-        for seed in range(options.seeds):
-            model, scored = folder / f"model{seed}", folder / f"scored{seed}"
-            if not model.exists():
-                dna_bigbird.finetune(data=labelled, output=model, seed=seed, threads=1)
-            if not scored.exists():
-                dna_bigbird.evaluate(model=model, data=labelled, output=scored)
-        compared = compare_seeds(
-            data=labelled,
-            scores=[folder / f"scored{x}.report" / "scores.h5" for x in range(options.seeds)],
-            output=folder / "compared.json",
-            baselines=[f"{x}={folder / x}.h5" for x in METHODS],
-        )
-        print(name, compared.summary(), sep="\n")
+    for name in options.sets:
+        table = options.folder / name / "sequences.csv"
+        table.parent.mkdir(parents=True, exist_ok=True)
+        with table.open("w", newline="") as file:
+            rows = labelled_sequences(options.data, name)
+            csv.writer(file).writerows([("sequence", "label"), *rows])
+        folds = []
+        for fold in range(options.folds or 1):
+            folder = table.parent / f"fold{fold}" if options.folds else table.parent
+            folder.mkdir(exist_ok=True)
+            labelled = folder / "set.h5"
+            if not labelled.exists():
+                split = SplitConfig(folds=options.folds, fold=fold)
+                sequence_set(input=[table], output=labelled, split=split)
+            seeds = range(fold, fold + 1) if options.folds else range(options.seeds)
+            folds.append(scored(folder, labelled, seeds))
+        if options.folds:
+            print_folds(name, folds)
 
 
 if __name__ == "__main__":
