@@ -16,6 +16,8 @@ def lazy_names(
 ) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
     """Return `__all__`, `__getattr__` and `__dir__` of a package.
 
+    A name is one of its module; `module:` is the module itself, `module:name` one of another name there.
+
     Example:
         >>> names, get, list_names = lazy_names("package", {"sqrt": "math"})
         >>> get("sqrt")(9.0)
@@ -26,8 +28,9 @@ def lazy_names(
     def get(name: str) -> object:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = importlib.import_module(modules[name].removesuffix(":"))
-        return module if modules[name].endswith(":") else getattr(module, name)
+        path, colon, own = modules[name].partition(":")
+        module = importlib.import_module(path)
+        return module if colon and not own else getattr(module, own or name)
 
     names = list(modules)
     return names, get, lambda: sorted(names)
