@@ -28,8 +28,8 @@ def few_positives(count: int, name: object) -> str | None:
         return None
     return (
         f"{name}: {count} positives for validation, expected at least {ENOUGH}: the choice of the "
-        "best step and of the threshold is uncertain. Hold out more for validation: "
-        "more regions in --split.validation, or fewer --split.folds"
+        "best step and of the threshold is uncertain. Hold out more for validation: --validation_fraction "
+        "of a table of sequences; more regions in --split.validation, or fewer --split.folds"
     )
 
 
