@@ -21,6 +21,7 @@ from dna_bigbird.core.choices import (
 )
 from dna_bigbird.core.errors import InputError, command_line
 from dna_bigbird.core.paths import InputPath, InputText
+from dna_bigbird.core.settings import Range
 
 NO_CHOICE = "no such choice"
 
@@ -187,6 +188,46 @@ def test_the_type_of_the_keywords_says_what_checks_them():
 def test_settings_are_checked_before_the_function_starts():
     with pytest.raises(ChoiceError, match=r"mode='exactly': .* did you mean 'exact'"):
         work("a", 0, mode="exactly")
+
+
+@dataclass(frozen=True)
+class Inner:
+    size: Annotated[int, Range(1)]
+    rate: float = 0.5
+
+
+@dataclass(frozen=True)
+class Outer:
+    inner: Inner = Inner(2)
+    mode: Literal["exact", "fast"] = "fast"
+
+
+@checked()
+def run(settings: Outer | None = None) -> Outer | None:
+    return settings
+
+
+def test_a_mapping_stands_for_settings():
+    made = run(settings={"inner": {"size": np.int64(3)}, "mode": "exact"})
+    assert made == Outer(Inner(3), "exact")
+    assert run(settings={}) == Outer()
+    assert run(settings=made) is made
+    assert run() is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"mod": "exact"}, "settings .*'mod'.*'mode'"),
+        ({"mode": "exactly"}, r"settings\.mode"),
+        ({"inner": {}}, r"settings\.inner .*'size'"),
+        ({"inner": {"size": 0}}, r"settings\.inner\.size"),
+        ({"inner": {"size": 1, "rate": "x"}}, r"settings\.inner\.rate"),
+    ],
+)
+def test_a_wrong_mapping_is_refused_by_the_name_of_the_setting(settings, message):
+    with pytest.raises(ChoiceError, match=message):
+        run(settings=settings)
 
 
 def test_a_misspelt_keyword_names_the_function_that_was_called():

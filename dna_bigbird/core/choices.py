@@ -80,6 +80,9 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     is_one_path = Path in options and _is_text(options, value)
     if dict in containers and not isinstance(value, Mapping) and not is_one_path:
         raise ChoiceError(f"{_shown(name, value)}: expected a mapping, such as {{'name': value}}")
+    settings = [each for each in options if dataclasses.is_dataclass(each)]
+    if len(settings) == 1 and isinstance(value, Mapping) and dict not in containers:
+        return _settings_of(name, value, settings[0])
     # What `fasta` may be instead of a name is in windows/inputs.py.
     is_path = Path in options and set(options) <= PATHS and name != "fasta"
     if is_path and value is not None and not is_one_path:
@@ -97,6 +100,23 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     if set(options) <= {bool, types.NoneType} and type(value).__name__ not in ("bool", "bool_"):
         raise ChoiceError(f"{_shown(name, value)}: expected True or False")
     return value
+
+
+def _settings_of(name: str, values: Mapping, settings: type) -> Any:
+    """Return the settings that a mapping of their fields gives."""
+    hints = get_type_hints(settings, include_extras=True)
+    fields = {each.name: each for each in dataclasses.fields(settings) if each.init}
+    if unknown := [key for key in values if key not in fields]:
+        advice = near(unknown[0], tuple(fields)) or f"; expected {listed(tuple(fields))}"
+        raise ChoiceError(f"{name} has no setting {unknown[0]!r}{advice}")
+    for field in fields.values():
+        has_default = not (field.default is field.default_factory is dataclasses.MISSING)
+        if field.name not in values and not has_default:
+            raise ChoiceError(f"{name} needs the setting {field.name!r}")
+    with checked_settings():
+        return settings(
+            **{k: check_argument(f"{name}.{k}", v, hints[k]) for k, v in values.items()}
+        )
 
 
 def _list_argument(name: str, value: Any, item: object, has_single: bool) -> Any:
