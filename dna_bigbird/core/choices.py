@@ -80,7 +80,7 @@ def check_argument(name: str, value: Any, hint: object) -> Any:
     is_one_path = Path in options and _is_text(options, value)
     if dict in containers and not isinstance(value, Mapping) and not is_one_path:
         raise ChoiceError(f"{_shown(name, value)}: expected a mapping, such as {{'name': value}}")
-    settings = [each for each in options if dataclasses.is_dataclass(each)]
+    settings = [x for x in options if isinstance(x, type) and dataclasses.is_dataclass(x)]
     if len(settings) == 1 and isinstance(value, Mapping) and dict not in containers:
         return _settings_of(name, value, settings[0])
     # What `fasta` may be instead of a name is in windows/inputs.py.
