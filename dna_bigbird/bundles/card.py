@@ -6,7 +6,7 @@ from typing import Any
 from dna_bigbird.bundles.card_scores import dna_scores, text_scores
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
-from dna_bigbird.metrics.scores import weights_of_parts
+from dna_bigbird.metrics.scores import parts_in_words
 from dna_bigbird.models.config import CPC, EncoderConfig
 from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION
 
@@ -203,7 +203,7 @@ def _kmers(config: BundleConfig, metrics: Metrics) -> str:
         parts.append(f"the counts of all k-mers of 1 to {words.max_k} bases in {where}")
     if words.positions:
         parts.append("the base at each position and 3-mers in parts of the window")
-    weights = weights_of_parts(metrics.scores)
+    weights = parts_in_words(metrics.scores)
     if metrics.scores.get("network") == 0:
         return (
             f" **Its network has weight 0: the model is the regression on {' and '.join(parts)} "

@@ -215,18 +215,23 @@ class TrainedModel(Result):
     """What the score counts, in the singular."""
     evaluation: Result | None = None
     """Scores on the test rows, if they were computed too."""
+    parts: str = ""
+    """What the model is made of, if it has more than a network."""
 
     def to_dataframe(self) -> DataFrame:
         """Return the history of the training (history.tsv): step, split, name, value."""
         return read_table(self.output / "history.tsv")
 
     def summary(self) -> str:
-        """Return a sentence with the chosen step and the score that chose it, and the evaluation."""
+        """Return the parts of the model, the chosen step and the score that chose it, and the evaluation."""
         if self.evaluation is not None:
             return f"{replace(self, evaluation=None).summary()}\n{self.evaluation.summary()}"
         if not self.is_writer:
             return ""
-        best = f"{self.output}: step {self.step:,} of {self.max_steps:,} is best on validation"
+        what = f"{self.output}: {self.parts}\n" if self.parts else ""
+        best = (
+            f"{what}{self.output}: step {self.step:,} of {self.max_steps:,} is best on validation"
+        )
         if self.score not in self.metrics:
             return f"{best}."
         value, n = self.metrics[self.score], self.metrics.get("n", self.metrics.get("n_examples"))

@@ -19,7 +19,7 @@ from dna_bigbird.core.shared_options import (
     SetGenome,
     Threads,
 )
-from dna_bigbird.metrics.scores import PARTS, ModelMetrics, Score, shown
+from dna_bigbird.metrics.scores import ModelMetrics, Score, parts_in, shown
 from dna_bigbird.metrics.verdicts import compared
 from dna_bigbird.models.label_types import headlines_in
 
@@ -44,14 +44,22 @@ def evaluation_summary(
     known = ModelMetrics.from_json(metrics.stored)
     if known.has_counts:
         lines.append(f"  the model is {known.described}; counts: its counts alone")
-    lines += [f"  {who:<{width}}  {_shown(each.score(name))}" for who, each in sources.items()]
+    lines += [
+        f"  {who:<{width}}  {_shown(each.score(name))}"
+        for who, each in sources.items()
+        if who == "model" or each.score(name).value is not None  # a constant has no correlation
+    ]
     verdicts = compared(known, name)
     for baseline, verdict in verdicts:
         gain = _shown(verdict.gain, "+")
         lines.append(f"  model minus {baseline}: {gain}: {verdict.in_words(baseline)}")
     if "accuracy" in metrics.scores or "pearson" in metrics.scores:
         for other in others:
-            values = (f"{who} {_shown(each.score(other))}" for who, each in sources.items())
+            values = (
+                f"{who} {_shown(each.score(other))}"
+                for who, each in sources.items()
+                if each.score(other).value is not None
+            )
             lines.append(f"  {score_name(other)}: {', '.join(values)}")
     for label, aurocs in label_aurocs:
         values = (f"{who} {shown(value)}" for who, value in aurocs.items())
@@ -221,7 +229,7 @@ def evaluate(
     metrics |= {"n_train_rows": len(labelled.rows("train"))}
     metrics |= {"n_validation_rows": len(held_out.validation)}
     metrics |= count_seen_rows(bundle, labelled, held_out.test)
-    metrics |= {name: x for name in PARTS if (x := bundle.metrics.scores.get(name)) is not None}
+    metrics |= parts_in(bundle.metrics.scores)
     metrics = rounded(metrics)
     write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
     return Evaluation(

@@ -57,7 +57,7 @@ def bootstrap_intervals(
 
     Bias-corrected and accelerated (Efron 1987): a positive that is drawn twice ranks no lower than
     itself, so draws of average precision are too high, and their quantiles too. A large bias moves the
-    draws instead. With few units, or few that matter, the interval is widened by Student's t
+    draws instead. The interval holds the score. With few units, or few that matter, the interval is widened by Student's t
     (docs/metrics.md).
 
     Args:
@@ -90,6 +90,8 @@ def bootstrap_intervals(
         scale = np.maximum(1 - accelerations_S[s] * moved, 1e-9)  # beyond the pole: the last draw
         ends_S2[s] = np.quantile(drawn, special.ndtr(within + moved / scale))
         ends_S2[s] += 2 * (shift - within) * drawn.std()
+        # Of a score at the end of its range all draws lie to one side, and the shift would pass it.
+        ends_S2[s] = min(ends_S2[s, 0], values_S[s]), max(ends_S2[s, 1], values_S[s])
     return ends_S2
 
 

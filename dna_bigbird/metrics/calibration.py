@@ -132,6 +132,25 @@ def fit_scaling(labels_NL: NDArray, probabilities_NL: NDArray, label_type: str) 
     return Scaling(slopes, biases, n=len(labels_NL))
 
 
+def fit_lines(truth_NL: NDArray, values_NL: NDArray) -> tuple[NDArray, NDArray]:
+    """Return slope and intercept (L,) of least squares of targets on predictions of validation rows.
+
+    1 and 0 with too few rows or a slope that does not rise.
+
+    Example:
+        >>> values = np.linspace(0, 1, 50)[:, None]
+        >>> [x.round(6).tolist() for x in fit_lines(3 + 2 * values, values)]
+        [[2.0], [3.0]]
+    """
+    off_NL = values_NL - values_NL.mean(axis=0)
+    spread_L = (off_NL**2).sum(axis=0)
+    slopes_L = (off_NL * truth_NL).sum(axis=0) / np.where(spread_L > 0, spread_L, 1)
+    is_fitted_L = (slopes_L > 0) & (len(values_NL) >= FEWEST_FOR_SLOPE)
+    slopes_L = np.where(is_fitted_L, slopes_L, 1)
+    shifts_L = (truth_NL - slopes_L * values_NL).mean(axis=0)
+    return slopes_L, np.where(is_fitted_L, shifts_L, 0)
+
+
 def _platt(
     logits: NDArray, labels: NDArray, slope: float | None = None
 ) -> tuple[float, float] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dna_bigbird.metrics.language import CLASSES
+from dna_bigbird.models.label_types import MONITORS
 
 NOT_DEFINED = "not defined"
 COUNTS = (
@@ -133,17 +134,32 @@ PARTS = {"network": "network", "words": "k-mer counts", "positions": "positions"
 """Keys of the weights of the parts of a model that has k-mer counts next to its network."""
 
 
-def weights_of_parts(values: Mapping[str, object]) -> str:
-    """Return the weights of a model's parts in its logits in words; "" where they are not recorded.
+def parts_in(values: Mapping[str, object]) -> dict[str, float]:
+    """Return the weights of a model's parts in its logits, and their validation scores by `part_score_key`."""
+    keys = [
+        x for part in PARTS for x in (part, *(part_score_key(m, part) for m in MONITORS.values()))
+    ]
+    return {key: value for key in keys if is_number(value := values.get(key))}
+
+
+def part_score_key(score: str, part: str) -> str:
+    """Return the key of the validation score of a part alone."""
+    return f"{score}_of_{part}"
+
+
+def parts_in_words(values: Mapping[str, object]) -> str:
+    """Return weight and validation score of a model's parts in words; "" where they are not recorded.
 
     Example:
-        >>> weights_of_parts({"network": 0.4, "words": 0.9})
-        'weight of network 0.40, k-mer counts 0.90'
+        >>> parts_in_words({"network": 0.4, "words": 0.9, "mcc_of_network": 0.51234})
+        'network: weight 0.40, 0.512 alone on validation; k-mer counts: weight 0.90'
     """
-    known = [
-        f"{name} {values[key]:.2f}" for key, name in PARTS.items() if is_number(values.get(key))
-    ]
-    return f"weight of {', '.join(known)}" if known else ""
+    known, told = parts_in(values), []
+    for part in (x for x in PARTS if x in known):
+        alone = [known[key] for key in known if key.endswith(f"_of_{part}")]
+        after = f", {alone[0]:.3f} alone on validation" if alone else ""
+        told.append(f"{PARTS[part]}: weight {known[part]:.2f}{after}")
+    return "; ".join(told)
 
 
 @dataclass(frozen=True)
@@ -184,11 +200,11 @@ class ModelMetrics(PredictorScores):
 
         Example:
             >>> ModelMetrics({"network": 0.4, "words": 0.9}, {"counts": PredictorScores()}).described
-            'BigBird with k-mer counts (weight of network 0.40, k-mer counts 0.90)'
+            'BigBird with k-mer counts (network: weight 0.40; k-mer counts: weight 0.90)'
         """
-        if not self.has_counts:
+        if not (self.has_counts or self.number("words") or self.number("positions")):
             return "BigBird"
-        weights = weights_of_parts(self.values)
+        weights = parts_in_words(self.values)
         if self.values.get("network") == 0:
             return f"the regression on k-mer counts alone, without the network ({weights})"
         return "BigBird with k-mer counts" + (f" ({weights})" if weights else "")

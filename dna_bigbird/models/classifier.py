@@ -175,6 +175,15 @@ class SequenceClassifier(nn.Module):
         """The layer that gives the logits."""
         return self.head.dense
 
+    @torch.no_grad()
+    def scale_outputs(self, slopes_L: Tensor, shifts_L: Tensor) -> None:
+        """Multiply the outputs by slopes and add shifts, in the weights of the last layers."""
+        layers = [self.label_layer] + ([] if self.words is None else [self.words.linear])
+        for layer in layers:
+            layer.weight.mul_(slopes_L[..., None])
+            layer.bias.mul_(slopes_L)
+        self.label_layer.bias.add_(shifts_L)
+
     def forward(
         self,
         token_ids_BT: Tensor,

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,13 +126,18 @@ WINDOWS = "history_windows"
 HEADER = "step\tsplit\tname\tvalue"
 SHOWN = ("loss", "bits_per_base_masked")
 """Training figures next to the progress bar."""
+TIMED_STEPS = 3
+"""After the first, which is slower, to tell how long a training takes."""
+TOLD_S = 10
+"""Of a shorter training it is not told."""
 
 
 class History(pl.Callback):
     """Rows of (step, split, name, value), kept in the checkpoints and in a file; progress."""
 
     # Training figures are sums over `log_every` steps, divided once. On a terminal and in a
-    # notebook there is a progress bar; elsewhere one line per validation.
+    # notebook there is a progress bar; elsewhere one line soon after the start, that tells how long it
+    # takes, and one per validation.
 
     def __init__(self, path: Path, log_every: int) -> None:
         self.file = GrowingTable(path, HEADER)
@@ -179,6 +185,7 @@ class History(pl.Callback):
             initial=trainer.global_step,
             disable=not trainer.is_global_zero,
         )
+        self.step_ends_s: list[float] = []
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx) -> None:
         """Add up the step's figures."""
@@ -187,6 +194,7 @@ class History(pl.Callback):
         ends_window = ends_step and trainer.global_step % self.log_every == 0
         if ends_step and self.bar is not None:
             self.bar.update()
+            self._tell_time(trainer)
         if ends_window:
             sums = {
                 name: trainer.strategy.reduce(value, reduce_op="sum")
@@ -199,13 +207,25 @@ class History(pl.Callback):
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write down the validation."""
         self._record(trainer, "validation", pl_module.validation_metrics)
+        figures = pl_module.validation_metrics.items()
+        text = ", ".join(f"{name} {value:.4g}" for name, value in figures)
+        self._tell(trainer, f"validation {text}")
+
+    def _tell_time(self, trainer: pl.Trainer) -> None:
+        if len(self.step_ends_s) > TIMED_STEPS:
+            return
+        self.step_ends_s.append(time.monotonic())
+        if len(self.step_ends_s) > TIMED_STEPS:
+            step_s = (self.step_ends_s[-1] - self.step_ends_s[0]) / TIMED_STEPS
+            left_s = step_s * (trainer.max_steps - trainer.global_step)
+            if left_s >= TOLD_S:
+                left = tqdm.format_interval(left_s)
+                self._tell(trainer, f"about {left} for the rest, without validation")
+
+    def _tell(self, trainer: pl.Trainer, text: str) -> None:
+        """Print a line about the step where no bar shows it."""
         if trainer.is_global_zero and is_shown() and self.bar is not None and self.bar.disable:
-            figures = pl_module.validation_metrics.items()
-            text = ", ".join(f"{name} {value:.4g}" for name, value in figures)
-            print(
-                f"step {trainer.global_step}/{trainer.max_steps}: validation {text}",
-                file=sys.stderr,
-            )
+            print(f"step {trainer.global_step}/{trainer.max_steps}: {text}", file=sys.stderr)
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Close the progress bar."""

@@ -16,6 +16,7 @@ from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.metrics.label_objectives import LabelObjective
+from dna_bigbird.metrics.scores import part_score_key
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.kmer_config import KmerHeadConfig, KmersConfig
 from dna_bigbird.models.kmer_head import POSITIONS, WORDS, KmerCounts, bases_of_pieces
@@ -80,7 +81,7 @@ def fit_kmer_head(
     total_NL = shift + sum(weights[x] * logits[x] for x in weights)
     score = objective.monitor
     for name, logits_NL in {"": total_NL, **logits}.items():
-        key = f"{score}_of_{name}" if name else score
+        key = part_score_key(score, name) if name else score
         scores[key] = objective.scores(truth_NL.numpy(), logits_NL.numpy())[score]
     scores |= {"loss": float(objective.loss(total_NL, truth_NL)), **weights}
     used = [x for x in maps if weights[x]]
@@ -91,11 +92,10 @@ def fit_kmer_head(
         max_k=kmers.max_k if weights.get(WORDS) else 0,
         positions=kmers.positions if weights.get(POSITIONS) else 0,
     )
+    model.scale_outputs(torch.tensor(weights[NETWORK]), torch.tensor(shift))
     part = model.add_kmer_head(kept)
     with torch.no_grad():
         part.counts.bases_VI[: len(bases_VI)] = torch.from_numpy(bases_VI)  # ids may be more
-        model.label_layer.weight.mul_(weights[NETWORK])
-        model.label_layer.bias.mul_(weights[NETWORK]).add_(shift)
         part.linear.weight.copy_(torch.cat([weights[x] * maps[x][0] for x in used], dim=1))
         part.linear.bias.copy_(sum(weights[x] * maps[x][1] for x in used))
     return kept, scores
@@ -210,7 +210,7 @@ def _told(scores: dict[str, float], score: str, kmers: KmerHeadConfig) -> str:
         POSITIONS: "bases by position",
     }
     parts = [
-        f"{told} {scores[f'{score}_of_{x}']:.4f} (weight {scores[x]:.2f})"
+        f"{told} {scores[part_score_key(score, x)]:.4f} (weight {scores[x]:.2f})"
         for x, told in names.items()
         if x in scores
     ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from dna_bigbird.bundles.bundle import Bundle
@@ -18,7 +19,8 @@ from dna_bigbird.core.errors import note
 from dna_bigbird.core.lazy_names import load
 from dna_bigbird.core.results import TrainedModel
 from dna_bigbird.core.rounding import rounded
-from dna_bigbird.metrics.calibration import calibrate, fit_scaling
+from dna_bigbird.metrics.calibration import calibrate, fit_lines, fit_scaling
+from dna_bigbird.metrics.scores import ModelMetrics
 from dna_bigbird.models.label_types import REGRESSION
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.fit import FitResult, training_settings
@@ -26,16 +28,20 @@ from dna_bigbird.training.training_checks import validation_rows
 
 if TYPE_CHECKING:
     from dna_bigbird.training.finetune_run import FinetuningSetup
+    from dna_bigbird.training.label_training import LabelModule
     from dna_bigbird.training.objective import Objective
 
 
 def with_calibration(
-    setup: FinetuningSetup, task: Objective, training: TrainConfig, result: FitResult
+    setup: FinetuningSetup, task: LabelModule, training: TrainConfig, result: FitResult
 ) -> tuple[dict, dict[str, float]]:
-    """Return the config with a correction of probabilities, fitted on validation rows, and what it changes there."""
+    """Return the config with a correction of probabilities, fitted on validation rows, and what it changes there.
+
+    Targets are put on the line of least squares instead, in the weights of the model.
+    """
     config, labelled = setup.config(), setup.labelled
     described = BundleConfig.from_json(config)
-    if described.label_type == REGRESSION or not result.is_writer:
+    if not result.is_writer:
         return config, {}
     bundle = Bundle(
         task.model, described, setup.source.tokenizer, Metrics.from_json({}), labelled.path
@@ -53,6 +59,8 @@ def with_calibration(
         strand="forward" if described.directional else "both",
     ).values
     labels = labelled.labels_of(rows)
+    if described.label_type == REGRESSION:
+        return config, _put_on_lines(task, labels, values.astype(np.float64))
     scaling = fit_scaling(labels, values, described.label_type)
     if scaling is None:
         note(
@@ -67,6 +75,23 @@ def with_calibration(
         f"before, {scores['brier']:.4f} after"
     )
     return config | {"calibration": asdict(scaling)}, scores
+
+
+def _put_on_lines(task: LabelModule, truth_NL: NDArray, values_NL: NDArray) -> dict[str, float]:
+    """Scale the outputs of a model of targets as its validation rows say; return the scores there."""
+    means_L, stds_L = np.asarray(task.objective.means), np.asarray(task.objective.stds)
+    slopes_L, shifts_L = fit_lines(truth_NL, values_NL)
+    # An output is (target - mean) / standard deviation.
+    away_L = (shifts_L + (slopes_L - 1) * means_L) / stds_L
+    task.model.scale_outputs(*(torch.from_numpy(x).float() for x in (slopes_L, away_L)))
+    outputs = [(x - means_L) / stds_L for x in (values_NL, values_NL * slopes_L + shifts_L)]
+    before, after = (task.objective.scores(truth_NL, x) for x in outputs)
+    note(
+        f"targets put on a line fitted on {len(truth_NL):,} validation rows: R² {before['r2']:.4f} before, "
+        f"{after['r2']:.4f} after"
+    )
+    loss = task.objective.loss(torch.from_numpy(outputs[1]), torch.from_numpy(truth_NL))
+    return after | {"loss": float(loss)}
 
 
 def save_trained(
@@ -102,6 +127,7 @@ def save_trained(
         metrics,
         score=task.monitor,
         example=task.example,
+        parts=ModelMetrics(metrics).described if config.get("words") else "",
     )
 
 

@@ -115,8 +115,8 @@ def test_word_counts_are_told(centre_bp, where):
     found = metrics(0.8, 0.7) | {"network": 0.4, "words": 0.9, "positions": 0.2}
     card = model_card(CONFIG | {"words": words | {"positions": 300}}, found)
     assert (
-        "and the base at each position and 3-mers in parts of the window are added (weight of network "
-        "0.40, k-mer counts 0.90, positions 0.20)." in card
+        "and the base at each position and 3-mers in parts of the window are added (network: "
+        "weight 0.40; k-mer counts: weight 0.90; positions: weight 0.20)." in card
     )
     alone = model_card(CONFIG | {"words": words}, found | {"network": 0.0})
     assert "**Its network has weight 0: the model is the regression on the counts" in alone

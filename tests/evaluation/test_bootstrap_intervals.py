@@ -7,6 +7,7 @@ from scipy.stats import bootstrap, norm
 
 from dna_bigbird.metrics.binary import RankedLabel
 from dna_bigbird.metrics.bootstrap import bootstrap_intervals, draw_units, percentile_interval
+from dna_bigbird.metrics.regression import regression_scores
 
 
 def test_a_skewed_mean_has_the_asymmetry_of_scipys_interval():
@@ -42,6 +43,16 @@ def test_undefined_draws_are_left_out_and_a_constant_has_no_width():
     alone = bootstrap_intervals(70.0, drawn_SR[1], draws)
     assert ends[1] == pytest.approx(alone[0])
     assert np.isnan(bootstrap_intervals(np.nan, drawn_SR[0], draws)).all()
+
+
+def test_r2_of_a_constant_is_at_the_end_of_its_range_and_inside_its_interval():
+    truth = np.random.default_rng(0).normal(size=300)
+    draws = draw_units(300, replicates=500, seed=0)
+    constant = np.full(300, truth.mean() + 0.01)
+    value, drawn_R = (regression_scores(truth, constant, x)["r2"] for x in (None, draws))
+    assert (drawn_R <= 0).all()  # no constant is better than the mean of the drawn rows
+    low, high = bootstrap_intervals(value, drawn_R, draws)[0]
+    assert low <= value <= high
 
 
 def test_one_unit_or_none_has_no_interval():

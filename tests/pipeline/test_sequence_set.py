@@ -6,7 +6,9 @@ import json
 import h5py
 import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 
+import dna_bigbird
 from dna_bigbird import load_bundle
 from dna_bigbird.bundles.ensemble import join_bundles
 from dna_bigbird.cli.main import main
@@ -118,6 +120,35 @@ def test_targets_and_classes_are_in_the_config_and_old_programs_refuse_it(traine
         train = labelled.labels_of(labelled.rows("train"))
         assert config.target_means == pytest.approx(train.mean(axis=0).tolist())
         assert config.target_stds == pytest.approx(train.std(axis=0).tolist())
+
+
+def test_targets_lie_on_the_line_of_least_squares_of_the_validation_rows(
+    folder, bundle_folder, tmp_path
+):
+    with open(folder / "train.csv") as stream:
+        texts = [x["sequence"] for x in csv.DictReader(stream)]
+    rows = "".join(f"{x},{x.count('C') + x.count('G')},{100 + len(x)}\n" for x in texts)
+    (tmp_path / "two.csv").write_text(f"sequence,strong,bp\n{rows}")
+    run(
+        *("sequence-set", "--input", tmp_path / "two.csv", "--output", tmp_path / "set.h5"),
+        *("--label_columns", "strong", "bp", "--type", "regression", "--validation_fraction", 0.5),
+    )
+    run(
+        *("finetune", "--data", tmp_path / "set.h5", "--pretrained", bundle_folder),
+        *("--output", tmp_path / "model", "--words.max_k", 2, *SHORT),
+    )
+    labelled = LabelledSet(tmp_path / "set.h5")
+    rows = labelled.rows("validation")
+    model = dna_bigbird.load(tmp_path / "model")
+    predicted = model.predict(sequences=[labelled.sequence(x) for x in rows], precision="32-true")
+    values = predicted.to_dataframe()[["strong", "bp"]].to_numpy()
+    truth = labelled.labels_of(rows)
+    for target in range(2):
+        slope, intercept = np.polyfit(values[:, target], truth[:, target], 1)
+        assert (slope, intercept) == (pytest.approx(1, abs=1e-3), pytest.approx(0, abs=0.1))
+    metrics = json.loads((tmp_path / "model/metrics.json").read_text())
+    each = [r2_score(truth[:, x], values[:, x]) for x in range(2)]
+    assert metrics["r2"] == pytest.approx(np.mean(each), abs=1e-4)
 
 
 def test_an_ensemble_averages_predictions(trained, folder, bundle_folder, tmp_path):

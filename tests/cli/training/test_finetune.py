@@ -306,7 +306,11 @@ def test_counts_are_scored_without_the_network_and_named_with_the_score(project,
     assert counts["brier"] == pytest.approx(brier_score_loss(truth, corrected), abs=1e-3)
     gain = metrics["auroc_gain_over_counts"]
     assert gain == pytest.approx(metrics["auroc"] - counts["auroc"], abs=2e-6)
-    weights = f"weight of network {metrics['network']:.2f}, k-mer counts {metrics['words']:.2f}"
+    alone = json.loads((project / "added/metrics.json").read_text())
+    weights = "; ".join(
+        f"{name}: weight {metrics[part]:.2f}, {alone[f'macro_auroc_of_{part}']:.3f} alone on validation"
+        for name, part in (("network", "network"), ("k-mer counts", "words"))
+    )
     assert f"the model is BigBird with k-mer counts ({weights})" in told
     assert "model minus counts: " in told
     card = (project / "added_scored/README.md").read_text()
