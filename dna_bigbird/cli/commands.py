@@ -31,6 +31,8 @@ class Command:
     function_for: str = ""
     """Module and name of a function that returns the function to call, if the options depend on an
     argument."""
+    usual: tuple[str, ...] = ()
+    """Options that `--help` shows, in this order, where it does not show all; at most 20."""
 
 
 def _command(module: str, about: str, **rest: object) -> Command:
@@ -49,6 +51,10 @@ _OF_FILES: Mapping = {**_WITH_PROGRESS, "python_only": ("sequences", "progress")
 _GENOME = {"genome": "fasta"}
 """`--fasta` is a genome if windows or variants are positions in it."""
 
+_STEPS = ("training.max_steps", "training.batch_size", "training.learning_rate")
+_MACHINE = ("training.devices", "threads")
+_ENCODER = ("model.num_layers", "model.hidden_size", "model.max_tokens", "model.attention")
+
 COMMANDS = {
     "init": _command("dna_bigbird.workflow.init", "write a folder in which the workflow runs with the installed package", positional=("folder",)),
     "demo-data": _command("dna_bigbird.demo.demo_data", "write the semi-synthetic demo: real hg19 background, planted truth"),
@@ -62,8 +68,23 @@ COMMANDS = {
         "measure base pairs per token, per chromosome and repeat class",
         aliases={"documents": "max_documents"},
     ),
-    "pretrain": _command("dna_bigbird.training.pretrain", "pretrain BigBird with masked tokens and next-sentence prediction", **_WITH_PROGRESS),
-    "train-characters": _command("dna_bigbird.training.train_characters", "train Longformer's character model on text or single bases, in phases"),
+    "pretrain": _command(
+        "dna_bigbird.training.pretrain",
+        "pretrain BigBird with masked tokens and next-sentence prediction",
+        usual=(
+            "train", "validation", "tokenizer", "initial", "output", "checkpoints", *_ENCODER,
+            *_STEPS, *_MACHINE[:1], "seed", "dry_run",
+        ),
+        **_WITH_PROGRESS,
+    ),
+    "train-characters": _command(
+        "dna_bigbird.training.train_characters",
+        "train Longformer's character model on text or single bases, in phases",
+        usual=(
+            "input", "source", "output", "checkpoints", "split.validation", "split.test", "model.hidden_size", "model.num_heads",
+            "model.dropout", *_STEPS[1:], "training.precision", "seed", "threads",
+        ),
+    ),
     "evaluate-characters": _command("dna_bigbird.evaluation.evaluate_characters", "score a character model by overlapping windows, next to counts", **_WITH_PROGRESS),
     "evaluate-lm": _command("dna_bigbird.evaluation.evaluate_lm", "score a pretrained model on held-out documents, next to n-gram baselines", **_WITH_PROGRESS),
     "compare-lm": _command("dna_bigbird.evaluation.compare_lm", "compare pretrained models, as the paper's tables do"),
@@ -80,15 +101,34 @@ COMMANDS = {
     "promoter-set": _command(
         "dna_bigbird.labelled.promoter.promoter_set",
         "build promoters and negatives with their splits",
+        usual=(
+            "genome", "assembly", "sites", "site_format", "output", "upstream", "downstream", "negatives", "split.validation",
+            "split.test", "split.folds", "split.fold", "avoid", "near_identical", "pieces", "seed",
+        ),
         aliases={"format": "site_format"},
     ),
-    "chromatin-set": _command("dna_bigbird.labelled.chromatin.chromatin_set", "build 200-bp bins with one label per peak file"),
+    "chromatin-set": _command(
+        "dna_bigbird.labelled.chromatin.chromatin_set",
+        "build 200-bp bins with one label per peak file",
+        usual=(
+            "genome", "assembly", "peaks", "output", "split.validation", "split.test", "split.folds", "split.fold", "window", "bin",
+            "background", "min_positive", "require_group", "blacklist", "pieces", "seed",
+        ),
+    ),
     "deepsea-set": _command(
         "dna_bigbird.labelled.deepsea.deepsea_set",
         "build windows of any length from the published DeepSEA bundle",
         aliases={"coordinates": "row_coordinates", "labels": "label_names"},
     ),
-    "sequence-set": _command("dna_bigbird.labelled.sequences.sequence_set", "make a labelled set of sequences and labels in tables, FASTA or BED files"),
+    "sequence-set": _command(
+        "dna_bigbird.labelled.sequences.sequence_set",
+        "make a labelled set of sequences and labels in tables, FASTA or BED files",
+        usual=(
+            "input", "validation", "test", "output", "sequence_column", "label_columns", "type", "positive", "group_column",
+            "genome", "assembly", "validation_fraction", "test_fraction", "split.folds", "split.fold", "split.validation",
+            "split.test", "missing", "seed",
+        ),
+    ),
     "leakage": _command(
         "dna_bigbird.labelled.leakage",
         "list bases and near-identical sequences that the splits of a set share",
@@ -98,12 +138,20 @@ COMMANDS = {
         "dna_bigbird.baselines.baseline",
         "fit a baseline (k-mer counts, GC or a published network) on a labelled set",
         aliases={"kind": "method"},
+        usual=(
+            "data", "genome", "output", "method", "strand", "search", "kmer.max_k", "kmer.strands", "gkm.word_length",
+            "gkm.informative", "checkpoints", *_STEPS, "seed", "threads",
+        ),
         defaults={"data": REQUIRED, "output": REQUIRED},
         **_WITH_PROGRESS,
     ),
     "finetune": _command(
         "dna_bigbird.training.finetune",
         "fine-tune a pretrained model on a labelled set",
+        usual=(
+            "data", "genome", "output", "scored", "pretrained", *_STEPS, "training.patience", "training.both_strands", "freeze",
+            "dropout", "search", "seed", *_MACHINE,
+        ),
         defaults={"data": REQUIRED, "output": REQUIRED},
         second_names={"kmers.max_k": "words.max_k", "kmers.centre_bp": "words.centre_bp", "training.linear_probe_init": "training.start_at_probe"},
         **_WITH_PROGRESS,
@@ -124,6 +172,10 @@ COMMANDS = {
         defaults={"fasta": REQUIRED, "output": "-"},
         aliases={"place": "span"},
         second_names=_GENOME,
+        usual=(
+            "fasta", "bed", "model", "output", "format", "labels", "window", "stride", "strand", "span", "coordinates", "raw",
+            "assembly", "resume", "batch_size", "device", "threads", "workers",
+        ),
     ),
     "embed": _command(
         "dna_bigbird.prediction.embed",
@@ -135,6 +187,10 @@ COMMANDS = {
     "score-variants": _command(
         "dna_bigbird.prediction.score_variants",
         "what each allele of a VCF file changes in a model's predictions",
+        usual=(
+            "vcf", "fasta", "model", "output", "format", "tsv", "score", "labels", "window", "strand", "ref_mismatch",
+            "probabilities", "shifts", "resume", "batch_size", "device", "threads", "workers",
+        ),
         **_WITH_PROGRESS,
         defaults={"output": "-"},
         second_names=_GENOME,
@@ -150,6 +206,10 @@ COMMANDS = {
         "dna_bigbird.prediction.attribute",
         "what each base adds to a label: bigWig, a table, or HDF5 for motif discovery",
         **_OF_FILES,
+        usual=(
+            "fasta", "bed", "model", "output", "format", "labels", "method", "window", "stride", "strand", "coordinates", "assembly",
+            "resume", "batch_size", "device", "threads",
+        ),
         defaults={"fasta": REQUIRED, "output": "-"},
         second_names=_GENOME,
     ),
@@ -171,6 +231,10 @@ COMMANDS = {
         aliases={
             "bundle": "model", "training": "in_training", "layer": "layers", "head": "heads",
         },
+        usual=(
+            "pattern", "model", "tokens", "num_blocks", "output", "layers", "heads", "in_training", "block_size", "window_blocks",
+            "global_blocks", "num_random", "random_plan", "pattern_seed", "num_heads",
+        ),
     ),
     "compare-attention": _command(
         "dna_bigbird.evaluation.compare_attention",
@@ -188,9 +252,24 @@ COMMANDS = {
 
 TEXT = {
     "vocabulary": _text("vocabulary", "learn a SentencePiece vocabulary from text, laid out as BigBird's"),
-    "pretrain": _text("pretrain", "pretrain BigBird on text with whole-word masking"),
+    "pretrain": _text(
+        "pretrain",
+        "pretrain BigBird on text with whole-word masking",
+        usual=(
+            "train", "validation", "tokenizer", "initial", "output", "checkpoints", *_ENCODER, *_STEPS,
+            *_MACHINE, "seed",
+        ),
+    ),
     "warm-start": _text("warm_start", "make a text model from a RoBERTa or BERT folder", aliases={"from": "from_huggingface"}),
-    "train": _text("train", "fine-tune on a text task: classes, questions, summaries", function_for="dna_bigbird.cli.parser:train_function"),
+    "train": _text(
+        "train",
+        "fine-tune on a text task: classes, questions, summaries",
+        function_for="dna_bigbird.cli.parser:train_function",
+        usual=(
+            "task", "train", "validation", "pretrained", "output", "checkpoints", "training.max_steps",
+            "training.learning_rate", "training.devices", "seed",
+        ),
+    ),
     "evaluate": _text("evaluate", "score a fine-tuned model with the official metric, next to trivial baselines"),
     "runs": _text("runs", "mean and standard deviation of the scores of several runs", aliases={"metrics": "scores"}),
     "predict": _text("predict", "write predictions in the official format of the set"),
@@ -209,6 +288,22 @@ def _suite(name: str, about: str) -> Command:
         python_only=("suite", "progress"),
         values={"suite": name, "progress": True},
         defaults=dict.fromkeys(needed, REQUIRED),
+        usual=(
+            "data",
+            "output",
+            "tasks",
+            "model",
+            "method",
+            "genome",
+            "chain",
+            "pieces",
+            "seeds",
+            "head.pooling",
+            *_STEPS,
+            *_MACHINE,
+            "page",
+            "dry_run",
+        ),
     )
 
 

@@ -5,6 +5,7 @@ import shutil
 import textwrap
 import typing
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from dna_bigbird.cli.commands import COMMANDS, GROUPS, every_command
@@ -60,16 +61,66 @@ PLACEHOLDERS = {int: "N", float: "X", Path: "PATH", str: "TEXT", dict: "TEXT"}
 STREAMS = {"fasta", "bed", "vcf"}
 """Options that are a file or '-'; their type is text."""
 TEXT_COLUMN, NAMES_COLUMN = 24, 2
+MOST_LINES = 60
+"""Of `--help`, in 80 columns; a longer text is shortened."""
 
 
 def help_of(parser: Parser) -> str:
-    """Return the whole text, in lines for the terminal."""
-    width = max(shutil.get_terminal_size().columns - 2, 11)
-    parts = [usage(parser), _filled(parser.description, width)]
-    for title, options in option_groups(parser):
-        parts.append("\n".join([f"{title}:", *(_entry(option, width) for option in options)]))
-    parts.append(_filled(parser.epilog, width))
+    """Return the text of `--help`: all of it if it is short, else the usual options in one sentence each."""
+    shown = parser.command.usual or [option.dest for option in parser.options]
+    if not parser.command.usual and full_help(parser, width=78).count("\n") <= MOST_LINES:
+        return full_help(parser)
+    width = _width()
+    usual = [
+        replace(option, help=_brief(option.help, 2 * (width - TEXT_COLUMN) - len(NO_DEFAULT)))
+        for option in map(parser.by_dest.get, shown)
+        if option is not None
+    ]
+    lists = [["options:", *(_entry(option, width) for option in usual)]]
+    lists += [_further(parser, {option.dest for option in usual}, width)]
+    examples = re.findall(r"^.*(?<=\\)\n.*$|^.*$", parser.epilog, flags=re.MULTILINE)
+    lists += [examples[:2]]  # the heading and the first one
+    after = "\n\n".join(filter(None, map("\n".join, lists))) + "\n"
+    whole = f"{usage(parser)}\n\n{_filled(parser.description, width)}\n\n"
+    is_short = (whole + after).count("\n") <= MOST_LINES
+    return (whole if is_short else "\n\n".join(whole.split("\n\n")[:2]) + "\n\n") + after
+
+
+NO_DEFAULT = " (default: 0.001)"
+"""Room that is kept for a default."""
+
+
+def _further(parser: Parser, shown: Collection[str], width: int) -> Iterator[str]:
+    """Yield a line per group with options that are not shown, and how to see them."""
+    yield f"more: {parser.shown_by} GROUP, or all in full: --help_all"
+    for name, title, options in option_groups(parser):
+        count = sum(option.dest not in shown for option in options)
+        if count and options is not GENERAL:
+            title = "Those without a group." if name == UNGROUPED else title
+            yield f"  {name:<{TEXT_COLUMN - 5}}{count:>3}  {_brief(title, width - TEXT_COLUMN - 2)}"
+    names = ", ".join(option.long_name for option in GENERAL)
+    yield textwrap.fill(f"  general: {names}", width, subsequent_indent="    ")
+
+
+def _brief(text: str, most: int) -> str:
+    """Return a text up to its first full stop, shortened."""
+    sentence = re.split(r"(?<=[^.][^.]\.)\s+(?=[^a-z])", " ".join(text.split()), maxsplit=1)[0]
+    return textwrap.shorten(sentence, most, placeholder=" …")
+
+
+def full_help(parser: Parser, group: str = "", width: int = 0) -> str:
+    """Return the text of all options, or of a group, in lines for the terminal."""
+    width = width or _width()
+    parts = [usage(parser)] + ([] if group else [_filled(parser.description, width)])
+    for name, title, options in option_groups(parser):
+        if not group or name == group:
+            parts.append("\n".join([f"{title}:", *(_entry(option, width) for option in options)]))
+    parts.append("" if group else _filled(parser.epilog, width))
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _width() -> int:
+    return max(shutil.get_terminal_size().columns - 2, 11)
 
 
 def usage(parser: Parser) -> str:
@@ -82,13 +133,16 @@ def usage(parser: Parser) -> str:
     return " ".join(["usage:", parser.prog, *needed, "[options]"])
 
 
-def option_groups(parser: Parser) -> Iterator[tuple[str, list[CommandOption]]]:
-    """Yield the groups of options that have some, with their titles."""
+def option_groups(parser: Parser) -> Iterator[tuple[str, str, list[CommandOption]]]:
+    """Yield name, title and options of the groups that have some."""
     titles = {"": "options"} | {name: group.title for name, group in parser.groups.items()}
     for name, title in titles.items():
         if own := [each for each in parser.options if each.dest.rpartition(".")[0] == name]:
-            yield title, own
-    yield "general", GENERAL
+            yield name or UNGROUPED, title, own
+    yield "general", "general", GENERAL
+
+
+UNGROUPED = "options"
 
 
 def names_of(option: CommandOption) -> str:

@@ -81,8 +81,9 @@ def overview() -> str:
         "usage: dna-bigbird COMMAND [options]\n\n"
         "BigBird for genomes, from a reference genome to predictions.\n\n"
         f"{lists}\n\n"
-        "dna-bigbird COMMAND --help lists the options of a command, with examples. Every option can\n"
-        "also be set in a YAML file: --config FILE. Intervals are 0-based and half-open unless stated.\n"
+        "dna-bigbird COMMAND --help shows the usual options of a command, --help_all all of them.\n"
+        "Every option can also be set in a YAML file: --config FILE. Intervals are 0-based and\n"
+        "half-open unless stated.\n"
     )
 
 
@@ -92,7 +93,7 @@ def group_overview(group: str) -> str:
     return (
         f"usage: dna-bigbird {group} COMMAND [options]\n\n"
         f"{ABOUT_GROUPS[group]}\n\ncommands:\n{table}\n\n"
-        f"dna-bigbird {group} COMMAND --help lists the options of a command, with examples.\n"
+        f"dna-bigbird {group} COMMAND --help shows the usual options of a command, --help_all all.\n"
     )
 
 

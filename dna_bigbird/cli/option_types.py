@@ -76,7 +76,10 @@ class CommandOption:
 
 
 GENERAL = [
-    CommandOption("help", ("-h", "--help"), "Show this text and exit."),
+    CommandOption(
+        "help", ("-h", "--help"), "Show the usual options and exit; --help GROUP: those of a group."
+    ),
+    CommandOption("help_all", ("--help_all",), "Show all options in full and exit."),
     CommandOption("config", ("--config",), "YAML file with any of the options above.", Path),
     CommandOption(
         "print_config",

@@ -47,7 +47,7 @@ def train_function(argv: list[str]) -> Callable:
     from dna_bigbird.text.set_options import check_task
     from dna_bigbird.text.text_train import typed_train
 
-    help_only = not argv or not {"-h", "--help"}.isdisjoint(argv)
+    help_only = not argv or not {"-h", "--help", "--help_all", "--help-all"}.isdisjoint(argv)
     name = task_of(argv)
     if name is not None or not help_only:
         check_task(name)

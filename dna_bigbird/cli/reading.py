@@ -1,6 +1,7 @@
 """The arguments of a command, from the words of its command line and its files of options."""
 
 import dataclasses
+import itertools
 import keyword
 import os
 import re
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from dna_bigbird.cli.failures import fail
-from dna_bigbird.cli.help import help_of, like_option
+from dna_bigbird.cli.help import full_help, help_of, like_option, option_groups
 from dna_bigbird.cli.option_types import CommandOption, OptionError, choices_in, expected
 from dna_bigbird.cli.parser import Parser
 from dna_bigbird.cli.several_values import Use, options_used, renamed, typed, value_of
@@ -94,12 +95,24 @@ def read_arguments(parser: Parser, argv: Sequence[str], is_partial: bool = False
     return as_streams(parser.function, named)
 
 
+def _show_help(parser: Parser, argv: Sequence[str]) -> None:
+    """Show the options of the group that --help names, if it names one."""
+    for word, group in itertools.pairwise(argv):
+        if word in ("-h", "--help") and not group.startswith("-"):
+            names = [name for name, _, _ in option_groups(parser)]
+            if group not in names:
+                raise OptionError(f"--help {shortened(group)}: expected one of {', '.join(names)}")
+            sys.stdout.write(full_help(parser, group))
+            raise SystemExit(0)
+
+
 def _values(parser: Parser, argv: Sequence[str]) -> dict[str, Any]:
     """Return the value of every option by its full name; the command line overrides files."""
+    _show_help(parser, argv)
     uses = options_used(renamed(argv, parser.aliases), parser.every_option)
     used = {use.option.dest: use for use in uses}
-    if "help" in used:
-        sys.stdout.write(help_of(parser))
+    if "help_all" in used or "help" in used:
+        sys.stdout.write(full_help(parser) if "help_all" in used else help_of(parser))
         raise SystemExit(0)
     for name in ("quiet", "verbose"):
         if name in used:  # another step reads the whole name

@@ -178,7 +178,7 @@ def _help(train: Callable, task: TaskDescription | None) -> str:
         width = max(map(len, tasks()))
         listed = "\n".join(f"  {name:<{width}}  {each.about}" for name, each in tasks().items())
         more = (
-            "The options of a task are listed by: dna-bigbird text train --task TASK --help\n\n"
+            "The options of a task are listed by: dna-bigbird text train --task TASK --help_all\n\n"
             f"The tasks:\n\n{listed}"
         )
     else:

@@ -20,7 +20,7 @@ from dna_bigbird.core.lazy_names import load
 from dna_bigbird.core.results import TrainedModel
 from dna_bigbird.core.rounding import rounded
 from dna_bigbird.metrics.calibration import calibrate, fit_lines, fit_scaling
-from dna_bigbird.metrics.scores import ModelMetrics
+from dna_bigbird.metrics.scores import ModelMetrics, parts_in
 from dna_bigbird.models.label_types import REGRESSION
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.fit import FitResult, training_settings
@@ -127,7 +127,7 @@ def save_trained(
         metrics,
         score=task.monitor,
         example=task.example,
-        parts=ModelMetrics(metrics).described if config.get("words") else "",
+        parts=ModelMetrics(metrics).described if parts_in(metrics) else "",
     )
 
 

@@ -20,7 +20,7 @@ def option(each: CommandOption) -> str:
 
 def options(parser: Parser) -> Iterator[str]:
     """Yield the groups of options with their headings."""
-    for title, each in option_groups(parser):
+    for _, title, each in option_groups(parser):
         if title != "options":
             yield f"**{escaped(' '.join(title.split()))}**\n"
         yield from map(option, each)
@@ -60,7 +60,7 @@ def command_pages() -> dict[str, str]:
     groups = ", ".join(f"`{name}`" for name in ABOUT_GROUPS)
     listed = "\n".join(tree)
     index = (
-        "# Commands\n\nThe pages have the text of `dna-bigbird COMMAND --help`. Every option can also be set in a "
+        "# Commands\n\nThe pages have the text of `dna-bigbird COMMAND --help_all`. Every option can also be set in a "
         f"YAML file: `--config FILE`. The groups of commands: {groups}.\n\n"
         + "\n".join(lists)
         + f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"

@@ -61,7 +61,7 @@ def press_tab(script, tmp_path):
         (["predict", "--verb"], ["--verbose"]),
         (["predict", "--quiet", "--mod"], ["--model"]),
         (["hel"], ["help"]),
-        (["doctor", "--build_native", "--he"], ["--help"]),
+        (["doctor", "--build_native", "--he"], ["--help", "--help_all"]),
         (["completion", "zs"], ["zsh"]),
         (["info", "bun"], ["bundle"]),
     ],

@@ -1,13 +1,15 @@
 """What `--help` shows of a docstring and a signature."""
 
+import re
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from dna_bigbird.cli.commands import Command
-from dna_bigbird.cli.help import help_of
-from dna_bigbird.cli.parser import parser_of
+from dna_bigbird.cli.commands import Command, every_command
+from dna_bigbird.cli.help import GENERAL, full_help, help_of
+from dna_bigbird.cli.main import main
+from dna_bigbird.cli.parser import parser_of, parsers_of
 
 
 def bake(
@@ -66,7 +68,9 @@ options:
                         Whether it has one. (default: true)
 
 general:
-  -h, --help            Show this text and exit.
+  -h, --help            Show the usual options and exit; --help GROUP: those
+                        of a group.
+  --help_all            Show all options in full and exit.
   --config PATH         YAML file with any of the options above.
   --print_config[=flags]
                         Print all options as YAML, with the values given, and
@@ -85,3 +89,62 @@ examples:
 def test_a_docstring_without_examples():
     parser = parser_of(test_a_docstring_without_examples, Command("a:b", "c"), "x")
     assert (parser.description, parser.epilog) == ("", "")
+
+
+def options_shown(text):
+    """The long names at the beginning of the lines of options."""
+    return {
+        x
+        for line in re.findall(r"^  (?:-\S.*?)(?=  |$)", text, re.M)
+        for x in re.findall(r"--[\w.-]+", line)
+    }
+
+
+def long_names(options):
+    return {name for option in options for name in option.names if name.startswith("--")}
+
+
+@pytest.mark.parametrize("command", [*every_command()])
+def test_help_is_one_screen_with_all_required_options(command, monkeypatch):
+    for columns in (80, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        for parser in parsers_of(command):
+            text = help_of(parser)
+            assert len(text.splitlines()) <= 60
+            names = options_shown(text) - long_names(GENERAL)
+            shown = {option.dest for option in parser.options if names & set(option.names)}
+            assert len(shown) <= 20
+            assert {o.dest for o in parser.options if o.is_required and o.names} <= shown
+
+
+@pytest.mark.parametrize("command", [*every_command()])
+def test_the_groups_are_all_options_each_once(command):
+    for parser in parsers_of(command):
+        everything = long_names(parser.options) | long_names(GENERAL)
+        assert options_shown(full_help(parser)) == everything
+        groups = {
+            option.dest.rpartition(".")[0] or "options" for option in parser.options if option.names
+        }
+        parts = [options_shown(full_help(parser, group)) for group in {*groups, "general"}]
+        assert set().union(*parts) == everything
+        assert sum(map(len, parts)) == len(everything)
+
+
+def test_help_of_a_group_and_of_all_options(capsys):
+    for argv in ("--help training", "-h training"):
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main(["finetune", *argv.split()])
+        text = capsys.readouterr().out
+        assert "--training.max_shift" in text
+        assert "--model." not in text
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["finetune", "--help-all"])
+    assert capsys.readouterr().out.count("--model.") >= 20
+
+
+def test_an_unknown_group_is_refused_with_the_names(capsys):
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(["finetune", "--help", "trainin"])
+    error = capsys.readouterr().err
+    assert error.startswith("dna-bigbird: error: --help trainin: ")
+    assert "training" in error

@@ -66,7 +66,7 @@ def test_help_without_a_task_lists_the_tasks(capsys):
 
 def test_help_of_a_task(capsys):
     with pytest.raises(SystemExit, match="0"):
-        main(["text", "train", "--help", "--task=hotpotqa"])
+        main(["text", "train", "--help-all", "--task=hotpotqa"])
     shown = capsys.readouterr().out
     task = tasks()["hotpotqa"]
     assert task.recipe in shown
