@@ -10,6 +10,9 @@ from dna_bigbird.bundles.bundle import load_bundle as load_bundle
 from dna_bigbird.bundles.convert import convert as convert
 from dna_bigbird.bundles.ensemble import ensemble as ensemble
 from dna_bigbird.bundles.info import info as info
+from dna_bigbird.bundles.models import models_add as models_add
+from dna_bigbird.bundles.models import models_list as models_list
+from dna_bigbird.bundles.models import models_remove as models_remove
 from dna_bigbird.cli.completion import completion as completion
 from dna_bigbird.core.errors import InputError as InputError
 from dna_bigbird.corpus.draw_documents import draw_documents as draw_documents

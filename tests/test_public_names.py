@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import dna_bigbird
-from dna_bigbird.cli.commands import BENCH, COMMANDS, THEORY
+from dna_bigbird.cli.commands import BENCH, COMMANDS, MODELS, THEORY
 from dna_bigbird.core.lazy_names import load
 
 PACKAGE = Path(dna_bigbird.__file__).parent
@@ -27,7 +27,7 @@ def test_importing_the_package_loads_nothing_slow():
 
 
 def test_every_command_is_a_function():
-    tables = (COMMANDS, BENCH, THEORY)
+    tables = (COMMANDS, BENCH, MODELS, THEORY)
     commands = {load(each.function) for table in tables for each in table.values()}
     named = {getattr(dna_bigbird, name) for name in dna_bigbird.__all__}
     assert commands <= named

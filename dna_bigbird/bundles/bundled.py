@@ -1,5 +1,6 @@
 """The models that come with the package; docs/bundled-model.md says what they are."""
 
+import os
 from pathlib import Path
 
 from dna_bigbird.core.errors import InputError
@@ -26,9 +27,18 @@ def bundled_encoder() -> Path:
 
 
 def folder_of(folder: Path | str) -> Path:
-    """Return the folder of a bundle: of a bundled model for its name, unless there is a path of that name."""
+    """Return the folder of a bundle, for the name of a model that of the model, unless there is a path of that name."""
     path = Path(folder)
-    return NAMES[str(path)]() if str(path) in NAMES and not path.exists() else path
+    if path.exists() or path.name != str(path):
+        return path
+    named = models_folder() / path
+    return NAMES[path.name]() if path.name in NAMES else named if named.is_dir() else path
+
+
+def models_folder() -> Path:
+    """Return the folder of the models that `models add` names."""
+    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share")
+    return Path(os.environ.get("DNA_BIGBIRD_MODELS") or data / "dna-bigbird/models").expanduser()
 
 
 NAMES = {

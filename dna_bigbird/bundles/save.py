@@ -85,15 +85,20 @@ def write_scored_bundle(
     trained: Path, output: Path, metrics: Metrics | Mapping[str, Any], card: str
 ) -> None:
     """Write a bundle again with new scores and card; weights are hard-linked where possible."""
+    copy_bundle(
+        trained, output, {"metrics.json": Metrics.from_json(metrics).to_json(), "README.md": card}
+    )
+
+
+def copy_bundle(source: Path, output: Path, changed: Mapping[str, str]) -> None:
+    """Write a bundle again, with other texts of some files; the others are hard-linked where possible."""
     with atomic_directory(output, MODEL) as partial:
         optional = (*TOKENIZER_FILES, "special_tokens_map.json", SEQUENCES)
-        for name in (*FILES, *(name for name in optional if (Path(trained) / name).is_file())):
-            if name == "metrics.json":
-                (partial / name).write_text(Metrics.from_json(metrics).to_json())
-            elif name == "README.md":
-                (partial / name).write_text(card)
+        for name in (*FILES, *(name for name in optional if (Path(source) / name).is_file())):
+            if name in changed:
+                (partial / name).write_text(changed[name], encoding="utf-8")
             else:
-                _link_or_copy(Path(trained) / name, partial / name)
+                _link_or_copy(Path(source) / name, partial / name)
 
 
 def _link_or_copy(source: Path, target: Path) -> None:

@@ -350,9 +350,16 @@ THEORY = {
     "graph": _theory("graph", "paths, clustering and spectra of attention patterns, next to random graphs"),
 }  # fmt: skip
 
-GROUPS = {"text": TEXT, "bench": BENCH, "theory": THEORY}
+MODELS = {
+    "list": Command("dna_bigbird.bundles.models:models_list", "list the models that have a name: what they read, tokens, window, labels"),
+    "add": Command("dna_bigbird.bundles.models:models_add", "give a copy of a bundle a name", positional=("name", "bundle")),
+    "remove": Command("dna_bigbird.bundles.models:models_remove", "remove a model that was added", positional=("name",)),
+}  # fmt: skip
+
+GROUPS = {"models": MODELS, "text": TEXT, "bench": BENCH, "theory": THEORY}
 """Groups of commands: `dna-bigbird text evaluate`."""
 ABOUT_GROUPS = {
+    "models": "models by name: --model ctcf instead of a path",
     "text": "the same for text: pretraining, classes of documents, questions, summaries",
     "bench": "published benchmark suites, each with baselines and a leak-free score",
     "theory": "the proofs of the BigBird paper as programs: docs/theory.md",
@@ -372,7 +379,7 @@ SECTIONS = {
         "train-characters", "evaluate-characters",
     ),
     "models: baselines, comparisons, formats": (
-        "info", "baseline", "ensemble", "compare-lm", "compare-heads", "compare-seeds",
+        "info", *(f"models {name}" for name in MODELS), "baseline", "ensemble", "compare-lm", "compare-heads", "compare-seeds",
         "rank-variants", "motifs", "marginalise", "plot-attention", "compare-attention", "convert",
     ),
     "benchmarks: published suites (docs/benchmarks.md)": tuple(f"bench {name}" for name in BENCH),

@@ -1,0 +1,142 @@
+"""`dna-bigbird models`: bundles that have a name, in a folder of the user."""
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from dna_bigbird.bundles.bundled import NAMES, folder_of, models_folder
+from dna_bigbird.bundles.config_file import read_config
+from dna_bigbird.core.choices import checked, near
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.paths import InputPath
+from dna_bigbird.core.result_folders import MODEL
+from dna_bigbird.core.results import Result, Rows
+from dna_bigbird.core.tables import Table
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+OWN_LICENCE = "Apache-2.0"
+"""Of the models of the package: bundles/data/PROVENANCE.md."""
+
+
+@dataclass(frozen=True)
+class ModelList(Rows):
+    """The models that have a name."""
+
+    rows: list[dict]
+    """One per model."""
+
+    def summary(self) -> str:
+        """Return the rows as tab-separated text."""
+        return Table(self.rows).to_tsv()
+
+
+@dataclass(frozen=True)
+class NamedModel(Result):
+    """A model that was added, or removed."""
+
+    name: str
+    folder: Path
+    text: str
+
+    def summary(self) -> str:
+        """Return what was done."""
+        return f"{self.name}: {self.text}"
+
+
+@checked()
+def models_list() -> ModelList:
+    """List the models that have a name: those of the package, and those of `models add`.
+
+    A name is taken by every option that takes a bundle (`--model NAME`, `--pretrained NAME`) and by
+    `load("NAME")`, unless there is a path of that name.
+
+    Examples:
+        dna-bigbird models list
+    """
+    own = models_folder()
+    added = sorted(x.name for x in own.iterdir() if _is_named(x)) if own.is_dir() else []
+    current = {folder: name for name, folder in reversed(NAMES.items())}  # the first of two names
+    return ModelList([_row(name) for name in (*reversed(current.values()), *added)])
+
+
+@checked()
+def models_add(name: str, bundle: InputPath, license: str | None = None) -> NamedModel:
+    """Give a copy of a bundle a name.
+
+    The bundle is read and checked first. Copies are in the folder DNA_BIGBIRD_MODELS, by default
+    dna-bigbird/models in the user's data folder (XDG_DATA_HOME).
+
+    Examples:
+        dna-bigbird models add ctcf results/models/chromatin
+        dna-bigbird predict --fasta regions.fa --model ctcf
+
+    Args:
+        name: The name: letters, digits, '.', '_' and '-'.
+        bundle: Model bundle: a folder of `dna-bigbird finetune`, `pretrain` or others.
+        license: Licence of the model, for the list.
+
+    Raises:
+        InputError: If the name is taken or has other characters, or the bundle is damaged.
+    """
+    from dna_bigbird.bundles.bundle import load_bundle
+    from dna_bigbird.bundles.save import copy_bundle
+
+    if not _NAME.fullmatch(name):
+        raise InputError(f"name {name!r}: expected letters, digits, '.', '_' and '-'")
+    target = models_folder() / name
+    if name in NAMES or target.exists():
+        raise InputError(
+            f"name {name}: there is such a model; remove it first (dna-bigbird models remove {name})"
+            if name not in NAMES
+            else f"name {name}: a model of the package has it; choose another one"
+        )
+    source = load_bundle(bundle)
+    config = source.config if license is None else source.config.with_values(license=license)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    copy_bundle(source.folder, target, {"config.json": config.to_json()})
+    return NamedModel(name, target, f"a copy of {bundle} in {target}")
+
+
+@checked()
+def models_remove(name: str) -> NamedModel:
+    """Remove a model that `models add` made.
+
+    Examples:
+        dna-bigbird models remove ctcf
+
+    Args:
+        name: Its name.
+
+    Raises:
+        InputError: If there is no such model, it is one of the package, or its folder holds anything else.
+    """
+    folder = models_folder() / name
+    if not _NAME.fullmatch(name) or not _is_named(folder):
+        known = [row["name"] for row in models_list().rows if row["name"] not in NAMES]
+        raise InputError(f"name {name}: no model was added under it{near(name, known)}")
+    MODEL.check_replaceable(folder, "remove that first")
+    shutil.rmtree(folder)
+    return NamedModel(name, folder, f"removed from {folder.parent}")
+
+
+def _is_named(folder: Path) -> bool:
+    return (folder / "config.json").is_file()
+
+
+def _row(name: str) -> dict[str, object]:
+    """Return what the list says of a model."""
+    folder = NAMES[name]() if name in NAMES else folder_of(models_folder() / name)
+    config = read_config(folder / "config.json")
+    read = config.regions_read
+    licence = OWN_LICENCE if name in NAMES else config.stored.get("license", "unknown")
+    return {
+        "name": name,
+        "task": config.task,
+        "vocabulary": config.encoder.vocab_size,
+        "window": config.window_bp or f"{config.encoder.max_tokens:,} tokens",
+        "labels": ",".join(config.label_names[:3]) + (",…" if len(config.label_names) > 3 else ""),
+        "licence": licence,
+        "read": "unknown" if read is None else "; ".join(x.sentence() for x in read),
+        "folder": str(folder),
+    }
