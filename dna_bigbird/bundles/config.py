@@ -111,6 +111,8 @@ class BundleConfig(Mapping[str, Any]):
     """Each extension of the context: `from_max_tokens`, `positions`."""
     regions_read: list[SeenRegions] | None = None
     """What the model read of a genome, training by training; None is unknown."""
+    license: str | None = None
+    """As `models add` was told; None is unknown."""
     n_sequences_read: Count = 0
     """Hashes of sequences without coordinates in `sequences_read.safetensors`; 0: there is no such file."""
     huggingface: dict[str, Any] | None = None

@@ -129,7 +129,7 @@ def _row(name: str) -> dict[str, object]:
     folder = NAMES[name]() if name in NAMES else folder_of(models_folder() / name)
     config = read_config(folder / "config.json")
     read = config.regions_read
-    licence = OWN_LICENCE if name in NAMES else config.stored.get("license", "unknown")
+    licence = OWN_LICENCE if name in NAMES else config.license or "unknown"
     return {
         "name": name,
         "task": config.task,

@@ -7,6 +7,7 @@ import base64
 import functools
 import hashlib
 import html
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -88,6 +89,7 @@ def environment() -> Environment:
     templates.globals |= {"report_script": read_script("report.js"), "score_text": score_text}
     templates.filters |= {"shown": shown, "exact": repr}
     templates.filters |= {"ngram_title": ngram_title, "window_baseline": window_baseline}
+    templates.filters |= {"titled": lambda key, titles: titles[key]}
     templates.filters |= {"metric_name": metric_name, "source_name": source_name}
     templates.tests |= {"finite": is_number, "score": lambda value: isinstance(value, Score)}
     return templates
@@ -98,9 +100,13 @@ def read_script(name: str) -> Script:
     return Script((FOLDER / name).read_text(encoding="utf-8"))
 
 
+_TERM = re.compile(r'<dt id="term-([\w-]+)">.*?</dd>\n', flags=re.DOTALL)
+
+
 def render(template: str, **data: object) -> str:
-    """Return a page as HTML text."""
-    return environment().get_template(template).render(**data)
+    """Return a page as HTML text; its glossary has the terms that the page links."""
+    page = environment().get_template(template).render(**data)
+    return _TERM.sub(lambda term: term[0] if f'href="#term-{term[1]}"' in page else "", page)
 
 
 def sentence(name: str, *data: object, **named: object) -> str:

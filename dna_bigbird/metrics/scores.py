@@ -195,6 +195,11 @@ class ModelMetrics(PredictorScores):
         return "counts" in self.baselines
 
     @property
+    def short(self) -> str:
+        """The name of the model in a table."""
+        return "BigBird with counts" if self.has_counts else "BigBird"
+
+    @property
     def described(self) -> str:
         """What the model is: with k-mer counts, their weights in its logits.
 

@@ -186,8 +186,13 @@ def test_a_library_that_never_returns_is_ended(files, tmp_path, monkeypatch):
 def test_how_tracks_are_drawn(page):
     runs, bases, bed, vcf = (track["options"] for track in page.data["tracks"])
     assert (runs["type"], runs["min"], runs["max"], "graphType" in runs) == ("wig", 0, 1, False)
-    assert (bases["graphType"], "max" in bases) == ("dynseq", False)
+    assert bases["graphType"] == "dynseq"
+    largest = max(row[-1] for row in page.data["tracks"][1]["values"])
+    assert bases["min"] <= 0 < largest < 0.8 * bases["max"], (
+        "the name of the track covers no letter"
+    )
     assert (bed["type"], bed["format"]) == ("annotation", "bed")
+    assert bed["maxHeight"] <= 150
     assert (vcf["type"], vcf["format"]) == ("variant", "vcf")
 
 

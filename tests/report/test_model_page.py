@@ -99,6 +99,14 @@ def test_numbers_are_those_of_metrics_json(scored, page):
         assert numbers.issuperset(gain)
 
 
+def test_the_glossary_explains_the_terms_of_this_page(page):
+    text = page[1]
+    explained = set(re.findall(r'<dt id="(term-[\w-]+)">', text))
+    assert explained == set(re.findall(r'href="#(term-[\w-]+)"', text))
+    assert explained
+    assert not explained & {"term-nsp", "term-mlm", "term-bits-per-base", "term-ngram"}
+
+
 @pytest.mark.parametrize("fewest", [18, 19])
 def test_the_difference_has_its_interval_and_is_claimed_with_enough_rows(
     scored, monkeypatch, fewest

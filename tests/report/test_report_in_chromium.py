@@ -41,6 +41,7 @@ def tab(page, tmp_path_factory):
         still = {"name": "prefers-reduced-motion", "value": "reduce"}
         tab.call("Emulation.setEmulatedMedia", features=[still])
         tab.open(page.as_uri())
+        tab.value("document.querySelectorAll('details').forEach((x) => { x.open = true; })")
         yield tab
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 
 from dna_bigbird.core.figures.style import DARK, GREY, KMER, MODEL, add_marks, new_figure, style
 from dna_bigbird.core.tables import Table
@@ -20,17 +19,13 @@ CALIBRATION_MARKS = "mean probability {}, share of positives {}"
 
 
 def calibration_figure(bins: Sequence[CalibrationBin], title: str, tag: str = "") -> Figure:
-    """Draw the share of positives over the mean probability; logarithmic for mostly small ones."""
+    """Draw the share of positives over the mean probability, up to the largest of them."""
     with style():
         fig = new_figure(4.6, 4.3, tag)
         ax = fig.add_subplot()
-        values = [v for x in bins for v in (x.mean_probability, x.share_positive) if v > 0]
-        low, high = min(values, default=0.0), max(values, default=1.0)
-        small = 0 < low < 0.02
+        values = [v for x in bins for v in (x.mean_probability, x.share_positive)]
         for probabilities, (colour, mark, line) in CALIBRATION_LOOKS.items():
             here = [x for x in bins if x.probabilities == probabilities]
-            if small:  # a bin without a positive cannot be drawn on a logarithmic axis
-                here = [x for x in here if x.share_positive > 0]
             if here:
                 predicted = [x.mean_probability for x in here]
                 shares = [x.share_positive for x in here]
@@ -39,13 +34,8 @@ def calibration_figure(bins: Sequence[CalibrationBin], title: str, tag: str = ""
                     predicted, shares, color=colour, marker=mark, ls=line, ms=5, lw=1.6, label=name
                 )
                 add_marks(ax, predicted, shares, name, CALIBRATION_MARKS, predicted, shares)
-        ends = (low / 1.3, min(1.0, high * 1.3)) if small else (0.0, 1.0)
+        ends = (0.0, min(1.0, 1.1 * max(values, default=1.0)))
         ax.plot(ends, ends, color=GREY, ls=(0, (1, 1.5)), lw=1.2, label="what it should be")
-        if small:
-            ax.set(xscale="log", yscale="log")
-            for axis in (ax.xaxis, ax.yaxis):
-                axis.set_major_formatter(lambda value, _: f"{value:g}")
-                axis.set_minor_formatter(NullFormatter())
         ax.set(xlabel="mean probability", ylabel="share of positives", title=title)
         ax.legend(loc="upper left")
     return fig

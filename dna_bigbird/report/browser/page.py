@@ -59,6 +59,10 @@ def page_data(extents: Extents, regions: Sequence[Interval], tracks: Sequence[Tr
     }
 
 
+MOST_HEIGHT = 120
+"""Pixels of a track of intervals, which is scrolled if more of them overlap."""
+
+
 def _track_data(track: Track) -> dict:
     # igv.js writes names as HTML into labels.
     options: dict = {"name": html.escape(track.name, quote=False)}
@@ -66,7 +70,10 @@ def _track_data(track: Track) -> dict:
     if track.format == "bigWig":
         options |= {"type": "wig", "height": 60, "color": BLUE, "altColor": ORANGE}
         if track.has_single_bases:
-            options |= {"graphType": "dynseq", "height": 90}
+            values = [value for *_, value in track.values]
+            # Room for the name above the letters.
+            options |= {"graphType": "dynseq", "height": 110, "min": min([0.0, *values])}
+            options |= {"max": 1.35 * max([0.0, *values])}
         if track.are_probabilities:
             options |= {"min": 0, "max": 1}
         return {"options": options, "values": track.values}
@@ -76,6 +83,7 @@ def _track_data(track: Track) -> dict:
     else:
         options |= {"type": "annotation", "format": track.format.lower(), "color": GREEN}
         options |= {"displayMode": "EXPANDED", "delimiter": "\t", "autoHeight": True}
+        options |= {"maxHeight": MOST_HEIGHT}
     return {"options": options, "text": text}
 
 

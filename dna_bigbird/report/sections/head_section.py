@@ -85,6 +85,8 @@ def _emptier_corner(curves: Sequence[Curve]) -> str:
     return "lower left" if not left or min(left) > 0.3 else "best"
 
 
+MOST_SHOWN_ROWS = 12
+"""Of a table of labels that is not folded."""
 MOST_LABEL_ROWS = 40
 """Above this many labels every label is a point in a scatter plot, below it a row."""
 
@@ -273,18 +275,19 @@ def _validation_auroc(result: ModelResult, gallery: Gallery) -> Picture | None:
 
 def _labels(result: ModelResult, gallery: Gallery) -> Labels:
     labels = result.labels
-    is_long = len(labels) > MOST_LABEL_ROWS
     compared = [x for x in labels if math.isfinite(x.auroc) and math.isfinite(x.kmer_auroc)]
     picture = None
     if any(math.isfinite(x.auroc) for x in labels):
         figure = label_figure(labels, tag=gallery.tag)
-        picture = gallery.add(f"{result.name}_labels", figure, is_wide=not is_long)
+        picture = gallery.add(
+            f"{result.name}_labels", figure, is_wide=len(labels) <= MOST_LABEL_ROWS
+        )
     return Labels(
         picture,
         num_better=sum(x.auroc > x.kmer_auroc for x in compared),
         num_compared=len(compared),
         num_labels=len(labels),
-        is_long=is_long,
+        is_long=len(labels) > MOST_SHOWN_ROWS,
         groups=_by_group(labels),
     )
 
