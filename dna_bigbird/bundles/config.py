@@ -90,6 +90,8 @@ class BundleConfig(Mapping[str, Any]):
     """Recipes that were tried on the validation rows, with their scores; empty without a search."""
     directional: bool = False
     """Whether the labels belong to one strand; False in bundles of older versions."""
+    anchor_bp: Count | None = None
+    """Bases before the start site, or another anchor, in every training window, as its strand reads; None: unknown."""
     reads: str = "dna"
     """What its vocabulary is made for: 'dna' or 'text'."""
     set_name: str | None = None
@@ -168,6 +170,17 @@ class BundleConfig(Mapping[str, Any]):
     def default_strand(self) -> Literal["both", "forward"]:
         """The strands to read where none are asked for: those of training and card."""
         return "forward" if self.directional else "both"
+
+    @property
+    def is_aligned(self) -> bool:
+        """True if the anchor of the label was at the same base of every training window."""
+        counts = (self.words, *(member.words for member in self.member_models))
+        return self.anchor_bp is not None or any(each and each.positions for each in counts)
+
+    @property
+    def anchor(self) -> int:
+        """0-based position in the window that offsets count from: the anchor, or the middle if it is unknown."""
+        return (self.window_bp or 0) // 2 if self.anchor_bp is None else self.anchor_bp
 
     @property
     def needed_version(self) -> int:

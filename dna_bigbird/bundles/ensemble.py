@@ -50,7 +50,7 @@ def ensemble(models: list[InputPath], output: ModelOutput) -> Ensemble:
 
 COMMON = (
     "task", "label_names", "label_groups", "window_bp", "bin_bp", "assembly", "negatives",
-    "semi_synthetic", "directional", "label_type", "target_means", "target_stds",
+    "semi_synthetic", "directional", "anchor_bp", "label_type", "target_means", "target_stds",
 )  # fmt: skip
 """Keys of config.json in which members must agree; encoder, head and tokenizer must agree too."""
 PER_MEMBER = ("seed", "chosen_step", "initial_weights")

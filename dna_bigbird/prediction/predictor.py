@@ -137,7 +137,7 @@ class Predictor:
             rows = [row for x in chunk for row in self._bins.of(x)] if self._bins else chunk
             yield rows, values_SL.astype(np.float32)
 
-    def probabilities(self, sequences: Sequence[str]) -> NDArray[np.float64]:
+    def probabilities(self, sequences: Iterable[str]) -> NDArray[np.float64]:
         """Return probabilities or targets (S, L), joined over the strands, of normalised sequences."""
         chunks = [values_SL for _, values_SL in self._probabilities(sequences, lambda text: text)]
         return np.concatenate([np.empty((0, len(self.label_names))), *chunks])

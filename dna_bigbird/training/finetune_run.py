@@ -212,6 +212,7 @@ class FinetuningSetup:
             "seed": self.seed,
             **({"search": self.trials} if self.trials else {}),
             **({"directional": True} if is_directional(self.labelled, self.both_strands) else {}),
+            **({} if self.labelled.upstream_bp is None else {"anchor_bp": self.labelled.upstream_bp}),
             **self._seen_regions(),
         }
 
