@@ -27,6 +27,19 @@ class FastaPiece(NamedTuple):
     letters: bytes
     is_last: bool
     """The record ends with this piece, which may be empty if it is not the first."""
+    text: bytes
+    """The letters as in the file, with blanks and line ends."""
+    text_line: int
+    """The line of the file in which `text` begins, from 1."""
+
+    def line_of(self, position: int) -> int:
+        """Return the line of the file, from 1, that has the letter at a place in the record, from 0."""
+        end = self.start
+        for number, line in enumerate(self.text.split(b"\n"), start=self.text_line):
+            end += len(line.strip(_BLANKS))
+            if position < end:
+                return number
+        return self.line
 
 
 def read_pieces(path: Path | str) -> Iterator[FastaPiece]:
@@ -91,10 +104,11 @@ class _Reader:
         text, start = block.text, 0
         while True:
             end = _next_header(text, start, block.starts_line)
-            letters = _letters(text[start:end])
+            lines = text[start:end]
+            letters = _letters(lines)
             is_last = end < len(text) or block.is_last
             if self.name and (letters or is_last):
-                yield self._piece(letters, is_last)
+                yield self._piece(letters, is_last, lines)
             elif letters:
                 raise self._no_header(text[:end])
             self.line += text.count(b"\n", start, end)
@@ -109,14 +123,14 @@ class _Reader:
             self._start_record(text[end + 1 : start])
             self.line += 1
 
-    def _piece(self, letters: bytes, is_last: bool) -> FastaPiece:
+    def _piece(self, letters: bytes, is_last: bool, lines: bytes) -> FastaPiece:
         start = self.length
         self.length += len(letters)
         if self.length == 0:
             raise InputError(
                 f"{self.shown}:{self.header_line}: record {shortened(self.name)!r} has no sequence"
             )
-        return FastaPiece(self.name, self.header_line, start, letters, is_last)
+        return FastaPiece(self.name, self.header_line, start, letters, is_last, lines, self.line)
 
     def _start_record(self, header: bytes) -> None:
         where = f"{self.shown}:{self.line}"

@@ -49,6 +49,8 @@ class FastaRecord:
     name: str
     letters: str
     line: int
+    fasta: Path | str | None = None
+    """The FASTA file that it is in; None: all its letters are in `line` of another file."""
 
 
 def read_fasta(path: Path | str) -> Iterator[FastaRecord]:
@@ -58,7 +60,7 @@ def read_fasta(path: Path | str) -> Iterator[FastaRecord]:
         parts.append(piece.letters)
         if piece.is_last:
             letters = b"".join(parts).decode("utf-8", "replace")
-            yield FastaRecord(piece.name, letters, piece.line)
+            yield FastaRecord(piece.name, letters, piece.line, path)
             parts = []
 
 
@@ -71,7 +73,8 @@ def read_dna(path: Path | str) -> Iterator[tuple[FastaPiece, str]]:
         try:
             bases = normalise_bytes(letters, start)
         except ValueError as error:
-            raise _not_dna(shown, piece.line, piece.name, error) from error
+            line = piece.line_of(_position_of(error))
+            raise _not_dna(shown, line, piece.name, error) from error
         ambiguous = 0 if start == 0 else ambiguous
         ambiguous += bases.count("N") - letters.count(b"N") - letters.count(b"n")
         if piece.is_last:
@@ -85,10 +88,24 @@ def dna_of(record: FastaRecord, path: Path | str) -> str:
     try:
         sequence = normalise(record.letters)
     except ValueError as error:
-        raise _not_dna(shown, record.line, record.name, error) from error
+        line = _line_of(record, _position_of(error))
+        raise _not_dna(shown, line, record.name, error) from error
     ambiguous = sequence.count("N") - record.letters.count("N") - record.letters.count("n")
     _check_share(shown, record.line, record.name, ambiguous, len(sequence))
     return sequence
+
+
+def _position_of(error: ValueError) -> int:
+    """Return the place in the record, from 0, that `normalise` names."""
+    return int(str(error).partition(" at position ")[2].split()[0]) - 1
+
+
+def _line_of(record: FastaRecord, position: int) -> int:
+    """Return the line of a letter, for which a file is read again; of other inputs that of the header."""
+    if record.fasta is None or not Path(record.fasta).is_file():
+        return record.line
+    of_record = (piece for piece in read_pieces(record.fasta) if piece.line == record.line)
+    return next(x.line_of(position) for x in of_record if position < x.start + len(x.letters))
 
 
 def _not_dna(shown: str, line: int, name: str, error: ValueError) -> InputError:

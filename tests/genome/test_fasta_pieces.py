@@ -99,10 +99,10 @@ def test_positions_and_lines_in_messages_count_across_blocks(tmp_path, monkeypat
     monkeypatch.setattr(fasta_pieces, "BLOCK", 16)
     path = tmp_path / "x.fa"
     path.write_text(">a\n" + "ACGT\n" * 10 + "\n>b\nACGT\nACLT\n")
-    with pytest.raises(InputError, match=r"x\.fa:13: record 'b': 'L' at position 7 is not a DNA"):
+    with pytest.raises(InputError, match=r"x\.fa:15: record 'b': 'L' at position 7 is not a DNA"):
         list(read_dna(path))
     path.write_text(">a\n" + "ACGT\n" * 10 + "ACG-\n")
-    with pytest.raises(InputError, match=r"x\.fa:1: record 'a': '-' at position 44 .* alignment"):
+    with pytest.raises(InputError, match=r"x\.fa:12: record 'a': '-' at position 44 .* alignment"):
         list(read_dna(path))
     path.write_text(">p\n" + "RYKMSW\n" * 10 + "A\n")
     with pytest.raises(InputError, match=r"x\.fa:1: record 'p': 60 of 61 letters are ambiguity"):
@@ -118,7 +118,7 @@ def test_positions_and_lines_in_messages_count_across_blocks(tmp_path, monkeypat
         (b"chr1\t10\t20\n", r"x\.fa:1: found .* looks like a BED file"),
         (b"##fileformat=VCFv4.2\n", r"x\.fa:1: found .* looks like a VCF file"),
         (b"ACGT\n>a\nAC\n", r"x\.fa:1: found 'ACGT' before any header.*another format"),
-        (b">a\nAC\0GT\n", r"x\.fa:1: record 'a': '\\x00' at position 3 .* NUL bytes"),
+        (b">a\nAC\0GT\n", r"x\.fa:2: record 'a': '\\x00' at position 3 .* NUL bytes"),
         (b">a\0b\nAC\n", r"x\.fa:1: the name in this FASTA header holds '\\x00'"),
         (b">\xff\nAC\n", r"x\.fa:1: the name in this FASTA header is not text in UTF-8"),
         (">a\nAC\n".encode("utf-16"), r"x\.fa: this is UTF-16 text; .* iconv"),
@@ -131,7 +131,7 @@ def test_positions_and_lines_in_messages_count_across_blocks(tmp_path, monkeypat
         (gzip.compress(b">a\n" + b"ACGT" * 9999, mtime=0)[:-9], r"x\.fa: the gzip stream ends in the mid"),
         (gzip.compress(b">a\nAC\n", mtime=0) + b"junk", r"x\.fa: damaged gzip data"),
         (b">a\n", r"x\.fa:1: record 'a' has no sequence"),
-        (b">a\nA>C\n", r"x\.fa:1: record 'a': '>' at position 2 .* line of its own"),
+        (b">a\nA>C\n", r"x\.fa:2: record 'a': '>' at position 2 .* line of its own"),
         (b"\xef\xbb\xbf", r"x\.fa: no sequence in it"),
         (b">" + b"x" * 2_200_000 + b"\nAC\n", r"x\.fa:1: this FASTA header is longer than"),
         (b">a\nAC\n>" + b"x" * 1_100_000 + b"\nAC\n", r"x\.fa:3: this FASTA header is longer"),

@@ -5,8 +5,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import torch
 
-from dna_bigbird import predict
+from dna_bigbird import load_bundle, predict
 from dna_bigbird.core.errors import InputError, OutputError
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.motif_files import MotifMatrix, meme_text
@@ -38,7 +39,7 @@ class KnownPredictor:
 def test_the_interaction_is_what_is_not_added_up():
     backgrounds = ["CG" * 50, "GC" * 50, "CC" * 50]
     distances = [5, 12, -12, 30]
-    changes = effects_of(KnownPredictor(), backgrounds, FIRST, SECOND, distances)
+    changes = effects_of(KnownPredictor(), backgrounds, FIRST, 45, SECOND, distances)
     assert changes["motif", None] == pytest.approx(2.0)
     for distance in distances:
         extra = 0.5 if distance == 12 else 0.0
@@ -49,8 +50,8 @@ def test_the_interaction_is_what_is_not_added_up():
 
 def test_the_interval_is_that_of_the_mean():
     values = np.random.default_rng(0).normal(1, 2, (400, 1))
-    (row,) = table_rows({("motif", None): values}, ["CTCF"], seed=0)
-    assert (row["label"], row["inserted"], row["distance"], row["n"]) == (
+    (row,) = table_rows({("motif", None): values}, ["CTCF"], 0, "position")
+    assert (row["label"], row["inserted"], row["position"], row["n"]) == (
         "CTCF",
         "motif",
         None,
@@ -93,24 +94,79 @@ def test_a_genome_of_n_is_one_line(tmp_path):
         draw_backgrounds(Genome(path), 2, 500, np.random.default_rng(0))
 
 
-def test_the_table_has_what_predict_says(fasta, tmp_path):
+BACKGROUNDS = 3
+
+
+def log_odds_by_hand(texts):
+    """Of the bundled model, without its Predictor; one window after the other, forward strand only."""
+    bundle = load_bundle("bundled-tata")
+    bundle.model.eval()
+    with torch.no_grad():
+        ids = [torch.as_tensor(bundle.tokenizer.encode_all([text])[0]) for text in texts]
+        ends = [bundle.tokenizer.cls_id], [bundle.tokenizer.sep_id]
+        rows = [torch.tensor([*ends[0], *x.tolist(), *ends[1]])[None] for x in ids]
+        return np.array(
+            [float(bundle.model(x, torch.zeros_like(x, dtype=torch.bool))) for x in rows]
+        )
+
+
+def test_a_curve_is_the_bundled_model_on_windows_made_by_hand(fasta, tmp_path):
+    result = marginalise(
+        fasta, "TATAAAAG", tmp_path / "out.tsv", position=[-249, -30, 43], backgrounds=BACKGROUNDS,
+        curves=tmp_path / "out.svg", threads=1,
+    )  # fmt: skip
+    backgrounds = draw_backgrounds(Genome(fasta), BACKGROUNDS, 300, np.random.default_rng(0))
+    plain = log_odds_by_hand(backgrounds)
+    for row, start in zip(result.rows, (0, 219, 292), strict=True):  # the start site is base 250
+        edited = [text[:start] + "TATAAAAG" + text[start + 8 :] for text in backgrounds]
+        assert row["position"] == start - 249
+        expected = (log_odds_by_hand(edited) - plain).mean()
+        assert float(row["change"]) == pytest.approx(expected, abs=2e-3)
+    lines = (tmp_path / "out.tsv").read_text().splitlines()
+    assert lines[0] == "label\tinserted\tposition\tn\tchange\tlow\thigh"
+    assert (tmp_path / "out.svg").read_bytes().startswith(b"<?xml")
+
+
+@pytest.mark.parametrize("motif", ["TATAAAAG", "TATAAA"])
+def test_the_bundled_model_wants_a_tata_box_30_bases_before_the_start(fasta, tmp_path, motif):
+    rows = marginalise(fasta, motif, tmp_path / "out.tsv", step=3, backgrounds=4, threads=1).rows
+    assert [row["position"] for row in rows] == list(range(-249, 51 - len(motif) + 1, 3))
+    best = max(rows, key=lambda row: float(row["change"]))
+    assert -33 <= best["position"] <= -27
+    assert float(best["low"]) > 1
+
+
+def test_a_pair_is_what_predict_says_of_both_strands(fasta, tmp_path):
     result = marginalise(
         fasta, "TATAAAAG", tmp_path / "out.tsv", second="GGGCGG", distances=[20, -30],
-        backgrounds=3, curves=tmp_path / "out.png", threads=1,
+        position=[-30], strand="both", backgrounds=BACKGROUNDS, curves=tmp_path / "out.png", threads=1,
     )  # fmt: skip
-    backgrounds = draw_backgrounds(Genome(fasta), 3, 300, np.random.default_rng(0))
-    start = (300 - 8) // 2
-    edited = [text[:start] + "TATAAAAG" + text[start + 8 :] for text in backgrounds]
+    backgrounds = draw_backgrounds(Genome(fasta), BACKGROUNDS, 300, np.random.default_rng(0))
+    edited = [text[:219] + "TATAAAAG" + text[227:] for text in backgrounds]
+    edited = [text[:247] + "GGGCGG" + text[253:] for text in edited]
     shares = predict(
         sequences=[*backgrounds, *edited], threads=1, precision="32-true", strand="both"
     ).probabilities
     log_odds = np.log(shares[:, 0] / (1 - shares[:, 0]))
     expected = (log_odds[3:] - log_odds[:3]).mean()
-    assert float(result.rows[0]["change"]) == pytest.approx(expected, abs=2e-3)
+    (both,) = (x for x in result.rows if (x["inserted"], x["distance"]) == ("both", 20))
+    assert float(both["change"]) == pytest.approx(expected, abs=2e-3)
     lines = (tmp_path / "out.tsv").read_text().splitlines()
     assert lines[0] == "label\tinserted\tdistance\tn\tchange\tlow\thigh"
     assert len(lines) == 1 + 1 + 3 * 2
     assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_an_anchor_the_motif_is_in_the_middle(fasta, tmp_path):
+    result = marginalise(
+        fasta,
+        "TATAAAAG",
+        tmp_path / "out.tsv",
+        model="bundled-any-promoter",
+        backgrounds=2,
+        threads=1,
+    )
+    assert [row["position"] for row in result.rows] == [146 - 150]
 
 
 def test_a_matrix_is_its_consensus(tmp_path):
@@ -133,15 +189,20 @@ def test_wrong_options_are_one_line(fasta, tmp_path):
     out = tmp_path / "out.tsv"
     for options, line in (
         (
-            {"curves": tmp_path / "x.png"},
-            r"curves.*x\.png: expected a name in \.png, \.svg, \.pdf, and a",
+            {"curves": tmp_path / "x.gif"},
+            r"curves.*x\.gif: expected a name in \.png, \.svg, \.pdf",
         ),
         ({"backgrounds": 1}, "backgrounds.*1: expected at least 2"),
         ({"second": "ACGT", "distances": [5, 5]}, "expected at least one, each once"),
         (
-            {"second": "ACGT", "distances": [200]},
+            {"second": "ACGT", "distances": [200], "position": [-30]},
             r"distances.*200: the second motif would be outside",
         ),
+        ({"distances": [20]}, r"distances.*name the other with second"),
+        ({"second": "ACGT"}, r"position None: expected one position of the first motif"),
+        ({"position": [44]}, r"position 44: expected from -249 to 43"),
+        ({"position": [-30], "step": 2}, r"step 2: of a curve"),
+        ({"window": 200}, r"window 200: the windows of this model have 300 bases"),
         ({"motif": "A" * 301}, "motif has 301 bases, and the window 300"),
         (
             {"backgrounds": 10**9},
@@ -156,11 +217,11 @@ def test_wrong_options_are_one_line(fasta, tmp_path):
 @pytest.mark.parametrize("is_picture", [True, False])
 def test_a_failed_picture_leaves_no_table(fasta, tmp_path, monkeypatch, is_picture):
     out, curves = tmp_path / "out.tsv", tmp_path / "out.png"
-    options = {"second": "GGGCGG", "distances": [20], "backgrounds": 2, "threads": 1}
+    options = {"position": [-30], "backgrounds": 2, "threads": 1}
     if is_picture:  # a folder in its place is refused before work
         curves.mkdir()
         monkeypatch.setattr(
-            "dna_bigbird.prediction.marginalise._measure", lambda *a: pytest.fail("work")
+            "dna_bigbird.prediction.marginalise.lay_out", lambda *a: pytest.fail("work")
         )
     else:
         full = OSError(errno.ENOSPC, "No space left on device")
