@@ -2,6 +2,7 @@
 
 import gzip
 
+import pyfaidx
 import pytest
 
 from dna_bigbird.core.errors import InputError
@@ -169,3 +170,66 @@ def test_a_bed_file_needs_a_genome(table):
 def test_wrong_paths(path, message):
     with pytest.raises(InputError, match=message):
         sequence_files([path], "input")
+
+
+INTERVALS = "id,region,start,end,strand\n0,chr1,3,9,+\n1,chr2,0,7,-\n2,chr1,5,12,\n"
+"""As the files of Genomic Benchmarks."""
+
+
+@pytest.fixture
+def toy(tmp_path):
+    path = tmp_path / "toy.fa"
+    path.write_text(">chr1\nACGTTGCAACGTAAA\n>chr2\nGGATCCTTAGN\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["promoter.csv", "promoter.tsv.gz"])
+def test_a_table_of_intervals_has_the_bases_that_pyfaidx_reads(tmp_path, toy, name):
+    text = INTERVALS.replace(",", "\t") if ".tsv" in name else INTERVALS
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+    rows = rows_of(path, genome=Genome(toy), classes_by_file=True)
+    with pyfaidx.Fasta(str(toy)) as fasta:
+        expected = [
+            fasta["chr1"][3:9].seq,
+            fasta["chr2"][0:7].reverse.complement.seq,
+            fasta["chr1"][5:12].seq,
+        ]
+    assert [x.sequence for x in rows] == expected
+    assert {x.labels for x in rows} == {("promoter",)}
+    assert [(x.interval.start, x.interval.end, x.interval.strand) for x in rows] == [
+        (3, 9, "+"), (0, 7, "-"), (5, 12, "+")
+    ]  # fmt: skip
+
+
+def test_a_table_of_intervals_with_labels_and_groups(table, toy):
+    path = table("gene;chrom;start;end;label\nG1;1;3;9;0\nG2;2;0;7;1\n")
+    rows = rows_of(path, SequenceColumns(group="gene"), Genome(toy))
+    assert [(x.sequence, x.labels, x.group) for x in rows] == [
+        ("TTGCAA", ("0",), "G1"), ("GGATCCT", ("1",), "G2")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "with_genome", "message"),
+    [
+        (INTERVALS, False, r"train\.csv: a table of intervals has no bases; add --genome"),
+        (
+            INTERVALS.replace("0,7,-", "0,12,-"),
+            True,
+            r"train\.csv:3: end 12 is beyond the end of chr2",
+        ),
+        (INTERVALS.replace("0,7,-", "7,7,-"), True, r"train\.csv:3: start '7' and end '7'"),
+        (INTERVALS.replace("0,7,-", "0,7,x"), True, r"train\.csv:3: strand 'x'"),
+        (INTERVALS.replace("chr2", "chr9"), True, r"train\.csv:3: .*chr9"),
+    ],
+)
+def test_a_wrong_table_of_intervals_is_one_line(table, toy, text, with_genome, message):
+    genome = Genome(toy) if with_genome else None
+    with pytest.raises(InputError, match=message):
+        rows_of(table(text), genome=genome, classes_by_file=True)
+
+
+def test_a_table_of_intervals_without_a_label_names_the_option(table, toy):
+    with pytest.raises(InputError, match=r"train\.csv:1: no column 'label' .*--classes_by_file"):
+        rows_of(table(INTERVALS), genome=Genome(toy))

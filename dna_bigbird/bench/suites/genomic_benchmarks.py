@@ -16,9 +16,8 @@ from dna_bigbird.bench.suites.suite import IntervalRow, LabelledRows, Suite, Tas
 from dna_bigbird.bench.suites.tables import check_length
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import numbered_lines
-from dna_bigbird.core.plain_numbers import whole_number
 from dna_bigbird.genome import Interval
-from dna_bigbird.labelled.sequences.files import SequenceRow
+from dna_bigbird.labelled.sequences.files import SequenceRow, written_interval
 from dna_bigbird.labelled.sequences.sets import UNASSIGNED
 from dna_bigbird.labelled.splits import TEST
 from dna_bigbird.models.label_types import MULTI_CLASS
@@ -175,18 +174,10 @@ def read_intervals(path: Path, length_bp: int | None) -> Iterator[tuple[int, str
 def _interval(cells: list[str], length_bp: int | None, where: str) -> Interval:
     if len(cells) != len(COLUMNS):
         raise InputError(f"{where}: {len(cells)} columns, the header has {len(COLUMNS)}")
-    _, region, first, last, strand = (cell.strip() for cell in cells)
-    start, end = whole_number(first), whole_number(last)
-    if start is None or end is None or not 0 <= start < end:
-        raise InputError(
-            f"{where}: start {shortened(first)!r} and end {shortened(last)!r}; expected whole numbers, counted "
-            "from 0, the end above the start"
-        )
+    interval = written_interval(*cells[1:], where=where)
     if length_bp is not None:
-        check_length(start, end, length_bp, where)
-    if strand not in ("", "+", "-"):
-        raise InputError(f"{where}: strand {shortened(strand)!r}; expected +, - or nothing")
-    return Interval(region, start, end, strand or "+")
+        check_length(interval.start, interval.end, length_bp, where)
+    return interval
 
 
 SUITE = Suite(

@@ -16,6 +16,8 @@ from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of, read_fasta
 
 FASTA, BED = "a FASTA file", "a BED file"
 USUAL_BED_COLUMN = 4
+CHROMOSOME_COLUMNS = ("region", "chrom", "chr", "chromosome", "seqnames")
+"""Names of the first column of an interval in a table with a header: `region` in Genomic Benchmarks."""
 _ENDING = re.compile(
     r"\.(gz|bgz|fa|fasta|fna|bed|narrowPeak|broadPeak|csv|tsv|txt)$", re.IGNORECASE
 )
@@ -53,6 +55,10 @@ class SequenceRow:
     interval: Interval | None = None
 
 
+LabelledInterval = tuple[BedRow, tuple[str, ...], str]
+"""Where a row is in the genome, its labels as text, and its group."""
+
+
 @dataclass(frozen=True)
 class SequenceFile:
     """One input: a table or a BED file with labels, or any file whose rows are one class."""
@@ -65,10 +71,16 @@ class SequenceFile:
     def rows(self, columns: SequenceColumns, genome: Genome | None) -> Iterator[SequenceRow]:
         """Yield the rows in the order of the file."""
         what = looks_like(self.path)
+        header = [] if what in (FASTA, BED) else interval_columns(self.path, columns.sequence)
         if what == FASTA:
             yield from self._fasta_rows()
-        elif what == BED or genome is not None:
-            yield from self._bed_rows(columns, genome)
+        elif genome is not None:
+            rows = self._interval_rows(header, columns) if header else self._bed_rows(columns)
+            yield from self._in_genome(list(rows), genome)
+        elif what == BED or header:
+            raise InputError(
+                f"{self.path}: {what or 'a table of intervals'} has no bases; add --genome GENOME.fa"
+            )
         else:
             yield from self._table_rows(columns)
 
@@ -77,19 +89,30 @@ class SequenceFile:
             where = f"{self.path}:{record.line}"
             yield SequenceRow(dna_of(record, self.path), (self.class_name,), where, record.name)
 
-    def _bed_rows(self, columns: SequenceColumns, genome: Genome | None) -> Iterator[SequenceRow]:
-        if genome is None:
-            raise InputError(f"{self.path}: a BED file has no bases; add --genome GENOME.fa")
+    def _bed_rows(self, columns: SequenceColumns) -> Iterator[LabelledInterval]:
         numbers = [] if self.class_name else _bed_columns(columns)
-        rows = read_bed(self.path)
-        check_inside(rows, genome, self.path)
-        for row in rows:
+        for row in read_bed(self.path):
+            yield row, tuple(_bed_cell(row, number) for number in numbers), ""
+
+    def _interval_rows(
+        self, header: Sequence[str], columns: SequenceColumns
+    ) -> Iterator[LabelledInterval]:
+        names = () if self.class_name else columns.label_names
+        needed = [*header, *names, *([columns.group] if columns.group else [])]
+        for line, cells in _cells(self.path, needed):
+            own, rest = cells[: len(header)], [text.strip() for text in cells[len(header) :]]
+            interval = written_interval(*own, where=f"{self.path}:{line}")
+            row = BedRow(interval, "", "", line)
+            yield row, tuple(rest[: len(names)]), rest[-1] if columns.group else ""
+
+    def _in_genome(self, rows: Sequence[LabelledInterval], genome: Genome) -> Iterator[SequenceRow]:
+        check_inside((row for row, _, _ in rows), genome, self.path)
+        for row, labels, group in rows:
             where = f"{self.path}:{row.line_number}"
-            labels = tuple(_bed_cell(row, number) for number in numbers)
             interval = replace(row.interval, chrom=genome.resolve(row.interval.chrom))
             name = f"{self.role}:{row.line_number}"
             bases = genome.fetch(interval)
-            yield SequenceRow(bases, labels or (self.class_name,), where, name, "", interval)
+            yield SequenceRow(bases, labels or (self.class_name,), where, name, group, interval)
 
     def _table_rows(self, columns: SequenceColumns) -> Iterator[SequenceRow]:
         needed = [columns.sequence, *(() if self.class_name else columns.label_names)]
@@ -155,23 +178,56 @@ def _stem(path: Path) -> str:
     return name
 
 
+def interval_columns(path: Path, sequence: str) -> list[str]:
+    """Return the columns of chromosome, start, end and, if any, strand of a table without sequences; else none."""
+    header, _ = _header(numbered_lines(path, LONGEST_LINE))
+    chroms = [name for name in CHROMOSOME_COLUMNS if name in header]
+    if sequence in header or not chroms or not {"start", "end"} <= set(header):
+        return []
+    return [chroms[0], "start", "end", *(["strand"] if "strand" in header else [])]
+
+
+def written_interval(
+    chrom: str, first: str, last: str, strand: str = "", *, where: str
+) -> Interval:
+    """Return a 0-based, half-open interval that is written in cells; without a strand it is on +.
+
+    Raises:
+        InputError: At `where`, if a number or the strand is none.
+    """
+    start, end = whole_number(first.strip()), whole_number(last.strip())
+    if start is None or end is None or not 0 <= start < end:
+        raise InputError(
+            f"{where}: start {shortened(first)!r} and end {shortened(last)!r}; expected whole numbers, counted "
+            "from 0, the end above the start"
+        )
+    if strand.strip() not in ("", "+", "-"):
+        raise InputError(f"{where}: strand {shortened(strand)!r}; expected +, - or nothing")
+    return Interval(chrom.strip(), start, end, strand.strip() or "+")
+
+
+def _header(lines: Iterator[tuple[int, str]]) -> tuple[list[str], str]:
+    """Return the names of the columns of a table, and what separates them."""
+    _, line = next(lines, (1, ""))
+    delimiter = next((x for x in "\t;," if x in line), ",")
+    (header,) = csv.reader([line], delimiter=delimiter) if line else ([],)
+    return [name.strip() for name in header], delimiter
+
+
 def _cells(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield the line and the needed cells of every row of a table with a header."""
     csv.field_size_limit(LONGEST_LINE)
-    lines = (line for _, line in numbered_lines(path, LONGEST_LINE))
-    header_line = next(lines, "")
-    delimiter = next((x for x in "\t;," if x in header_line), ",")
-    (header,) = csv.reader([header_line], delimiter=delimiter) if header_line else ([],)
-    header = [name.strip() for name in header]
+    numbered = numbered_lines(path, LONGEST_LINE)
+    header, delimiter = _header(numbered)
     for name in needed:
         if header.count(name) != 1:
             raise InputError(
                 f"{path}:1: {header.count(name) or 'no'} column{'s' * (name in header)} {name!r} in the "
                 f"header; it has {shortened(', '.join(header)) or 'nothing'}. Name the columns with "
-                "--sequence_column and --label_columns"
+                "--sequence_column and --label_columns; of files of one class each: --classes_by_file true"
             )
     positions = [header.index(name) for name in needed]
-    reader = csv.reader(lines, delimiter=delimiter)
+    reader = csv.reader((line for _, line in numbered), delimiter=delimiter)
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):

@@ -49,14 +49,17 @@ def sequence_set(
         dna-bigbird sequence-set --input enhancer.fa promoter.fa --output set.h5 --split.folds 5
         dna-bigbird sequence-set --input regions.bed --genome hg19.fa --assembly hg19 --label_columns 5 \\
             --type regression --output set.h5 --split.validation chr7 --split.test chr8
+        dna-bigbird sequence-set --input train/positive.csv.gz train/negative.csv.gz --classes_by_file true \\
+            --test test/positive.csv.gz test/negative.csv.gz --genome hg38.fa --assembly hg38 --output set.h5
 
     Args:
         input: File to read: a table with a header (CSV, TSV), a FASTA file with the sequences of a class,
-            or a BED file with the label in column 4; plain or gzip. Several are joined; NAME=FILE
-            names the class of all rows of a file.
+            or intervals of a genome: a BED file with the label in column 4, or a table with a chromosome (region,
+            chrom, chr), start, end (0-based, half-open) and strand, as Genomic Benchmarks has them; plain or gzip.
+            Several are joined; NAME=FILE names the class of all rows of a file.
         validation: Validation data: files of the same form; if not given, part of the input.
         test: Test data: files of the same form; if not given, part of the input.
-        genome: Genome: a FASTA file, plain or bgzip, for BED files.
+        genome: Genome: a FASTA file, plain or bgzip, for intervals.
         type: Type of the labels: binary (one of 0 and 1), multi-label (several), multi-class (one of several
             classes) or regression (numbers); auto infers it from the labels, and a note names it.
         sequence_column: Column with the sequence: its name in the header.
