@@ -25,6 +25,7 @@ from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import LabelScores, read_scores, write_scores
 from dna_bigbird.labelled.sequences.labels import encode_labels
 from dna_bigbird.labelled.sequences.sets import SequenceSplit, build_sequences
+from dna_bigbird.labelled.set_files import counts_in_words
 from dna_bigbird.labelled.splits import SPLITS, SplitConfig
 from dna_bigbird.metrics.task_results import MODEL, RANDOM_WEIGHTS
 from dna_bigbird.models.kmer_config import KmersConfig
@@ -88,8 +89,8 @@ def _check_parts(task: Task, rows: LabelledRows) -> None:
     is_test = rows.roles == SPLITS.index("test")
     for name, number in (("training", int((~is_test).sum())), ("test", int(is_test.sum()))):
         if not number:
-            left = ", ".join(f"{key.replace('_', ' ')} {n:,}" for key, n in rows.counts.items())
-            raise InputError(f"{task.name}: no {name} row is left ({left or 'none was read'})")
+            left = counts_in_words(rows.counts) or "none was read"
+            raise InputError(f"{task.name}: no {name} row is left ({left})")
 
 
 class _Lengths:

@@ -37,7 +37,9 @@ from dna_bigbird.prediction.predictor import Predictor
 MODEL = "model"
 COUNTS = "counts"
 """The k-mer counts of a model that has them, without its network."""
-ROWS_AT_ONCE = 1024
+ROWS_AT_ONCE, LEAST_ROWS = 1024, 64
+UPDATES = 50
+"""Steps of the progress bar, about: of few rows it would otherwise stand still."""
 """Windows that are read from the set at once."""
 
 
@@ -227,9 +229,10 @@ def model_scores(
     compute = Compute(batch_size=batch_size, precision="32-true")
     predictor = Predictor(bundle, compute=compute, strand=strand)
     values = np.empty((len(rows), len(labelled.label_names)), dtype=np.float32)
+    rows_at_once = min(max(len(rows) // UPDATES, LEAST_ROWS), ROWS_AT_ONCE)
     with progress_bar(total=len(rows), desc="evaluate", unit=" windows") as progress:
-        for first in range(0, len(rows), ROWS_AT_ONCE):
-            chunk = rows[first : first + ROWS_AT_ONCE]
+        for first in range(0, len(rows), rows_at_once):
+            chunk = rows[first : first + rows_at_once]
             probabilities = predictor.probabilities([labelled.sequence(int(i)) for i in chunk])
             _check_has_bases(probabilities, labelled, chunk)
             values[first : first + len(chunk)] = probabilities

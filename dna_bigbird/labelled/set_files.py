@@ -39,6 +39,30 @@ if TYPE_CHECKING:
     from dna_bigbird.labelled.splits import SplitConfig
 
 
+def counts_in_words(counts: Mapping[str, float]) -> str:
+    """Return the counts of a set that are not 0; '' if there is none.
+
+    Example:
+        >>> counts_in_words({"rows_read": 1200, "left_out_with_n": 1, "left_out_leaks_train": 28, "rows_train": 1171})
+        '1,200 rows read, 1,171 rows in train; left out: 1 with N, 28 leaks in train'
+    """
+    from dna_bigbird.labelled.splits import SPLITS
+
+    kept: list[str] = []
+    left_out: list[str] = []
+    for key, value in counts.items():
+        name = key.removeprefix("left_out_")
+        what, _, split = name.rpartition("_")
+        words = f"{what} in {split}" if split in SPLITS else name
+        first, blank, rest = words.replace("_", " ").replace("with n", "with N").partition(" ")
+        if value == 1 and not first.endswith("ss"):
+            first = first.removesuffix("s")
+        if value:
+            (kept if name == key else left_out).append(f"{value:,} {first}{blank}{rest}")
+    parts = [", ".join(kept), f"left out: {', '.join(left_out)}" if left_out else ""]
+    return "; ".join(filter(None, parts))
+
+
 @dataclass(frozen=True)
 class LabelledSetFile(Result):
     """A labelled set as it was written."""
@@ -57,7 +81,7 @@ class LabelledSetFile(Result):
 
     def counts_text(self) -> str:
         """Return the counts that are not 0, for the note."""
-        return ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in self.counts.items() if v)
+        return counts_in_words(self.counts)
 
     def labels_text(self) -> str:
         """Return the number of labels and the counts, for the note."""

@@ -130,7 +130,7 @@ def motifs(
     matches = match_all([pattern.shares for pattern in patterns], matrices)
     rows = table_rows(patterns, matches, max_q, LISTED_MATCHES)
     summary = (
-        f"{len(rows)} patterns of {len(files)} labels, {sum(bool(row['matrix']) for row in rows)} of them similar to a "
+        f"{len(rows)} patterns of {len(files)} label{'s' * (len(files) != 1)}, {sum(bool(row['matrix']) for row in rows)} of them similar to a "
         f"matrix of {matrices.name} (q up to {max_q:g})"
     )
     with atomic_directory(output, MOTIFS) as folder:

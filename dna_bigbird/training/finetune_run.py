@@ -200,6 +200,7 @@ class FinetuningSetup:
     def config(self) -> dict:
         """Return what the bundle's config says of set and model."""
         semi_synthetic = is_semi_synthetic(self.labelled.assembly)
+        anchor_bp = self.labelled.upstream_bp
         return {
             **{name: getattr(self.labelled, name) for name in SET_FACTS},
             **label_facts(self.labelled),
@@ -212,7 +213,7 @@ class FinetuningSetup:
             "seed": self.seed,
             **({"search": self.trials} if self.trials else {}),
             **({"directional": True} if is_directional(self.labelled, self.both_strands) else {}),
-            **({} if self.labelled.upstream_bp is None else {"anchor_bp": self.labelled.upstream_bp}),
+            **({} if anchor_bp is None else {"anchor_bp": anchor_bp}),
             **self._seen_regions(),
         }
 

@@ -136,7 +136,7 @@ def test_another_genome_and_too_many_rows(folder, tmp_path, random_dna, genomes,
     monkeypatch.setattr("dna_bigbird.bench.suites.suite.MOST_LABELS", 10)
     with pytest.raises(
         InputError,
-        match=r"\.h5: more than 10 rows of 1 labels, too many for bench; use dna-bigbird finetune",
+        match=r"\.h5: more than 10 rows of 1 label, too many for bench; use dna-bigbird finetune",
     ):
         paper.read(folder, task, genomes)
 

@@ -163,7 +163,7 @@ def check_size(path: Path, rows: int, labels: int) -> None:
     """Raise InputError if a file has more labels than fit into memory as `LabelledRows`."""
     if rows * labels > MOST_LABELS:
         raise InputError(
-            f"{path}: more than {MOST_LABELS // labels:,} rows of {labels} labels, too many for bench; use dna-bigbird "
+            f"{path}: more than {MOST_LABELS // labels:,} rows of {labels} label{'s' * (labels != 1)}, too many for bench; use dna-bigbird "
             "finetune and evaluate, which read a set in parts"
         )
 

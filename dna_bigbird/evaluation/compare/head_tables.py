@@ -250,7 +250,10 @@ def set_heading(same: Sequence[HeadRun]) -> str:
     """Describe the labelled set of some runs in one line."""
     facts, n = same[0].facts, same[0].metrics.number("n")
     labels = len(same[0].result.labels)
-    parts = [f"{labels} labels" if facts.task == "chromatin" else "", f"{facts.window_bp:,} bp"]
+    parts = [
+        f"{labels} label{'s' * (labels != 1)}" if facts.task == "chromatin" else "",
+        f"{facts.window_bp:,} bp",
+    ]
     rows = "?" if n is None else shown(n)
     parts += [f"test {facts.split}: {rows} rows", str(same[0].result.config.assembly)]
     return "; ".join(part for part in parts if part)

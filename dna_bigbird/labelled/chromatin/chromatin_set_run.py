@@ -14,6 +14,7 @@ from dna_bigbird.genome.windows import Windows
 from dna_bigbird.labelled.chromatin.config import DEFAULT_BACKGROUND, ChromatinConfig
 from dna_bigbird.labelled.chromatin.peak_sheet import PeakLabel, is_measured
 from dna_bigbird.labelled.labelled_data import LabelledData, PackedLabels
+from dna_bigbird.labelled.set_files import counts_in_words
 from dna_bigbird.labelled.splits import SPLITS, STRADDLING, SplitConfig
 
 # Background of a chromatin set: bins without a peak, drawn next to the bins with one.
@@ -303,10 +304,7 @@ def _check_rows(
     for number, name in enumerate(SPLITS):
         counts[f"rows_{name}"] = int((splits == number).sum())
     if not counts["rows_train"]:
-        raise InputError(
-            "no bin is left for training: "
-            + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in counts.items() if v)
-        )
+        raise InputError(f"no bin is left for training: {counts_in_words(counts)}")
     positives = bits.positives(np.flatnonzero(splits == 0))
     if not config.allow_empty_labels:
         _refuse_empty(labels, positives, "no row of the training split has it")

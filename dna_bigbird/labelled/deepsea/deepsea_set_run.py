@@ -268,7 +268,9 @@ def _without(data: LabelledData, genome: Genome, config: DeepseaConfig) -> Label
         if len(empty):
             some = ", ".join(f"{i} {data.label_names[i]}" for i in empty[:5].tolist())
             more = ", …" if len(empty) > 5 else ""
-            note(f"no positive in {name}: {len(empty)} labels (column {some}{more})")
+            note(
+                f"no positive in {name}: {len(empty)} label{'s' * (len(empty) != 1)} (column {some}{more})"
+            )
     if not counts["rows_train"]:
         raise InputError("no training row is left; raise --max_n_fraction")
     kept.counts = counts

@@ -14,7 +14,7 @@ from dna_bigbird.genome.interval import Interval, StartSite
 from dna_bigbird.labelled.labelled_data import LabelledData
 from dna_bigbird.labelled.promoter.config import PromoterConfig
 from dna_bigbird.labelled.promoter.negatives import Negatives, draws, make_negatives
-from dna_bigbird.labelled.set_files import LabelledSetFile, few_positives
+from dna_bigbird.labelled.set_files import LabelledSetFile, counts_in_words, few_positives
 from dna_bigbird.labelled.splits import SPLITS, STRADDLING, TRAIN, VALIDATION, SplitConfig
 
 # Do start sites fit the genome? The two bases around a start tell, also where chromosome lengths do not.
@@ -176,10 +176,10 @@ def build_promoters(
     whole = _whole_windows(genome, ordered, by_place, config, counts)
     nothing_left = f"{', '.join(files)}: no promoter window of {config.window_bp} bp is left"
     if not whole:
-        raise InputError(f"{nothing_left} ({_listed(counts)})")
+        raise InputError(f"{nothing_left} ({counts_in_words(counts)})")
     kept, splits = _split(whole, split, counts)
     if TRAIN not in splits:
-        raise InputError(f"{nothing_left} for training ({_listed(counts)})")
+        raise InputError(f"{nothing_left} for training ({counts_in_words(counts)})")
     avoided = _on_genome([*sites, *avoid], genome)
     negatives, matched = make_negatives(
         genome,
@@ -286,7 +286,3 @@ def _as_rows(
         pair=owner[order],
         counts=counts,
     )
-
-
-def _listed(counts: dict[str, float]) -> str:
-    return ", ".join(f"{key.replace('_', ' ')}: {value}" for key, value in counts.items() if value)

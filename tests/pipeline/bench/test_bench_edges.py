@@ -46,7 +46,7 @@ def test_every_test_row_is_a_training_row_again(tmp_path, model, monkeypatch):
 @pytest.mark.parametrize(
     ("bases", "message"),
     [
-        (draw_dna(100, 0), r"no test row is left \(rows read 42, left out beyond the end 41\)$"),
+        (draw_dna(100, 0), r"no test row is left \(42 rows read; left out: 41 beyond the end\)$"),
         ("ACGT" * 600, r"the rows of input belong to 1 groups; too few to split$"),
     ],
     ids=["short", "repeated"],

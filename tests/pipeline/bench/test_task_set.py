@@ -106,8 +106,8 @@ def test_unknown_bases_are_kept_but_not_alone():
 @pytest.mark.parametrize(
     ("roles", "message"),
     [
-        ([TRAIN] * 4, r"^toy: no test row is left \(rows read 9, left out not lifted 5\)$"),
-        ([TEST] * 4, r"^toy: no training row is left \(rows read 9, left out not lifted 5\)$"),
+        ([TRAIN] * 4, r"^toy: no test row is left \(9 rows read; left out: 5 not lifted\)$"),
+        ([TEST] * 4, r"^toy: no training row is left \(9 rows read; left out: 5 not lifted\)$"),
     ],
 )
 def test_a_part_without_rows(roles, message):
