@@ -64,6 +64,19 @@ def score_meaning(bundle: Bundle, strand: str) -> str:
     )
 
 
+def allele_notes(bundles: Sequence[Bundle], option: str, has_anchor: bool) -> list[str]:
+    """Return what forbids to read effects of alleles; `option` keeps the anchor, as these windows do or not."""
+    lines = []
+    if any(is_bundled_classifier(bundle) for bundle in bundles):
+        lines.append("the card of this model does not cover variants")
+    if bundles[0].config.is_aligned and not has_anchor:
+        lines.append(
+            "do not read these scores as effects: this model was trained on windows aligned on "
+            f"{bundles[0].config.alignment}, and here the changed base is in the middle; keep the anchor with {option}"
+        )
+    return lines
+
+
 def is_bundled_classifier(bundle: Bundle) -> bool:
     """Return True for a classifier of the package."""
     return bundle.folder in (BUNDLED, ANY_PROMOTER)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.seen_regions import PRETRAINING, SeenRegions
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.results import representation
 from dna_bigbird.core.settings import Count, Range, Seed
 from dna_bigbird.core.writing import json_text
@@ -178,9 +179,22 @@ class BundleConfig(Mapping[str, Any]):
         return self.anchor_bp is not None or any(each and each.positions for each in counts)
 
     @property
-    def anchor(self) -> int:
-        """0-based position in the window that offsets count from: the anchor, or the middle if it is unknown."""
-        return (self.window_bp or 0) // 2 if self.anchor_bp is None else self.anchor_bp
+    def alignment(self) -> str:
+        """On what the training windows are aligned, in words."""
+        where = "one base" if self.anchor_bp is None else f"base {self.anchor_bp + 1:,}"
+        return f"{where} of {self.window_bp:,}"
+
+    def anchor_in(self, window_bp: int) -> int:
+        """Return the 0-based position that offsets count from: the anchor, or the middle if it is unknown.
+
+        Raises:
+            InputError: If the model is aligned and its windows have another length.
+        """
+        if self.is_aligned and window_bp != self.window_bp:
+            raise InputError(
+                f"--window {window_bp}: this model was trained on windows aligned on {self.alignment}; leave it out"
+            )
+        return window_bp // 2 if self.anchor_bp is None else self.anchor_bp
 
     @property
     def needed_version(self) -> int:

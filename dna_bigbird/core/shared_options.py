@@ -129,11 +129,11 @@ Coordinates = Annotated[
 Labels = Annotated[
     Names, Doc("Labels by name or shell pattern: 'GM12878*,CTCF' for example. Default: all.")
 ]
-BothStrands = Annotated[
-    Literal["both", "forward"],
+AlleleStrands = Annotated[
+    Literal["both", "forward", "reverse"] | None,
     Doc(
         "Strands to read: 'both' averages the two, or takes the higher one of a directional model for each "
-        "allele; 'forward' reads only the forward strand."
+        "allele; 'forward' and 'reverse' read one. Default: 'forward' for a directional model, else 'both'."
     ),
 ]
 Progress = Annotated[

@@ -38,9 +38,9 @@ MODEL = "model"
 COUNTS = "counts"
 """The k-mer counts of a model that has them, without its network."""
 ROWS_AT_ONCE, LEAST_ROWS = 1024, 64
-UPDATES = 50
-"""Steps of the progress bar, about: of few rows it would otherwise stand still."""
 """Windows that are read from the set at once."""
+UPDATES = 50
+"""Steps of the progress bar, about: with few rows it would otherwise stand still."""
 
 
 class ScoresOnTest:

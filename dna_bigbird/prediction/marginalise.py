@@ -190,12 +190,7 @@ def lay_out(
 ) -> Layout:
     """Return where one or two motifs go, or raise InputError if they do not fit or options exclude each other."""
     window_bp = window or config.window_bp or 0
-    if config.is_aligned and window_bp != config.window_bp:
-        raise InputError(
-            f"--window {window}: the windows of this model have {config.window_bp} bases, aligned on base "
-            f"{config.anchor + 1}; leave it out"
-        )
-    anchor = config.anchor if window_bp == config.window_bp else window_bp // 2
+    anchor = config.anchor_in(window_bp)
     first, second = motifs[0], motifs[1] if len(motifs) > 1 else None
     last = window_bp - len(first)
     if last < 0:

@@ -9,24 +9,23 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from dna_bigbird.bundles.choice import Models, choose_labels, load_models, notes_on
+from dna_bigbird.bundles.choice import Models, allele_notes, choose_labels, load_models, notes_on
 from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.messages import listed_words
 from dna_bigbird.core.paths import STANDARD_STREAM, GenomeFile, OutputFile, StreamFile
-from dna_bigbird.core.shared_options import BothStrands, Labels, Progress
+from dna_bigbird.core.shared_options import AlleleStrands, Labels, Progress
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome.fasta import Genome, find_region
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.variants import Variant
 from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
 from dna_bigbird.prediction.results import LETTERS, Effect, Mutagenesis
-from dna_bigbird.prediction.variants.effects import LogitModel, choose_window, site_effects
+from dna_bigbird.prediction.variants.effects import LogitModel, Strands, choose_window, site_effects
 from dna_bigbird.prediction.variants.sites import Site
 from dna_bigbird.prediction.windows.tiling import short_window_notes
 from dna_bigbird.prediction.writers.target import table_line
@@ -48,7 +47,7 @@ def mutagenesis(
     labels: Labels = None,
     effect: Effect = "log_odds",
     window: int | None = None,
-    strand: BothStrands = "both",
+    strand: AlleleStrands = None,
     progress: Progress = False,
     picture: OutputFile | None = None,
     within: str | None = None,
@@ -75,8 +74,9 @@ def mutagenesis(
         window: Window in base pairs: around each changed base; by default that of the model.
         picture: Heat map to write, .png, .svg or .pdf, of regions of up to 1,000 bases. If there
             are many labels, those with the largest effects are drawn.
-        within: Region that is the window of every changed base, for example a promoter with its start site
-            where the model had it in training. Default: windows of their own, centred on each base.
+        within: Region that is the window of every changed base: for a model that is aligned, the window with its
+            start site where the model had it in training, of a promoter on the other strand with
+            --strand reverse. Default: windows of their own, centred on each base.
         compute: Fields of `Compute`: speed and memory.
 
     Examples:
@@ -135,7 +135,7 @@ def score_substitutions(
     labels: str | Sequence[str] | None,
     window: int | None,
     within: Interval | None = None,
-    strand: Literal["both", "forward"],
+    strand: Strands | None,
     compute: Compute,
     progress: bool,
 ) -> Mutagenesis:
@@ -148,12 +148,15 @@ def score_substitutions(
     predictor = Predictor(bundles, compute=compute, labels=chosen)
     predictor.check_probabilities("a comparison of bases")
     window_bp = within.length if within else choose_window(window, predictor.window_bp, genome)
+    strand = strand or bundles[0].config.default_strand
+    has_anchor = within is not None and window_bp == predictor.window_bp
+    notes = [*notes_on(model), *allele_notes(bundles, "--within", has_anchor)]
     with progress_bar(progress, region.length, unit="bases") as done:
         result = substitute(
             predictor, genome, region, window_bp=window_bp, within=within, strand=strand, done=done
         )
     short = short_window_notes(window_bp, predictor.window_bp)
-    return replace(result, notes=[*notes_on(model), *predictor.notes(), *short])
+    return replace(result, notes=[*notes, *predictor.notes(), *short])
 
 
 @checked()
@@ -164,7 +167,7 @@ def substitute(
     *,
     window_bp: int,
     within: Interval | None = None,
-    strand: Literal["both", "forward"] = "both",
+    strand: Strands = "both",
     done: Callable[[int], object] = lambda count: None,
 ) -> Mutagenesis:
     """Replace every base of a region by each other one, in windows of their own or `within` one."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,11 @@ VectorFormat = Literal["hdf5", "npz"]
 
 def _windows(result: "Predictions | Embeddings") -> dict[str, np.ndarray]:
     return {"sequence": result.sequence, "start": result.start, "end": result.end}
+
+
+def _alleles(result: "VariantScores | ZeroShotScores") -> dict[str, Any]:
+    columns = {name: getattr(result, name) for name in ALLELES}
+    return columns | ({} if result.site is None else {"site": result.site})
 
 
 @dataclass(frozen=True)
@@ -220,8 +225,10 @@ class VariantScores(VariantSummary, FirstRows):
     """Probability of REF, mean over strands."""
     alt_probability: NDArray[np.float32]
     """Probability of ALT, mean over strands."""
+    site: list[str] | None = None
+    """Name of the anchor whose window an allele is scored in; None without anchors."""
 
-    by_row = (*ALLELES, "diff", "log_odds", "ref_probability", "alt_probability")
+    by_row = (*ALLELES, "site", "diff", "log_odds", "ref_probability", "alt_probability")
 
     @checked()
     def to_dataframe(
@@ -235,7 +242,7 @@ class VariantScores(VariantSummary, FirstRows):
             probabilities: Also `<label>_ref` and `<label>_alt`; the columns of an effect then have
                 its name too.
         """
-        alleles = {name: getattr(self, name) for name in ALLELES}
+        alleles = _alleles(self)
         if effect is not None and not probabilities:
             return with_values(alleles, self.label_names, getattr(self, effect))
         tables = {name: getattr(self, name) for name in ((effect,) if effect else EFFECTS)}
@@ -263,12 +270,14 @@ class ZeroShotScores(VariantSummary, FirstRows):
     """Name of the score, as the column of the table: 'embedding_distance', 'likelihood_log_ratio'."""
     score: NDArray[np.float32]
     """(alleles,)"""
+    site: list[str] | None = None
+    """As in `VariantScores`."""
 
-    by_row = (*ALLELES, "score")
+    by_row = (*ALLELES, "site", "score")
 
     def to_dataframe(self) -> DataFrame:
         """Return a row per alternative allele: chrom, pos (from 1), id, ref, alt, score."""
-        return dataframe({x: getattr(self, x) for x in ALLELES} | {self.name: self.score})
+        return dataframe(_alleles(self) | {self.name: self.score})
 
 
 @dataclass(frozen=True)

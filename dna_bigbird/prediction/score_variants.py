@@ -13,7 +13,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, StreamFile
 from dna_bigbird.core.settings import Positive
-from dna_bigbird.core.shared_options import BothStrands, Labels, Progress, Resume
+from dna_bigbird.core.shared_options import AlleleStrands, Labels, Progress, Resume
 from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
 from dna_bigbird.prediction.results import VariantScores, VariantSummary, ZeroShotScores
 
@@ -28,7 +28,8 @@ def score_variants(
     tsv: OutputFile | None = None,
     labels: Labels = None,
     window: int | None = None,
-    strand: BothStrands = "both",
+    strand: AlleleStrands = None,
+    sites: InputFile | None = None,
     ref_mismatch: Literal["error", "skip"] = "error",
     probabilities: bool = False,
     score: Literal["labels", "embedding", "likelihood"] = "labels",
@@ -41,7 +42,7 @@ def score_variants(
     """Score the variants of a VCF file: how each allele changes the predictions of a model.
 
     For every alternative allele and label: `<label>_diff`, the probability with the allele minus that
-    with REF, and `<label>_log_odds`, the same difference of the log-odds; means over both strands.
+    with REF, and `<label>_log_odds`, the same difference of the log-odds; means over the strands.
     Substitutions, insertions and deletions are scored, also several alleles in one record. Symbolic
     alleles, breakends, `*` and alleles longer than half the window are not scored: they have nan in a
     table and '.' in a VCF, and are counted on standard error. REF must agree with the genome.
@@ -63,6 +64,10 @@ def score_variants(
             output.
         tsv: Second output, a table in addition to an annotated VCF.
         window: Window in base pairs: around a variant; by default that of the model.
+        sites: Start sites, or other anchors, of a model that was trained on windows aligned on them: a BED file of
+            single bases with strands (column 6) and names, or GTF, GFF, FPS. An allele is scored in the window of
+            each site that contains it, on the strand of the site, and has a row for each, with the column site;
+            an insertion or deletion leaves the anchor at its base. Needs a table, without --strand and --shifts.
         ref_mismatch: What to do with records that do not fit the genome (another base, a missing
             chromosome, a position past its end): 'error' stops before anything is scored, 'skip'
             leaves them out: no row in a table, no new INFO fields in a VCF. If they are more than a
@@ -82,6 +87,7 @@ def score_variants(
         dna-bigbird score-variants --vcf variants.vcf.gz --fasta hg19.fa \\
             --model results/models/chromatin --output scored.vcf.gz --tsv scored.tsv
         dna-bigbird score-variants --vcf demo/variants.vcf --fasta demo/demo.fa --output demo_scored.tsv
+        dna-bigbird score-variants --vcf variants.vcf --fasta hg19.fa --sites start_sites.bed --output scored.tsv
         dna-bigbird score-variants --vcf demo/variants.vcf --fasta demo/demo.fa --output demo_likelihood.tsv \\
             --score likelihood --model results/models/pretrained
 
@@ -114,6 +120,7 @@ def score_variants(
         progress=progress,
         score=score,
         shifts=shifts_of(shifts, shift_step),
+        anchors=sites,
     )
     if resume and not run.is_resumable:
         raise InputError(

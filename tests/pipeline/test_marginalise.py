@@ -202,7 +202,10 @@ def test_wrong_options_are_one_line(fasta, tmp_path):
         ({"second": "ACGT"}, r"position None: expected one position of the first motif"),
         ({"position": [44]}, r"position 44: expected from -249 to 43"),
         ({"position": [-30], "step": 2}, r"step 2: of a curve"),
-        ({"window": 200}, r"window 200: the windows of this model have 300 bases"),
+        (
+            {"window": 200},
+            r"window 200: this model was trained on windows aligned on base 250 of 300",
+        ),
         ({"motif": "A" * 301}, "motif has 301 bases, and the window 300"),
         (
             {"backgrounds": 10**9},

@@ -26,7 +26,7 @@ from dna_bigbird.genome.alphabet import normalise, reverse_complement
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.models.scaling import Scaling, sigmoid
-from dna_bigbird.prediction.variants.sites import Site, longest_allele
+from dna_bigbird.prediction.variants.sites import AnchorWindow, Site, longest_allele
 
 FRAME_ALLELES = 512
 """Alleles whose scores are returned together, so that memory stays small."""
@@ -34,6 +34,7 @@ FRAME_S = 10
 """A slow model returns its scores sooner: returned scores are not lost when the run stops."""
 
 EFFECTS = ("diff", "log_odds", "ref", "alt")
+Strands = Literal["both", "forward", "reverse"]
 Effects = dict[str, NDArray[np.float32]]
 """Columns of these names, each (alleles, labels)."""
 
@@ -55,7 +56,7 @@ def site_effects(
     sites: Iterable[Site],
     *,
     window_bp: int,
-    strand: Literal["both", "forward"] = "both",
+    strand: Strands = "both",
     shifts: Sequence[int] = (0,),
     within: Interval | None = None,
 ) -> Iterator[tuple[list[Site], Effects]]:
@@ -150,8 +151,8 @@ class WindowCutter:
 
     genome: Genome
     window_bp: int
-    strand: str
-    """'both' or 'forward'."""
+    strand: Strands
+    """Unused for sites in the window of an anchor, which has a strand."""
     shifts: tuple[int, ...] = (0,)
 
     def __call__(self, site: Site) -> list[Windows]:
@@ -162,18 +163,23 @@ class WindowCutter:
             form = allele_form(self.genome, variant.interval, variant.ref, variant.alts[i], longest)
             together.setdefault(form.interval, []).append((number, form))
         return [
-            ([number for number, _ in forms], self._windows([form for _, form in forms]))
+            (
+                [number for number, _ in forms],
+                self._windows([form for _, form in forms], site.window),
+            )
             for forms in together.values()
         ]
 
-    def _windows(self, forms: Sequence[AlleleForm]) -> list[str]:
+    def _windows(self, forms: Sequence[AlleleForm], anchored: AnchorWindow | None) -> list[str]:
         alleles = [forms[0].ref, *(form.alt for form in forms)]
+        if anchored:
+            return anchored_windows(self.genome, forms[0].interval, alleles, anchored)
         windows: list[str] = []
         for shift in self.shifts:
             forward, reverse = allele_windows(
                 self.genome, forms[0].interval, alleles, self.window_bp, shift
             )
-            windows += forward + reverse if self.strand == "both" else forward
+            windows += of_strands(forward, reverse, self.strand)
         return windows
 
 
@@ -191,8 +197,7 @@ class OneWindow:
     bases: str
     start: int
     """0-based position of the first base."""
-    strand: str
-    """'both' or 'forward'."""
+    strand: Strands
 
     def __call__(self, site: Site) -> list[Windows]:
         """Return the windows of all alleles, both strands one after another."""
@@ -201,7 +206,12 @@ class OneWindow:
         alleles = [variant.ref, *(variant.alts[i] for i in site.scored)]
         forward = [self.bases[:first] + allele + self.bases[end:] for allele in alleles]
         reverse = [reverse_complement(window) for window in forward]
-        return [(range(len(site.scored)), forward + reverse if self.strand == "both" else forward)]
+        return [(range(len(site.scored)), of_strands(forward, reverse, self.strand))]
+
+
+def of_strands(forward: list[str], reverse: list[str], strand: Strands) -> list[str]:
+    """Return the windows that are read."""
+    return {"both": forward + reverse, "forward": forward, "reverse": reverse}[strand]
 
 
 def with_effects(
@@ -280,3 +290,32 @@ def allele_windows(
         forward.append((left[flank - before :] + allele + right)[:window_bp])
         reverse.append(reverse_complement((left + allele + right[:before])[-window_bp:]))
     return forward, reverse
+
+
+def anchored_windows(
+    genome: Genome, site: Interval, alleles: Sequence[str], anchored: AnchorWindow
+) -> list[str]:
+    """Return a window per allele with the anchor at its base, as the strand of the anchor reads it.
+
+    Example:
+        >>> import os, tempfile, pathlib
+        >>> path = pathlib.Path(os.fsdecode(tempfile.mkdtemp())) / "toy.fa"
+        >>> _ = path.write_text(">chr1\\nAACCGGTTAC\\n")
+        >>> window = AnchorWindow(Interval("chr1", 2, 8, "+"), anchor=6, name="start")
+        >>> anchored_windows(Genome(path), Interval("chr1", 4, 5), ["G", "T", "GA", ""], window)
+        ['CCGGTT', 'CCTGTT', 'CGAGTT', 'ACCGTT']
+    """
+    # Of an insertion or deletion the side with the anchor stays, or of one at the anchor the side before it; the
+    # other side gets more or fewer bases at the end of the window.
+    window, length = anchored.interval, anchored.interval.length
+    is_reverse = window.strand == "-"
+    keeps_right = site.end <= anchored.anchor or (is_reverse and site.start <= anchored.anchor)
+    bases = genome.fetch(Interval(site.chrom, site.start - length, site.end + length))
+    left, right = bases[:length], bases[length + site.length :]
+    if keeps_right:
+        right = right[: window.end - site.end]
+        windows = [(left + allele + right)[-length:] for allele in map(normalise, alleles)]
+    else:
+        left = left[length - (site.start - window.start) :]
+        windows = [(left + allele + right)[:length] for allele in map(normalise, alleles)]
+    return [reverse_complement(x) for x in windows] if is_reverse else windows

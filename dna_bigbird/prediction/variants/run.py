@@ -4,12 +4,12 @@ import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
 from dna_bigbird import __version__
-from dna_bigbird.bundles.choice import Models, is_bundled_classifier, load_models, notes_on
+from dna_bigbird.bundles.choice import Models, allele_notes, load_models, notes_on
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, Interrupted
 from dna_bigbird.core.files import sha256_of
@@ -23,11 +23,12 @@ from dna_bigbird.prediction.variants.effects import (
     EFFECTS,
     FRAME_ALLELES,
     Effects,
+    Strands,
     WindowCutter,
     choose_window,
 )
 from dna_bigbird.prediction.variants.scorers import Score, make_scorer
-from dna_bigbird.prediction.variants.sites import Site, VariantSites, open_genome
+from dna_bigbird.prediction.variants.sites import AnchorWindows, Site, VariantSites, open_genome
 from dna_bigbird.prediction.variants.writers import (
     Origin,
     VariantTarget,
@@ -50,22 +51,31 @@ class VariantRun:
         targets: Sequence[VariantTarget],
         labels: str | Sequence[str] | None,
         window: int | None,
-        strand: Literal["both", "forward"],
+        strand: Strands | None,
         skip_mismatches: bool,
         probabilities: bool,
         compute: Compute,
         progress: bool,
         score: Score = "labels",
         shifts: tuple[int, ...] = (0,),
+        anchors: Path | str | None = None,
     ) -> None:
         check_table(score, targets, probabilities)
+        if anchors is not None:
+            check_anchored(anchors, targets, strand, shifts)
         bundles = load_models(model)
-        self._model_notes = notes_on(model)
-        if any(is_bundled_classifier(x) for x in bundles):
-            self._model_notes.append("the card of this model does not cover variants")
+        self._model_notes = [
+            *notes_on(model), *allele_notes(bundles, "--sites", anchors is not None)
+        ]  # fmt: skip
         genome = open_genome(fasta, vcf)
         self.scorer = make_scorer(score, bundles, compute, labels)
         self.window_bp = choose_window(window, self.scorer.window_bp, genome)
+        strand = strand or bundles[0].config.default_strand
+        self.anchors = None
+        if anchors is not None:
+            strand = "forward"  # of the anchor: one window per allele
+            anchor_bp = bundles[0].config.anchor_in(self.window_bp)
+            self.anchors = AnchorWindows(anchors, genome, self.window_bp, anchor_bp)
         self.sites = VariantSites(
             vcf,
             genome,
@@ -74,6 +84,7 @@ class VariantRun:
             skip_mismatches=skip_mismatches,
             must_be_sorted=any(target.is_indexed for target in targets),
             only_substitutions=score == "likelihood",
+            anchors=self.anchors,
         )
         self.targets, self.strand, self.progress = targets, strand, progress
         self.score, self.shifts = score, shifts
@@ -112,24 +123,29 @@ class VariantRun:
 
     def in_memory(self) -> VariantScores | ZeroShotScores:
         """Return all scores."""
-        variants, frames = [], []
+        variants, frames, names = [], [], []
         with self.sites.open() as (_, stream):
             for sites, effects in self._effects(stream):
                 variants += [
                     (site.variant, alt) for site in sites if site.fits for alt in site.variant.alts
                 ]
+                names += [
+                    site.window.name if site.window else "."
+                    for site in sites if site.fits for _ in site.variant.alts
+                ]  # fmt: skip
                 has_row = rows_of_fitting(sites)
                 frames.append({name: values[has_row] for name, values in effects.items()})
         nothing = self._nothing(self.scorer.columns)
         values = {
             name: np.concatenate([frame[name] for frame in [nothing, *frames]]) for name in nothing
         }
-        alleles = {
+        alleles: dict[str, Any] = {
             "chrom": [v.chrom for v, _ in variants],
             "pos": np.array([v.pos for v, _ in variants], dtype=np.int64),
             "id": [v.id for v, _ in variants],
             "ref": [v.written_ref for v, _ in variants],
             "alt": [alt for _, alt in variants],
+            "site": names if self.anchors else None,
         }
         if self.score != "labels":
             (name,) = values
@@ -184,7 +200,7 @@ class VariantRun:
     ) -> Iterator[tuple[list[Site], Effects]]:
         to_terminal = any(t.path is None for t in self.targets) and sys.stdout.isatty()
         shown = self.progress and not to_terminal
-        with progress_bar(shown, self.sites.records, done, "variants") as advance:
+        with progress_bar(shown, self.sites.rows, done, "variants") as advance:
             cut = WindowCutter(self.sites.genome, self.window_bp, self.strand, self.shifts)
             for frame, effects in self.scorer.effects(sites, cut):
                 yield frame, effects
@@ -195,6 +211,7 @@ class VariantRun:
             self.targets,
             labels=self.scorer.label_names,
             columns=self.columns,
+            with_sites=self.anchors is not None,
             origin=self.origin,
             longest_bp=max(self.sites.genome.lengths.values()),
         ) as writers:
@@ -226,6 +243,7 @@ class VariantRun:
             # As before these settings were there: a run that was interrupted then goes on.
             **({} if self.shifts == (0,) else {"shifts": list(self.shifts)}),
             **({} if self.score == "labels" else {"score": self.score}),
+            **({"sites": file_identity(self.anchors.path)} if self.anchors else {}),
         }
 
 
@@ -239,6 +257,25 @@ def check_table(score: str, targets: Sequence[VariantTarget], probabilities: boo
         )
     if probabilities:
         raise InputError(f"--probabilities: --score {score} has none; leave it out")
+
+
+def check_anchored(
+    anchors: Path | str,
+    targets: Sequence[VariantTarget],
+    strand: Strands | None,
+    shifts: Sequence[int],
+) -> None:
+    """Raise InputError for what windows of anchors do not have."""
+    if any(target.format == "vcf" for target in targets):
+        raise InputError(
+            f"--sites {anchors}: a variant has a row for each site, so a table is written, not a VCF: end the name "
+            "of --output in .tsv or .csv"
+        )
+    if strand is not None or len(shifts) > 1:
+        option = f"--shifts {len(shifts)}" if len(shifts) > 1 else f"--strand {strand}"
+        raise InputError(
+            f"{option}: the windows of --sites {anchors} have the place and strand of their site; leave it out"
+        )
 
 
 def largest_shift(shifts: Sequence[int], window_bp: int) -> int:

@@ -2,8 +2,9 @@
 
 import contextlib
 import itertools
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,10 @@ from dna_bigbird.core.files import looks_like, shown_name
 from dna_bigbird.genome.allele_form import allele_form
 from dna_bigbird.genome.alphabet import first_bases
 from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.sites.reading import read_sites
 from dna_bigbird.genome.variants import Variant, VcfHeader, allele_kind, open_vcf
+from dna_bigbird.labelled.promoter.promoter_set_run import promoter_window
 
 LOOK_AT = 1000
 """Records read, from the first that does not fit, to find the reason."""
@@ -22,10 +26,54 @@ three of four bases differ; errors in a VCF are few."""
 TOO_LONG = "longer than half the window"
 INDEL = "insertion or deletion, which has no likelihood"
 N_IN_REF = "REF with N, which has no likelihood"
+OUTSIDE = "outside of the windows of --sites"
 NO_ALT = "no alternative allele (.)"
 MISMATCH = "record that does not fit the genome"
 MISMATCHES_OF_OTHER_ASSEMBLY = 0.1
 """Share of skipped records above which a note asks for the assembly."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorWindow:
+    """The window of a model around an anchor, such as a start site."""
+
+    interval: Interval
+    """With the strand of the anchor."""
+    anchor: int
+    """0-based position on the chromosome."""
+    name: str
+
+
+class AnchorWindows:
+    """The windows around the sites of a file, with so many of their bases before the site on its strand."""
+
+    def __init__(self, path: Path | str, genome: Genome, window_bp: int, anchor_bp: int) -> None:
+        self.path, self._window_bp = path, window_bp
+        by_chrom: dict[str, list[AnchorWindow]] = {}
+        for site in read_sites(path):
+            here = site.interval
+            if chrom := genome.find(here.chrom):
+                window = promoter_window(
+                    chrom,
+                    here.start,
+                    here.strand,
+                    upstream=anchor_bp,
+                    downstream=window_bp - anchor_bp,
+                )
+                by_chrom.setdefault(chrom, []).append(AnchorWindow(window, here.start, site.name))
+        if not by_chrom:
+            raise InputError(f"--sites {path}: no site is on a chromosome of {genome.path.name}")
+        self._by_chrom = {
+            chrom: sorted(windows, key=lambda x: x.interval.start)
+            for chrom, windows in by_chrom.items()
+        }
+
+    def containing(self, chrom: str, start: int, end: int) -> list[AnchorWindow]:
+        """Return the windows with all bases of an interval in them, in the order of the genome."""
+        windows = self._by_chrom.get(chrom, [])
+        first = bisect_left(windows, end - self._window_bp, key=lambda x: x.interval.start)
+        last = bisect_right(windows, start, key=lambda x: x.interval.start)
+        return windows[first:last]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +85,8 @@ class Site:
     """Indices in `variant.alts`, ascending."""
     fits: bool = True
     """Whether the record fits the genome; if not, it has no row in a table."""
+    window: AnchorWindow | None = None
+    """The window to score it in; None: one centred on the variant."""
 
 
 class VariantSites:
@@ -55,6 +105,7 @@ class VariantSites:
         skip_mismatches: bool = False,
         must_be_sorted: bool = False,
         only_substitutions: bool = False,
+        anchors: AnchorWindows | None = None,
     ) -> None:
         self.vcf, self.genome = vcf, genome
         self._shown = shown_name(vcf)
@@ -62,9 +113,11 @@ class VariantSites:
         """Whether it can be read once only: standard input or a pipe."""
         self._longest = longest_allele(window_bp)
         self.skip_mismatches, self._must_be_sorted = skip_mismatches, must_be_sorted
-        self._only_substitutions = only_substitutions
+        self._only_substitutions, self._anchors = only_substitutions, anchors
         self.records: int | None = None
         """Records in all, once checked or read."""
+        self.rows: int | None = None
+        """Sites in all, once checked or read: a record in several windows of anchors is several."""
         self.alleles = 0
         """Alternative alleles in all, once checked or read."""
         self.skipped: Counter[str] = Counter()
@@ -90,7 +143,7 @@ class VariantSites:
             yield header, self._sites(variants, header)
 
     def _sites(self, variants: Iterator[Variant], header: VcfHeader) -> Iterator[Site]:
-        records = alleles = scored = mismatches = absent = 0
+        records = rows = alleles = scored = mismatches = absent = 0
         skipped: Counter[str] = Counter()
         first_fault = ""
         for variant in variants:
@@ -104,19 +157,19 @@ class VariantSites:
                 mismatches += 1
                 absent += self.genome.find(variant.chrom) is None
                 first_fault = first_fault or f"line {variant.line}: {fault}"
-            reasons = [
-                type or (MISMATCH if fault else self._reason(variant, alt))
-                for type, alt in zip(types, variant.alts, strict=True)
-            ]
-            skipped.update(filter(None, reasons if variant.alts else [NO_ALT]))
             records += 1
-            alleles += len(variant.alts)
-            site = Site(
-                variant, tuple(i for i, reason in enumerate(reasons) if not reason), not fault
-            )
-            scored += len(site.scored)
-            yield site
-        self.records, self.alleles, self.skipped = records, alleles, skipped
+            for window in [None] if fault else self._windows(variant):
+                reasons = [
+                    type or (MISMATCH if fault else self._reason(variant, alt, window))
+                    for type, alt in zip(types, variant.alts, strict=True)
+                ]
+                skipped.update(filter(None, reasons if variant.alts else [NO_ALT]))
+                rows += 1
+                alleles += len(variant.alts)
+                fitting = tuple(i for i, reason in enumerate(reasons) if not reason)
+                scored += len(fitting)
+                yield Site(variant, fitting, not fault, window)
+        self.records, self.rows, self.alleles, self.skipped = records, rows, alleles, skipped
         self.mismatches, self._absent = mismatches, absent
         if mismatches and not scored:
             raise InputError(
@@ -138,14 +191,27 @@ class VariantSites:
             + ("Is the VCF on another assembly?" if has_other_bases else "Is it the whole genome?")
         )
 
-    def _reason(self, variant: Variant, alt: str) -> str | None:
+    def _windows(self, variant: Variant) -> Sequence[AnchorWindow | None]:
+        """Return the windows of anchors that a record is in; None: without anchors, or in none."""
+        if self._anchors is None:
+            return [None]
+        here = variant.interval
+        chrom = self.genome.find(here.chrom) or ""
+        return self._anchors.containing(chrom, here.start, here.end) or [None]
+
+    def _reason(self, variant: Variant, alt: str, window: AnchorWindow | None) -> str | None:
         """Return why an allele of bases, of a record that fits the genome, is not scored."""
         form = allele_form(self.genome, variant.interval, variant.ref, alt, self._longest)
         if self._only_substitutions and len(form.alt) != len(form.ref):
             return INDEL
         if self._only_substitutions and "N" in form.ref:
             return N_IN_REF
-        return TOO_LONG if max(len(form.ref), len(form.alt)) > self._longest else None
+        if max(len(form.ref), len(form.alt)) > self._longest:
+            return TOO_LONG
+        if self._anchors is None:
+            return None
+        within = window and window.interval.start <= form.interval.start <= form.interval.end
+        return None if window and within and form.interval.end <= window.interval.end else OUTSIDE
 
     def _sorted(self, variants: Iterator[Variant]) -> Iterator[Variant]:
         finished: set[str] = set()

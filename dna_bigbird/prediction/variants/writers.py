@@ -33,15 +33,21 @@ class TableWriter:
     """One row per alternative allele: chrom, pos (from 1), id, ref, alt, effects of every label."""
 
     def __init__(
-        self, write: Write, labels: Sequence[str], columns: Sequence[str], format: str
+        self,
+        write: Write,
+        labels: Sequence[str],
+        columns: Sequence[str],
+        format: str,
+        with_sites: bool = False,
     ) -> None:
         self._write, self._columns, self._labels = write, columns, labels
-        self._format = format
+        self._format, self._with_sites = format, with_sites
 
     def begin(self, header: VcfHeader) -> None:
         """Write the names of the columns."""
         scores = [f"{label}_{column}" for label in self._labels for column in self._columns]
-        self._write(table_line(["chrom", "pos", "id", "ref", "alt", *scores], self._format))
+        names = ["chrom", "pos", "id", "ref", "alt", *(["site"] if self._with_sites else [])]
+        self._write(table_line([*names, *scores], self._format))
 
     def write(self, sites: Sequence[Site], effects: Effects) -> None:
         """Write a row for each allele of the records that fit; nan where it has no score."""
@@ -50,9 +56,10 @@ class TableWriter:
         rows = iter(values.tolist())
         for site in sites:
             v = site.variant
+            of_site = [site.window.name if site.window else "."] if self._with_sites else []
             for alt in v.alts if site.fits else ():
                 scores = [format_score(x, "nan") for x in next(rows)]
-                fields = [v.chrom, str(v.pos), v.id, v.written_ref, alt, *scores]
+                fields = [v.chrom, str(v.pos), v.id, v.written_ref, alt, *of_site, *scores]
                 self._write(table_line(fields, self._format))
 
 
@@ -271,6 +278,7 @@ def open_writers(
     *,
     labels: Sequence[str],
     columns: Sequence[str],
+    with_sites: bool = False,
     origin: Origin,
     longest_bp: int,
 ) -> Iterator[list[TableWriter | AnnotatingWriter]]:
@@ -284,5 +292,5 @@ def open_writers(
             if target.format == "vcf":
                 writers.append(AnnotatingWriter(write, labels, origin))
             else:
-                writers.append(TableWriter(write, labels, columns, target.format))
+                writers.append(TableWriter(write, labels, columns, target.format, with_sites))
         yield writers
