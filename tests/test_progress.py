@@ -2,11 +2,18 @@
 
 import io
 import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
 
-from dna_bigbird.core.progress import in_notebook, progress_bar, progress_shown, shows_progress
+from dna_bigbird.core.progress import (
+    in_notebook,
+    progress_bar,
+    progress_shown,
+    shows_progress,
+    ticking,
+)
 
 
 def on_a_terminal(monkeypatch) -> io.StringIO:
@@ -66,3 +73,21 @@ def test_no_bar_where_none_is_asked_for(monkeypatch):
     assert terminal.getvalue() == ""
     work(1)
     assert "3/3" in terminal.getvalue()
+
+
+def test_a_bar_of_one_long_item_is_redrawn(monkeypatch):
+    monkeypatch.setattr("dna_bigbird.core.progress.TICK_S", 0.001)
+    terminal = on_a_terminal(monkeypatch)
+    drawn, is_redrawn = [], threading.Event()
+
+    def write(text):
+        drawn.append(text)
+        if sum("0/1" in x for x in drawn) >= 4:  # the first is the bar's own
+            is_redrawn.set()
+
+    terminal.write = write
+    bar = progress_bar(["label"], desc="motifs")
+    with ticking(bar):
+        for _ in bar:
+            assert is_redrawn.wait(30)
+    assert not any(x.name.endswith("(tick)") for x in threading.enumerate())

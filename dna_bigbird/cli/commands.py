@@ -216,7 +216,7 @@ COMMANDS = {
     "motifs": _command(
         "dna_bigbird.prediction.motifs", "search the files of attribute for motifs, and name them by known matrices", **_WITH_PROGRESS
     ),
-    "marginalise": _command("dna_bigbird.prediction.marginalise", "insert motifs into shuffled sequences: what they change, alone and by distance"),
+    "marginalise": _command("dna_bigbird.prediction.marginalise", "insert motifs into shuffled sequences: what they change by position, and by the distance of two", **_WITH_PROGRESS),
     "view": _command("dna_bigbird.report.view", "write a page with a genome browser: regions with their tracks, without a network"),
     "rank-variants": _command("dna_bigbird.evaluation.rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import inspect
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 if TYPE_CHECKING:
     from tqdm import tqdm
 
+TICK_S = 1.0
 NOTEBOOK_COLUMNS = 110
 """A notebook does not tell its width."""
 Function = TypeVar("Function", bound=Callable)
@@ -59,6 +61,24 @@ def progress_bar(items: Iterable | None = None, **options: Any) -> "tqdm":
     elif not options.get("disable"):
         options |= _output()
     return tqdm(items, **options)
+
+
+@contextlib.contextmanager
+def ticking(bar: "tqdm") -> Iterator[None]:
+    """Redraw a bar every second in a block whose items take minutes each, so that its time goes on."""
+    is_done = threading.Event()
+
+    def tick() -> None:
+        while not is_done.wait(TICK_S):
+            bar.refresh()
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        thread.join()
 
 
 def in_notebook() -> bool:

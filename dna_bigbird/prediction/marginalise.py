@@ -16,10 +16,10 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.limits import check_memory
 from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, TsvOutput
-from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.core.progress import progress_bar, shows_progress
 from dna_bigbird.core.results import Comparison
 from dna_bigbird.core.settings import Positive, Range
-from dna_bigbird.core.shared_options import Labels, ModelWindow
+from dna_bigbird.core.shared_options import Labels, ModelWindow, Progress
 from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome.dinucleotide_shuffle import shuffle_dinucleotides
@@ -48,6 +48,7 @@ Changes = dict[tuple[str, int | None], NDArray[np.float64]]
 """Changes of the log odds (N, L) by what was inserted, and its position or distance."""
 
 
+@shows_progress
 @checked(rest=Compute)
 def marginalise(
     fasta: GenomeFile,
@@ -66,6 +67,7 @@ def marginalise(
     strand: Literal["both", "forward"] | None = None,
     seed: int = 0,
     curves: OutputFile | None = None,
+    progress: Progress = False,
     **compute: ComputeOptions,
 ) -> Comparison:
     """Insert a motif into shuffled sequences and report what it changes in the log odds of labels.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import checked_settings, note
 from dna_bigbird.core.paths import InputFile, InputPath, OutputPath
-from dna_bigbird.core.progress import progress_bar, shows_progress
+from dna_bigbird.core.progress import progress_bar, shows_progress, ticking
 from dna_bigbird.core.result_folders import MOTIFS, atomic_directory
 from dna_bigbird.core.results import Comparison
 from dna_bigbird.core.settings import Count, NotNegative, Range
@@ -113,16 +113,18 @@ def motifs(
     matrices = read_database(database)
     patterns: list[Pattern] = []
     weak = 0
-    for _, windows in progress_bar(files, desc="motifs", unit="label"):
-        listed = find_patterns(windows, settings)
-        of_label = [x for x in listed if abs(x.mean_contribution) >= min_contribution]
-        weak += len(listed) - len(of_label)
-        if not listed:
-            note(
-                f"{windows.label}: no pattern in {len(windows.starts):,} windows; more windows, or smaller "
-                "--min_seqlets and --min_pattern_seqlets, may help"
-            )
-        patterns += of_label
+    bar = progress_bar(files, desc="motifs", unit="label")
+    with ticking(bar):
+        for _, windows in bar:
+            listed = find_patterns(windows, settings)
+            of_label = [x for x in listed if abs(x.mean_contribution) >= min_contribution]
+            weak += len(listed) - len(of_label)
+            if not listed:
+                note(
+                    f"{windows.label}: no pattern in {len(windows.starts):,} windows; more windows, or smaller "
+                    "--min_seqlets and --min_pattern_seqlets, may help"
+                )
+            patterns += of_label
     if weak:
         note(
             f"patterns left out, with contributions below --min_contribution {min_contribution:g}: {weak}"
