@@ -188,8 +188,8 @@ COMMANDS = {
         "dna_bigbird.prediction.score_variants",
         "what each allele of a VCF file changes in a model's predictions",
         usual=(
-            "vcf", "fasta", "model", "output", "format", "tsv", "score", "labels", "window", "strand", "ref_mismatch",
-            "probabilities", "shifts", "resume", "batch_size", "device", "threads", "workers",
+            "vcf", "fasta", "model", "output", "format", "tsv", "score", "labels", "window", "strand", "sites", "ref_mismatch",
+            "probabilities", "shifts", "resume", "batch_size", "device", "threads",
         ),
         **_WITH_PROGRESS,
         defaults={"output": "-"},
@@ -216,7 +216,15 @@ COMMANDS = {
     "motifs": _command(
         "dna_bigbird.prediction.motifs", "search the files of attribute for motifs, and name them by known matrices", **_WITH_PROGRESS
     ),
-    "marginalise": _command("dna_bigbird.prediction.marginalise", "insert motifs into shuffled sequences: what they change by position, and by the distance of two", **_WITH_PROGRESS),
+    "marginalise": _command(
+        "dna_bigbird.prediction.marginalise",
+        "insert motifs into shuffled sequences: what they change by position, and by the distance of two",
+        usual=(
+            "fasta", "motif", "output", "model", "labels", "position", "step", "second", "distances", "database", "backgrounds",
+            "window", "strand", "seed", "curves", "batch_size", "device", "threads", "workers",
+        ),
+        **_WITH_PROGRESS,
+    ),
     "view": _command("dna_bigbird.report.view", "write a page with a genome browser: regions with their tracks, without a network"),
     "rank-variants": _command("dna_bigbird.evaluation.rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(

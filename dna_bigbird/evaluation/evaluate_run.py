@@ -40,7 +40,7 @@ COUNTS = "counts"
 ROWS_AT_ONCE, LEAST_ROWS = 1024, 64
 """Windows that are read from the set at once."""
 UPDATES = 50
-"""Steps of the progress bar, about: with few rows it would otherwise stand still."""
+"""Steps of the progress bar, about: with few rows it would otherwise move once."""
 
 
 class ScoresOnTest:

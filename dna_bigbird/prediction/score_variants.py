@@ -64,7 +64,7 @@ def score_variants(
             output.
         tsv: Second output, a table in addition to an annotated VCF.
         window: Window in base pairs: around a variant; by default that of the model.
-        sites: Start sites, or other anchors, of a model that was trained on windows aligned on them: a BED file of
+        sites: Sites: starts of transcription, or other anchors that the model was trained on, as a BED file of
             single bases with strands (column 6) and names, or GTF, GFF, FPS. An allele is scored in the window of
             each site that contains it, on the strand of the site, and has a row for each, with the column site;
             an insertion or deletion leaves the anchor at its base. Needs a table, without --strand and --shifts.
@@ -87,7 +87,7 @@ def score_variants(
         dna-bigbird score-variants --vcf variants.vcf.gz --fasta hg19.fa \\
             --model results/models/chromatin --output scored.vcf.gz --tsv scored.tsv
         dna-bigbird score-variants --vcf demo/variants.vcf --fasta demo/demo.fa --output demo_scored.tsv
-        dna-bigbird score-variants --vcf variants.vcf --fasta hg19.fa --sites start_sites.bed --output scored.tsv
+        dna-bigbird score-variants --vcf variants.vcf.gz --fasta hg19.fa --sites promoters.bed --output at_sites.tsv
         dna-bigbird score-variants --vcf demo/variants.vcf --fasta demo/demo.fa --output demo_likelihood.tsv \\
             --score likelihood --model results/models/pretrained
 

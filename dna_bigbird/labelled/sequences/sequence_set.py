@@ -49,8 +49,6 @@ def sequence_set(
         dna-bigbird sequence-set --input enhancer.fa promoter.fa --output set.h5 --split.folds 5
         dna-bigbird sequence-set --input regions.bed --genome hg19.fa --assembly hg19 --label_columns 5 \\
             --type regression --output set.h5 --split.validation chr7 --split.test chr8
-        dna-bigbird sequence-set --input train/positive.csv.gz train/negative.csv.gz --classes_by_file true \\
-            --test test/positive.csv.gz test/negative.csv.gz --genome hg38.fa --assembly hg38 --output set.h5
 
     Args:
         input: File to read: a table with a header (CSV, TSV), a FASTA file with the sequences of a class,
