@@ -48,8 +48,8 @@ Changes = dict[tuple[str, int | None], NDArray[np.float64]]
 """Changes of the log odds (N, L) by what was inserted, and its position or distance."""
 
 
-@shows_progress
 @checked(rest=Compute)
+@shows_progress
 def marginalise(
     fasta: GenomeFile,
     motif: str,
@@ -122,7 +122,6 @@ def marginalise(
         raise InputError(f"--distances {distances}: expected at least one, each once")
     motifs = [site_of(text, database) for text in (motif, second) if text is not None]
     bundles = load_models(model)
-    layout = lay_out(bundles[0].config, motifs, window, position, step, distances)
     from dna_bigbird.prediction.predictor import Predictor  # imports torch: seconds
 
     predictor = Predictor(
@@ -133,6 +132,7 @@ def marginalise(
         raw=True,
     )
     predictor.check_probabilities("a change of log odds")
+    layout = lay_out(bundles[0].config, motifs, window, position, step, distances)
     needed = bytes_for(backgrounds, layout, len(predictor.label_names))
     check_memory(f"--backgrounds {backgrounds}", needed)
     texts = draw_backgrounds(
@@ -204,10 +204,10 @@ def lay_out(
             f"--position {position}: expected one position of the first motif with --second, such as the highest of "
             "its curve"
         )
-    if position is None and (step or config.is_aligned):
+    if not position and (step or config.is_aligned):
         step = step or -(-window_bp // MOST_POSITIONS)
         position = [x - anchor for x in range(last + 1) if (x - anchor) % step == 0]
-    position = [last // 2 - anchor] if position is None else position
+    position = position or [last // 2 - anchor]
     for each in position:
         if not 0 <= anchor + each <= last or position.count(each) > 1:
             raise InputError(
@@ -224,6 +224,10 @@ def lay_out(
             f"--distances {outside[0]}: the second motif would be outside the window of {window_bp} bases"
         )
     distances = distances or [x for x in DISTANCES if fits(x)]
+    if second and not distances:
+        raise InputError(
+            f"--distances: none of {DISTANCES} fits into the window of {window_bp} bases"
+        )
     return Layout(window_bp, anchor, first, position, second, distances if second else [])
 
 

@@ -198,6 +198,7 @@ def test_wrong_options_are_one_line(fasta, tmp_path):
             {"second": "ACGT", "distances": [200], "position": [-30]},
             r"distances.*200: the second motif would be outside",
         ),
+        ({"model": "bundled-encoder"}, r"encoder: this is a pretrained model"),
         ({"distances": [20]}, r"distances.*name the other with second"),
         ({"second": "ACGT"}, r"position None: expected one position of the first motif"),
         ({"position": [44]}, r"position 44: expected from -249 to 43"),
