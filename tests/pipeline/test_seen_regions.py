@@ -137,6 +137,7 @@ def test_a_fine_tuned_bundle_keeps_the_record_and_adds_its_rows(toy_project):
     assert own.training == "promoter"
     assert max(last for _, _, last in own.bounds()) <= 40_000, "the rest is held out"
     assert own.is_hashed
+    assert load_bundle(toy_project / "promoter").config.anchor_bp == 150  # --upstream
     metrics = json.loads((toy_project / "final/promoter/metrics.json").read_text())
     assert metrics["n_test_windows_read_in_pretraining"] == 0
     card = (toy_project / "final/promoter/README.md").read_text()
