@@ -171,10 +171,13 @@ def help_last(argv: list[str]) -> list[str]:
     """Return `predict --help` for `help predict`; other arguments stay.
 
     Example:
-        >>> help_last(["help", "text", "evaluate"]), help_last(["help"])
-        (['text', 'evaluate', '--help'], ['help'])
+        >>> help_last(["help", "text", "evaluate"]), help_last(["help", "finetune", "lora"]), help_last(["help"])
+        (['text', 'evaluate', '--help'], ['finetune', '--help', 'lora'], ['help'])
     """
-    return [*argv[1:], "--help"] if argv[:1] == ["help"] and argv[1:] else argv
+    if argv[:1] != ["help"] or not argv[1:]:
+        return argv
+    end = 3 if argv[1] in GROUPS else 2
+    return [*argv[1:end], "--help", *argv[end:]]
 
 
 def named_command(word: str, rest: list[str]) -> tuple[str, list[str]]:

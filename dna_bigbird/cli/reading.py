@@ -97,8 +97,10 @@ def read_arguments(parser: Parser, argv: Sequence[str], is_partial: bool = False
 
 def _show_help(parser: Parser, argv: Sequence[str]) -> None:
     """Show the options of the group that --help names, if it names one."""
-    for word, group in itertools.pairwise(argv):
-        if word in ("-h", "--help") and not group.startswith("-"):
+    for word, after in itertools.pairwise([*argv, "-"]):
+        name, equals, group = word.partition("=")
+        group = group if equals else after
+        if name in ("-h", "--help") and not group.startswith("-"):
             names = [name for name, _, _ in option_groups(parser)]
             if group not in names:
                 raise OptionError(f"--help {shortened(group)}: expected one of {', '.join(names)}")

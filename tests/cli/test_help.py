@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from dna_bigbird.cli.commands import Command, every_command
+from dna_bigbird.cli.commands import Command, every_command, find_command
 from dna_bigbird.cli.help import GENERAL, full_help, help_of
 from dna_bigbird.cli.main import main
 from dna_bigbird.cli.parser import parser_of, parsers_of
@@ -131,7 +131,7 @@ def test_the_groups_are_all_options_each_once(command):
 
 
 def test_help_of_a_group_and_of_all_options(capsys):
-    for argv in ("--help training", "-h training"):
+    for argv in ("--help training", "-h training", "--help=training"):
         with pytest.raises(SystemExit, match=r"^0$"):
             main(["finetune", *argv.split()])
         text = capsys.readouterr().out
@@ -148,3 +148,12 @@ def test_an_unknown_group_is_refused_with_the_names(capsys):
     error = capsys.readouterr().err
     assert error.startswith("dna-bigbird: error: --help trainin: ")
     assert "training" in error
+
+
+@pytest.mark.parametrize("command", [*every_command()])
+def test_the_usual_options_are_options(command):
+    """A renamed option would vanish from --help."""
+    usual = find_command(command).usual
+    known = set().union(*(parser.by_dest for parser in parsers_of(command)))
+    assert len(set(usual)) == len(usual)
+    assert set(usual) <= known
