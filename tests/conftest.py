@@ -22,6 +22,8 @@ def temporary_files(tmp_path_factory):
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", compiled)  # kept: compiling takes minutes
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
+        # Not the models of who runs the tests: a name that is no path would be one of theirs.
+        patch.setenv("DNA_BIGBIRD_MODELS", str(tmp_path_factory.mktemp("models")))
         yield
 
 

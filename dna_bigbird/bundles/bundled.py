@@ -31,14 +31,17 @@ def folder_of(folder: Path | str) -> Path:
     path = Path(folder)
     if path.exists() or path.name != str(path):
         return path
+    if path.name in NAMES:
+        return NAMES[path.name]()
     named = models_folder() / path
-    return NAMES[path.name]() if path.name in NAMES else named if named.is_dir() else path
+    return named if named.is_dir() else path
 
 
 def models_folder() -> Path:
     """Return the folder of the models that `models add` names."""
-    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share")
-    return Path(os.environ.get("DNA_BIGBIRD_MODELS") or data / "dna-bigbird/models").expanduser()
+    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    folder = os.environ.get("DNA_BIGBIRD_MODELS") or f"{data}/dna-bigbird/models"
+    return Path(os.path.expanduser(folder))
 
 
 NAMES = {

@@ -140,7 +140,7 @@ def to_huggingface(
         model=bundle.model,
         config=bundle.config,
         tokenizer=bundle.tokenizer,
-        card=(source / "README.md").read_text(encoding="utf-8", errors="replace"),
+        card=(bundle.folder / "README.md").read_text(encoding="utf-8", errors="replace"),
         source=str(source),
         allow_different_attention=allow_different_attention,
         metrics=bundle.metrics,

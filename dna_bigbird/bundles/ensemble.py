@@ -72,7 +72,7 @@ def join_bundles(folders: Sequence[Path], output: Path) -> None:
     for folder in folders:
         bundle = load_bundle(folder)
         check_member(bundle, bundles[0] if bundles else bundle)
-        weights = sha256_of(Path(folder) / WEIGHTS)
+        weights = sha256_of(bundle.folder / WEIGHTS)
         if weights in checksums:
             raise InputError(
                 f"{folder}: has the same weights as {checksums[weights]}; members must be trained "

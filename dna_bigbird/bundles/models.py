@@ -1,18 +1,20 @@
 """`dna-bigbird models`: bundles that have a name, in a folder of the user."""
 
+import os
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from dna_bigbird.bundles.bundled import NAMES, folder_of, models_folder
+from dna_bigbird.bundles.bundled import NAMES, models_folder
 from dna_bigbird.bundles.config_file import read_config
 from dna_bigbird.core.choices import checked, near
-from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.paths import InputPath
-from dna_bigbird.core.result_folders import MODEL
+from dna_bigbird.core.result_folders import MODEL, RECORD
 from dna_bigbird.core.results import Result, Rows
 from dna_bigbird.core.tables import Table
+from dna_bigbird.corpus.tokenizer_files import load_tokenizer
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 OWN_LICENCE = "Apache-2.0"
@@ -54,10 +56,14 @@ def models_list() -> ModelList:
     Examples:
         dna-bigbird models list
     """
-    own = models_folder()
-    added = sorted(x.name for x in own.iterdir() if _is_named(x)) if own.is_dir() else []
     current = {folder: name for name, folder in reversed(NAMES.items())}  # the first of two names
-    return ModelList([_row(name) for name in (*reversed(current.values()), *added)])
+    rows = []
+    for name in (*reversed(current.values()), *_added()):
+        try:
+            rows.append(_row(name))
+        except InputError as error:
+            note(f"{name} is not listed: {error}")
+    return ModelList(rows)
 
 
 @checked()
@@ -85,16 +91,16 @@ def models_add(name: str, bundle: InputPath, license: str | None = None) -> Name
     if not _NAME.fullmatch(name):
         raise InputError(f"name {name!r}: expected letters, digits, '.', '_' and '-'")
     target = models_folder() / name
-    if name in NAMES or target.exists():
+    if name in NAMES or os.path.lexists(target):
         raise InputError(
             f"name {name}: there is such a model; remove it first (dna-bigbird models remove {name})"
             if name not in NAMES
             else f"name {name}: a model of the package has it; choose another one"
         )
     source = load_bundle(bundle)
-    config = source.config if license is None else source.config.with_values(license=license)
+    config = source.config.with_values(license=license).to_json()
     target.parent.mkdir(parents=True, exist_ok=True)
-    copy_bundle(source.folder, target, {"config.json": config.to_json()})
+    copy_bundle(source.folder, target, {} if license is None else {"config.json": config})
     return NamedModel(name, target, f"a copy of {bundle} in {target}")
 
 
@@ -112,28 +118,32 @@ def models_remove(name: str) -> NamedModel:
         InputError: If there is no such model, it is one of the package, or its folder holds anything else.
     """
     folder = models_folder() / name
-    if not _NAME.fullmatch(name) or not _is_named(folder):
-        known = [row["name"] for row in models_list().rows if row["name"] not in NAMES]
+    if name not in (known := _added()):
         raise InputError(f"name {name}: no model was added under it{near(name, known)}")
+    if folder.is_symlink() or not (folder / RECORD).is_file():
+        raise InputError(f"{folder}: `models add` did not make it; remove it yourself")
     MODEL.check_replaceable(folder, "remove that first")
     shutil.rmtree(folder)
     return NamedModel(name, folder, f"removed from {folder.parent}")
 
 
-def _is_named(folder: Path) -> bool:
-    return (folder / "config.json").is_file()
+def _added() -> list[str]:
+    """Return the names of the models in the user's folder."""
+    return sorted(path.parent.name for path in models_folder().glob("*/config.json"))
 
 
 def _row(name: str) -> dict[str, object]:
     """Return what the list says of a model."""
-    folder = NAMES[name]() if name in NAMES else folder_of(models_folder() / name)
+    folder = NAMES[name]() if name in NAMES else models_folder() / name
     config = read_config(folder / "config.json")
+    tokenizer = load_tokenizer(folder)
+    is_of_bases = max(getattr(tokenizer, "piece_bp", (0,))) == 1
     read = config.regions_read
     licence = OWN_LICENCE if name in NAMES else config.license or "unknown"
     return {
         "name": name,
         "task": config.task,
-        "vocabulary": config.encoder.vocab_size,
+        "tokens": "single bases" if is_of_bases else f"{tokenizer.vocab_size:,} pieces",
         "window": config.window_bp or f"{config.encoder.max_tokens:,} tokens",
         "labels": ",".join(config.label_names[:3]) + (",…" if len(config.label_names) > 3 else ""),
         "licence": licence,

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,24 +85,28 @@ def write_scored_bundle(
     trained: Path, output: Path, metrics: Metrics | Mapping[str, Any], card: str
 ) -> None:
     """Write a bundle again with new scores and card; weights are hard-linked where possible."""
-    copy_bundle(
-        trained, output, {"metrics.json": Metrics.from_json(metrics).to_json(), "README.md": card}
-    )
+    texts = {"metrics.json": Metrics.from_json(metrics).to_json(), "README.md": card}
+    copy_bundle(trained, output, texts, _link_or_copy)
 
 
-def copy_bundle(source: Path, output: Path, changed: Mapping[str, str]) -> None:
-    """Write a bundle again, with other texts of some files; the others are hard-linked where possible."""
+def copy_bundle(
+    source: Path,
+    output: Path,
+    changed: Mapping[str, str],
+    copy: Callable[[Path, Path], object] = shutil.copyfile,
+) -> None:
+    """Write a bundle again, with other texts of some files."""
     with atomic_directory(output, MODEL) as partial:
         optional = (*TOKENIZER_FILES, "special_tokens_map.json", SEQUENCES)
         for name in (*FILES, *(name for name in optional if (Path(source) / name).is_file())):
             if name in changed:
                 (partial / name).write_text(changed[name], encoding="utf-8")
             else:
-                _link_or_copy(Path(source) / name, partial / name)
+                copy(Path(source) / name, partial / name)
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
     try:
-        os.link(source, target)
+        os.link(source.resolve(), target)  # not a link to a file: it may be relative
     except OSError:
         shutil.copyfile(source, target)

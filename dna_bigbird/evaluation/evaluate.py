@@ -231,7 +231,7 @@ def evaluate(
     metrics |= count_seen_rows(bundle, labelled, held_out.test)
     metrics |= parts_in(bundle.metrics.scores)
     metrics = rounded(metrics)
-    write_scored_bundle(model, output, metrics, model_card(bundle.config, metrics))
+    write_scored_bundle(bundle.folder, output, metrics, model_card(bundle.config, metrics))
     return Evaluation(
         output,
         report,

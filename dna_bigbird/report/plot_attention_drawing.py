@@ -14,6 +14,7 @@ from dna_bigbird.attention.patterns.itc import global_and_window
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout, draw_longformer
 from dna_bigbird.attention.patterns.pattern import BlockPattern
+from dna_bigbird.bundles.bundled import folder_of
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import read_json
 from dna_bigbird.core.tables import write_figure
@@ -96,7 +97,7 @@ def _config(settings: dict) -> EncoderConfig:
 
 def config_of_bundle(bundle: Path, layers: Sequence[int]) -> EncoderConfig:
     """Return the encoder's settings of a bundle without loading its weights."""
-    path = bundle / "config.json"
+    path = folder_of(bundle) / "config.json"
     if not path.is_file():
         raise InputError(f"{bundle}: no such model bundle; a bundle is a folder with config.json")
     try:

@@ -85,6 +85,13 @@ def test_both_ways(project, capsys):
         assert (project / "again" / name).read_bytes() == (project / "gena" / name).read_bytes()
 
 
+def test_a_model_with_a_name(project):
+    run("models add gena-by-name gena")
+    run("convert --from gena-by-name --to-huggingface of_name")
+    for name in ("model.safetensors", "tokenizer.json"):
+        assert (project / "of_name" / name).read_bytes() == (project / "hf" / name).read_bytes()
+
+
 def test_another_plan_is_chosen_and_does_not_go_back(capsys):
     run("convert --from-huggingface hf --to uniform --plan uniform")
     assert load_bundle("uniform").config["encoder"]["random_plan"] == "uniform"
