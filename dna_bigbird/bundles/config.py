@@ -97,6 +97,8 @@ class BundleConfig(Mapping[str, Any]):
     """What its vocabulary is made for: 'dna' or 'text'."""
     set_name: str | None = None
     """Text set, `set` in the file."""
+    license: str | None = None
+    """As `models add` got it."""
     seed: Seed | None = None
     initial_weights: str | None = None
     chosen_step: int | None = None
