@@ -98,7 +98,7 @@ class BundleConfig(Mapping[str, Any]):
     set_name: str | None = None
     """Text set, `set` in the file."""
     license: str | None = None
-    """As `models add` got it."""
+    """Licence that `models add` recorded."""
     seed: Seed | None = None
     initial_weights: str | None = None
     chosen_step: int | None = None
