@@ -97,8 +97,6 @@ class BundleConfig(Mapping[str, Any]):
     """What its vocabulary is made for: 'dna' or 'text'."""
     set_name: str | None = None
     """Text set, `set` in the file."""
-    license: str | None = None
-    """Licence that `models add` recorded."""
     seed: Seed | None = None
     initial_weights: str | None = None
     chosen_step: int | None = None
@@ -117,7 +115,7 @@ class BundleConfig(Mapping[str, Any]):
     regions_read: list[SeenRegions] | None = None
     """What the model read of a genome, training by training; None is unknown."""
     license: str | None = None
-    """As `models add` was told; None is unknown."""
+    """Licence that `models add --license` recorded; None is unknown."""
     n_sequences_read: Count = 0
     """Hashes of sequences without coordinates in `sequences_read.safetensors`; 0: there is no such file."""
     huggingface: dict[str, Any] | None = None
