@@ -127,17 +127,17 @@ HEADER = "step\tsplit\tname\tvalue"
 SHOWN = ("loss", "bits_per_base_masked")
 """Training figures next to the progress bar."""
 TIMED_STEPS = 3
-"""After the first, which is slower, to tell how long a training takes."""
-TOLD_S = 10
-"""Of a shorter training it is not told."""
+"""After the first, which is slower; from them the time of a training is estimated."""
+SHORT_S = 10
+"""A shorter training has no estimate."""
 
 
 class History(pl.Callback):
     """Rows of (step, split, name, value), kept in the checkpoints and in a file; progress."""
 
     # Training figures are sums over `log_every` steps, divided once. On a terminal and in a
-    # notebook there is a progress bar; elsewhere one line soon after the start, that tells how long it
-    # takes, and one per validation.
+    # notebook there is a progress bar; elsewhere one line soon after the start with the time
+    # that is left, and one per validation.
 
     def __init__(self, path: Path, log_every: int) -> None:
         self.file = GrowingTable(path, HEADER)
@@ -218,7 +218,7 @@ class History(pl.Callback):
         if len(self.step_ends_s) > TIMED_STEPS:
             step_s = (self.step_ends_s[-1] - self.step_ends_s[0]) / TIMED_STEPS
             left_s = step_s * (trainer.max_steps - trainer.global_step)
-            if left_s >= TOLD_S:
+            if left_s >= SHORT_S:
                 left = tqdm.format_interval(left_s)
                 self._tell(trainer, f"about {left} for the rest, without validation")
 
