@@ -56,7 +56,7 @@ def convert(
         max_tokens: Longest sequence in tokens: of the new model.
         positions: Positions of tokens: beyond the old table 'tile' repeats the old ones one after the
             other, 'interpolate' stretches them. Rotary ones need none.
-        license: Licence of the written model, as the hub names it (apache-2.0, mit, cc-by-4.0, other), for
+        license: Licence of the model: as the hub names it (apache-2.0, mit, cc-by-4.0, other), for
             the metadata of its README.md; 'unknown' by default.
     """
     from dna_bigbird.bundles import convert_run

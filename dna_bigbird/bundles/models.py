@@ -67,7 +67,7 @@ def models_list() -> ModelList:
 
 
 @checked()
-def models_add(name: str, bundle: InputPath, license: str | None = None) -> NamedModel:
+def models_add(alias: str, original: InputPath, license: str | None = None) -> NamedModel:
     """Give a copy of a bundle a name.
 
     The bundle is read and checked first. Copies are in the folder DNA_BIGBIRD_MODELS, by default
@@ -75,12 +75,12 @@ def models_add(name: str, bundle: InputPath, license: str | None = None) -> Name
 
     Examples:
         dna-bigbird models add ctcf results/models/chromatin
-        dna-bigbird predict --fasta regions.fa --model ctcf
+        dna-bigbird models add ctcf results/models/chromatin --license cc-by-4.0
 
     Args:
-        name: The name: letters, digits, '.', '_' and '-'.
-        bundle: Model bundle: a folder of `dna-bigbird finetune`, `pretrain` or others.
-        license: Licence of the model, for the list.
+        alias: Name of the model: letters, digits, '.', '_' and '-'.
+        original: Model to copy: a folder of `dna-bigbird finetune`, `pretrain` or others.
+        license: Licence of the model: for the list.
 
     Raises:
         InputError: If the name is taken or has other characters, or the bundle is damaged.
@@ -88,43 +88,43 @@ def models_add(name: str, bundle: InputPath, license: str | None = None) -> Name
     from dna_bigbird.bundles.bundle import load_bundle
     from dna_bigbird.bundles.save import copy_bundle
 
-    if not _NAME.fullmatch(name):
-        raise InputError(f"name {name!r}: expected letters, digits, '.', '_' and '-'")
-    target = models_folder() / name
-    if name in NAMES or os.path.lexists(target):
+    if not _NAME.fullmatch(alias):
+        raise InputError(f"name {alias!r}: expected letters, digits, '.', '_' and '-'")
+    target = models_folder() / alias
+    if alias in NAMES or os.path.lexists(target):
         raise InputError(
-            f"name {name}: there is such a model; remove it first (dna-bigbird models remove {name})"
-            if name not in NAMES
-            else f"name {name}: a model of the package has it; choose another one"
+            f"name {alias}: there is such a model; remove it first (dna-bigbird models remove {alias})"
+            if alias not in NAMES
+            else f"name {alias}: a model of the package has it; choose another one"
         )
-    source = load_bundle(bundle)
+    source = load_bundle(original)
     config = source.config.with_values(license=license).to_json()
     target.parent.mkdir(parents=True, exist_ok=True)
     copy_bundle(source.folder, target, {} if license is None else {"config.json": config})
-    return NamedModel(name, target, f"a copy of {bundle} in {target}")
+    return NamedModel(alias, target, f"a copy of {original} in {target}")
 
 
 @checked()
-def models_remove(name: str) -> NamedModel:
+def models_remove(alias: str) -> NamedModel:
     """Remove a model that `models add` made.
 
     Examples:
         dna-bigbird models remove ctcf
 
     Args:
-        name: Its name.
+        alias: Name of the model: as `models list` has it.
 
     Raises:
         InputError: If there is no such model, it is one of the package, or its folder holds anything else.
     """
-    folder = models_folder() / name
-    if name not in (known := _added()):
-        raise InputError(f"name {name}: no model was added under it{near(name, known)}")
+    folder = models_folder() / alias
+    if alias not in (known := _added()):
+        raise InputError(f"name {alias}: no model was added under it{near(alias, known)}")
     if folder.is_symlink() or not (folder / RECORD).is_file():
         raise InputError(f"{folder}: `models add` did not make it; remove it yourself")
     MODEL.check_replaceable(folder, "remove that first")
     shutil.rmtree(folder)
-    return NamedModel(name, folder, f"removed from {folder.parent}")
+    return NamedModel(alias, folder, f"removed from {folder.parent}")
 
 
 def _added() -> list[str]:

@@ -360,8 +360,8 @@ THEORY = {
 
 MODELS = {
     "list": Command("dna_bigbird.bundles.models:models_list", "list the models that have a name: what they read, tokens, window, labels"),
-    "add": Command("dna_bigbird.bundles.models:models_add", "give a copy of a bundle a name", positional=("name", "bundle")),
-    "remove": Command("dna_bigbird.bundles.models:models_remove", "remove a model that was added", positional=("name",)),
+    "add": Command("dna_bigbird.bundles.models:models_add", "give a copy of a bundle a name", positional=("alias", "original")),
+    "remove": Command("dna_bigbird.bundles.models:models_remove", "remove a model that was added", positional=("alias",)),
 }  # fmt: skip
 
 GROUPS = {"models": MODELS, "text": TEXT, "bench": BENCH, "theory": THEORY}
