@@ -20,7 +20,7 @@ from dna_bigbird.core.shared_options import (
     Threads,
 )
 from dna_bigbird.metrics.scores import ModelMetrics, Score, parts_in, shown
-from dna_bigbird.metrics.verdicts import compared
+from dna_bigbird.metrics.verdicts import NOT_CLEAR, TOO_FEW, compared
 from dna_bigbird.models.label_types import headlines_in
 
 if TYPE_CHECKING:
@@ -67,7 +67,10 @@ def evaluation_summary(
     lines += _read_before(metrics)
     if len(verdicts) > 1:
         best, verdict = verdicts[0]
-        lines.append(f"  against {best}, the best baseline: {verdict.in_words(best)}")
+        higher = ""
+        if verdict.outcome in (NOT_CLEAR, TOO_FEW):
+            higher = f"{best if (verdict.gain.value or 0) < 0 else 'the model'} scores higher, but "
+        lines.append(f"  against {best}, the best baseline: {higher}{verdict.in_words(best)}")
     return "\n".join(lines)
 
 

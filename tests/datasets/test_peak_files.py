@@ -1,6 +1,7 @@
 """Peak files named one by one: labels, refusals, and the same set as from a sheet."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,15 @@ def test_wrong_peaks_are_refused(files, peaks, message):
         text.write("chrom\tstart\tend\nchr1\t100\t400\n")
     with pytest.raises(InputError, match=message):
         peak_rows([Path(text) for text in peaks.split()])
+
+
+@pytest.mark.parametrize("name", ["ctcf.bedGraph", "ctcf.bdg.gz", "CTCF.BG"])
+def test_signal_is_not_peaks(files, name):
+    rows = "chr1\t100\t400\t2.5\n"
+    with gzip.open(name, "wt") if name.endswith(".gz") else open(name, "w") as text:
+        text.write(rows)
+    with pytest.raises(InputError, match=re.escape(name)):
+        peak_rows([Path(name)])
 
 
 def test_the_set_is_that_of_a_sheet(files):

@@ -49,7 +49,9 @@ def test_the_difference_in_words(gain, words):
 
 
 def test_few_rows_are_no_claim():
-    assert summary((0.01, 0.04), n=199).splitlines()[3].endswith(": no claim on 199 rows")
+    assert (
+        summary((0.01, 0.04), n=199).splitlines()[3].endswith(": no claim on 199 rows (200 needed)")
+    )
     assert summary((0.01, 0.04), n=200).splitlines()[3].endswith(": the model is better")
 
 
@@ -62,6 +64,9 @@ def test_the_last_line_is_about_the_best_of_several_baselines():
     more = {f"auroc_gain_over_positional{end}": value for end, value in gain.items()}
     last = summary((0.05, 0.15), baselines=baselines, **more).splitlines()[-1]
     assert last == "  against positional, the best baseline: positional is better"
+    for changed, n in (({"auroc_gain_over_positional_high": 0.05}, 300), ({}, 199)):
+        last = summary((0.05, 0.15), baselines=baselines, **more | changed, n=n).splitlines()[-1]
+        assert last.startswith("  against positional, the best baseline: positional scores higher")
 
 
 def test_an_unknown_encoder():

@@ -255,6 +255,7 @@ def _bins(
 _BED = re.compile(r"\.(bed\d*|(narrow|broad|gapped)peak)(\.b?gz)?$", re.IGNORECASE)
 GROUP = "peaks"
 """Group of the labels."""
+_SIGNAL = re.compile(r"\.(bedgraph|bdg|bg|wig)(\.b?gz)?$", flags=re.IGNORECASE)
 _ENDING = re.compile(
     r"\.(b?gz|bed|bed\d+|(narrow|broad|gapped)peak|peaks?|txt|tsv)$", re.IGNORECASE
 )
@@ -273,6 +274,11 @@ def peak_rows(peaks: Sequence[Path] | Path) -> list[SheetRow]:
         label, path = _label_and_path(text)
         if not path.is_file():
             raise InputError(f"--peaks {path}: no such peak file")
+        if _SIGNAL.search(path.name):
+            raise InputError(
+                f"--peaks {path}: a signal track, in which every row would be a peak; expected called peaks (BED, "
+                "narrowPeak, broadPeak), for example of MACS"
+            )
         if not _has_peaks(path):
             raise InputError(
                 f"--peaks {path}: expected BED rows (chromosome, start, end), plain or gzip; delete a row "

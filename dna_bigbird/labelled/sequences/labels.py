@@ -186,7 +186,7 @@ def _binary_class(rows: Sequence[SequenceRow], positive: str, label_type: str) -
     label = positive if positive in classes else label
     if label_type not in ("auto", BINARY) or len(classes) != 2 or label not in classes:
         raise InputError(
-            f"--positive {positive}: expected one of two classes; there are {len(classes)}: "
+            f"--positive {positive}: expected the name of one of two classes, as written; the classes are "
             f"{shortened(', '.join(classes))}"
         )
     bits = np.array([[row.labels[0] == label] for row in rows], dtype=np.uint8)
