@@ -93,7 +93,7 @@ def _track_data(track: Track) -> dict:
             options |= {"displayMode": "SQUISHED", "squishedRowHeight": height}
             options["featureHeight"] = min(14, 2 * height - 2)
             if hidden := max(0, rows - room // height):
-                options["name"] += f" (scroll: up to {hidden:,} of {rows:,} rows below)"
+                options["name"] += f" ({hidden:,} of {rows:,} hidden: scroll)"
     return {"options": options, "text": text}
 
 
