@@ -91,9 +91,16 @@ dist: ## the sdist and the wheel, in dist/, checked; the wheel installed into a 
 	    && installed/bin/dna-bigbird predict --fasta example.fa --output example.tsv && cat example.tsv \
 	    && [ "$$(wc -l < example.tsv)" = 4 ]
 
+# Those of docs/images/demo_*.png that `make demo` draws, where it was run here.
+DEMO_PICTURES := $(wildcard $(patsubst docs/images/demo_%,results/figures/%,$(wildcard docs/images/demo_*.png)))
+
 # Sphinx is not part of the environment. The tutorials, if they are run, need all of it, from .venv/.
 docs: $(DOCS)/.installed-$(KEY) $(if $(EXECUTE),setup) ## the documentation as a site: .cache/docs/html/index.html
 	rm -rf $(DOCS)/html
+	$(foreach picture,$(DEMO_PICTURES),cp $(picture) docs/images/demo_$(notdir $(picture)) &&) true
+	if [ -e results/browser.html ] && command -v chromium > /dev/null; then \
+	    chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,980 --virtual-time-budget=10000 \
+	    --screenshot=docs/images/demo_browser.png "file://$(CURDIR)/results/browser.html" 2> /dev/null; fi
 	$(if $(EXECUTE),.venv/bin/python docs/run_page.py --fresh $$(grep -l '^```output' docs/*.md))
 	$(DOCS)/env/bin/python docs/site/stage.py $(DOCS)/source
 	$(if $(EXECUTE),EXECUTE=1 PYTHONPATH="$(CURDIR):$$(echo $(CURDIR)/.venv/lib/python*/site-packages)") $(DOCS)/env/bin/python \

@@ -20,6 +20,7 @@ from tests.report.browser_files import (
     Page,
     write_bigwig,
     write_files,
+    write_overlapping,
 )
 
 REGION, START, END = "chr1:1,001-1,250", 950, 1300
@@ -192,8 +193,22 @@ def test_how_tracks_are_drawn(page):
         "the name of the track covers no letter"
     )
     assert (bed["type"], bed["format"]) == ("annotation", "bed")
-    assert bed["maxHeight"] <= 150
     assert (vcf["type"], vcf["format"]) == ("variant", "vcf")
+
+
+@pytest.mark.parametrize(("overlapping", "hidden"), [(1, 0), (3, 0), (40, 0), (60, 13)])
+def test_peaks_that_overlap_fit_their_track_or_are_counted(files, tmp_path, overlapping, hidden):
+    peaks = write_overlapping(tmp_path / "peaks.bed", overlapping)
+    result = view(files.fasta, [REGION], [peaks], tmp_path / "page.html", names=["peaks"])
+    (track,) = Page(result.output.read_text(encoding="utf-8")).data["tracks"]
+    options = track["options"]
+    height = {"EXPANDED": 30, "SQUISHED": options.get("squishedRowHeight")}[options["displayMode"]]
+    assert options["maxHeight"] <= 150
+    drawn = (options["maxHeight"] - options["margin"]) // height
+    assert max(0, overlapping - drawn) == hidden
+    counted = [str(hidden), str(overlapping)] if hidden else []
+    assert re.findall(r"\d+", options["name"]) == counted
+    assert len(track["text"].splitlines()) == overlapping + 1
 
 
 def test_regions_to_jump_to(page):

@@ -63,6 +63,13 @@ def write_files(folder: Path) -> Files:
     )
 
 
+def write_overlapping(path: Path, count: int) -> Path:
+    """Write a BED file of intervals over one base, and one apart from them."""
+    rows = [(1000 + i, 1100 + i) for i in range(count)] + [(1200, 1210)]
+    path.write_text("".join(f"chr1\t{start}\t{end}\tp\n" for start, end in rows))
+    return path
+
+
 def write_bigwig(path: Path, rows: list[tuple[int, int, float]], lengths=None) -> None:
     file = pyBigWig.open(str(path), "w")
     file.addHeader(lengths or [("chr1", CHROM_BP), ("chr2", CHROM_BP)])

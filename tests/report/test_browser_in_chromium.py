@@ -7,7 +7,7 @@ import pytest
 
 from dna_bigbird.report.view import view
 from tests.report import chromium
-from tests.report.browser_files import BREAKOUT, RUNS, write_files
+from tests.report.browser_files import BREAKOUT, RUNS, write_files, write_overlapping
 
 pytestmark = pytest.mark.skipif(
     chromium.PROGRAM is None, reason="there is no Chromium (apt-get install chromium)"
@@ -133,3 +133,10 @@ def test_a_narrow_screen_needs_no_scrolling_sideways(page, tmp_path):
         assert tab.value("document.documentElement.scrollWidth") <= 400
         bar = 'document.getElementById("browser").shadowRoot.querySelector(".igv-navbar")'
         assert tab.value(f"{bar}.scrollWidth - {bar}.clientWidth") <= 0
+
+
+def test_overlapping_peaks_leave_room_for_other_tracks(files, tmp_path):
+    page = tmp_path / "page.html"
+    view(files.fasta, ["chr1:1,001-1,250"], [write_overlapping(tmp_path / "peaks.bed", 60)], page)
+    with opened(page, tmp_path / "profile") as tab:
+        assert tab.value("genomeBrowser.trackViews.at(-1).track.height") <= 150

@@ -169,10 +169,22 @@ def test_narrow_and_dark_screens(pages, tmp_path, scheme):
                 lightness(tab.value(f"{style}.{x}")) for x in ("backgroundColor", "color")
             )
             assert (ink - paper if scheme == "dark" else paper - ink) > 150
-            picture = "getComputedStyle(document.querySelector('figure img')).backgroundColor"
+            picture = "getComputedStyle(document.querySelector('figure .scroll')).backgroundColor"
             assert lightness(tab.value(picture)) == 255
             assert [x for x in tab.requests() if not x.startswith("data:image/")] == [path.as_uri()]
             assert tab.errors() == []
+
+
+@needs_chromium
+def test_a_wide_screen_shows_whole_tables(page, tmp_path):
+    """Those that are not folded."""
+    with chromium.Tab(tmp_path, width=1280) as tab:
+        tab.open(page.as_uri())
+        tables = "Array.from(document.querySelectorAll('section > .scroll, .tables > .scroll'))"
+        shown = f"{tables}.filter((x) => x.checkVisibility())"
+        assert tab.value(f"{shown}.length") > 3
+        cut = f"{shown}.filter((x) => x.scrollWidth > x.clientWidth).map((x) => x.innerText)"
+        assert tab.value(cut) == []
 
 
 def lightness(colour: str) -> float:

@@ -59,8 +59,10 @@ def page_data(extents: Extents, regions: Sequence[Interval], tracks: Sequence[Tr
     }
 
 
-MOST_HEIGHT = 120
-"""Pixels of a track of intervals, which is scrolled if more of them overlap."""
+MOST_HEIGHT, LABEL_HEIGHT = 120, 26
+"""Pixels of a track of intervals, and of its name above them."""
+ROW_HEIGHT, LEAST_ROW_HEIGHT = 30, 2
+"""Pixels of an interval with its name, and of the lowest that is drawn; what then has no room is scrolled."""
 
 
 def _track_data(track: Track) -> dict:
@@ -82,8 +84,16 @@ def _track_data(track: Track) -> dict:
         options |= {"type": "variant", "format": "vcf", "color": ORANGE}
     else:
         options |= {"type": "annotation", "format": track.format.lower(), "color": GREEN}
-        options |= {"displayMode": "EXPANDED", "delimiter": "\t", "autoHeight": True}
-        options |= {"maxHeight": MOST_HEIGHT}
+        options |= {"delimiter": "\t", "autoHeight": True, "maxHeight": MOST_HEIGHT}
+        options |= {"margin": LABEL_HEIGHT, "displayMode": "EXPANDED"}
+        room, rows = MOST_HEIGHT - LABEL_HEIGHT, track.most_overlapping
+        if rows * ROW_HEIGHT > room:
+            height = max(LEAST_ROW_HEIGHT, room // rows)
+            # igv.js draws half of featureHeight
+            options |= {"displayMode": "SQUISHED", "squishedRowHeight": height}
+            options["featureHeight"] = min(14, 2 * height - 2)
+            if hidden := max(0, rows - room // height):
+                options["name"] += f" ({hidden:,} of {rows:,} hidden: scroll)"
     return {"options": options, "text": text}
 
 

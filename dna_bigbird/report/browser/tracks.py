@@ -1,6 +1,7 @@
 """Files of a genome browser, cut to what a page shows: values of bigWig files, lines of BED, GTF, GFF and VCF files."""
 
 import functools
+import itertools
 import math
 import os
 import resource
@@ -160,6 +161,17 @@ class Track:
     @property
     def rows(self) -> int:
         return len(self.values) + len(self.lines)
+
+    @property
+    def most_overlapping(self) -> int:
+        """Most intervals of a BED file over one base; 0 for other formats."""
+        if self.format not in ("BED", "narrowPeak", "broadPeak"):
+            return 0
+        rows = [line.split("\t", 3) for line in self.lines]
+        edges = [(row[0], int(row[1]), 1) for row in rows] + [
+            (row[0], int(row[2]), -1) for row in rows
+        ]
+        return max(itertools.accumulate(step for *_, step in sorted(edges)), default=0)
 
     @property
     def has_single_bases(self) -> bool:

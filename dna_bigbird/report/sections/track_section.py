@@ -47,7 +47,7 @@ def strip_figure(strip: Strip, *, title: str, tag: str = "") -> Figure:
     with style():
         fig = new_figure(9.6, 1.1 + 0.55 * rows, tag)
         axes = fig.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
-        fig.get_layout_engine().set(h_pad=0.01, hspace=0.0)
+        fig.get_layout_engine().set(w_pad=0.08, h_pad=0.03, hspace=0.0)
         for ax, track in zip(axes, strip.tracks, strict=True):
             _row(ax, track, colours[track.group], strip)
         axes[0].set_title(title)

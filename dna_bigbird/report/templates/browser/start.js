@@ -49,6 +49,7 @@
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(`@media (max-width: 640px) {
       .igv-navbar { height: auto; flex-wrap: wrap; }
+      .igv-track-label { max-width: 95%; }
       .igv-current-genome, .igv-windowsize-panel-container { display: none !important; }
     }`);
     container.shadowRoot.adoptedStyleSheets = [...container.shadowRoot.adoptedStyleSheets, sheet];
