@@ -160,6 +160,8 @@ def smaller(example) -> list[str]:
     """What is added to an example so that it takes no time."""
     if example.command == "train-tokenizer":  # single bases have a size of their own
         return [] if "bases" in example.words else ["--tokenizer.vocab_size", "64"]
+    if "--sites" in example.words and example.command == "score-variants":
+        return []  # its windows are those of the model
     return SMALL.get(example.command, "").split()
 
 

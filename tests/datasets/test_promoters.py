@@ -302,7 +302,7 @@ def test_refusals(tmp_path, toy, capsys):
     assert "no promoter window of 430 bp is left for training" in message
     far = ["--upstream=20000"]
     message = refused(capsys, lambda: build(tmp_path, toy, SITES[:1], extra=far))
-    assert "no promoter window of 20130 bp is left (sites read: 1" in message
+    assert "no promoter window of 20130 bp is left (1 site read" in message
     message = refused(capsys, lambda: build(tmp_path, toy, SITES, extra=["--negatives=shuffled"]))
     assert "'shuffled' does not exist; choose one of: random_base, permuted, genomic" in message
     short = ["--upstream=9", "--downstream=10"]

@@ -189,7 +189,7 @@ def test_bad_input_in_the_middle_of_standard_input_is_status_2(bundle_folder, ra
         input=text, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "standard input:3: record 'p53'" in done.stderr
+    assert "standard input:4: record 'p53'" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -188,6 +188,6 @@ def test_protein_leaves_no_output_and_exits_2(capsys, bundle_folder, tmp_path, r
     with pytest.raises(SystemExit, match="2"):
         run(capsys, "--fasta", protein, "--model", bundle_folder, "--output", output)
     error = capsys.readouterr().err
-    assert "protein.fa:3: record 'p53': 'E' at position 2" in error
+    assert "protein.fa:4: record 'p53': 'E' at position 2" in error
     assert error.count("\n") == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["protein.fa"]

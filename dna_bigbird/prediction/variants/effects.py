@@ -151,7 +151,7 @@ class WindowCutter:
 
     genome: Genome
     window_bp: int
-    strand: Strands
+    strand: str
     """Unused for sites in the window of an anchor, which has a strand."""
     shifts: tuple[int, ...] = (0,)
 
@@ -197,7 +197,7 @@ class OneWindow:
     bases: str
     start: int
     """0-based position of the first base."""
-    strand: Strands
+    strand: str
 
     def __call__(self, site: Site) -> list[Windows]:
         """Return the windows of all alleles, both strands one after another."""
@@ -209,7 +209,7 @@ class OneWindow:
         return [(range(len(site.scored)), of_strands(forward, reverse, self.strand))]
 
 
-def of_strands(forward: list[str], reverse: list[str], strand: Strands) -> list[str]:
+def of_strands(forward: list[str], reverse: list[str], strand: str) -> list[str]:
     """Return the windows that are read."""
     return {"both": forward + reverse, "forward": forward, "reverse": reverse}[strand]
 

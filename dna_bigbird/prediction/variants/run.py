@@ -262,7 +262,7 @@ def check_table(score: str, targets: Sequence[VariantTarget], probabilities: boo
 def check_anchored(
     anchors: Path | str,
     targets: Sequence[VariantTarget],
-    strand: Strands | None,
+    strand: str | None,
     shifts: Sequence[int],
 ) -> None:
     """Raise InputError for what windows of anchors do not have."""
