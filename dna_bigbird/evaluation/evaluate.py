@@ -20,7 +20,7 @@ from dna_bigbird.core.shared_options import (
     Threads,
 )
 from dna_bigbird.metrics.scores import ModelMetrics, Score, parts_in, shown
-from dna_bigbird.metrics.verdicts import NOT_CLEAR, TOO_FEW, compared
+from dna_bigbird.metrics.verdicts import FEWEST_ROWS, NOT_CLEAR, TOO_FEW, compared
 from dna_bigbird.models.label_types import headlines_in
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def evaluation_summary(
         higher = ""
         if verdict.outcome in (NOT_CLEAR, TOO_FEW):
             higher = f"{best if (verdict.gain.value or 0) < 0 else 'the model'} scores higher, but "
-        lines.append(f"  against {best}, the best baseline: {higher}{verdict.in_words(best)}")
+        needed = f" ({FEWEST_ROWS} needed)" if verdict.outcome == TOO_FEW else ""
+        words = f"{higher}{verdict.in_words(best)}{needed}"
+        lines.append(f"  against {best}, the best baseline: {words}")
     return "\n".join(lines)
 
 

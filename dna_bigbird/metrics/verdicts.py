@@ -65,7 +65,7 @@ class Verdict:
             BETTER: "the model is better",
             WORSE: f"{baseline} is better",
             NOT_CLEAR: "not clear",
-            TOO_FEW: f"no claim on {self.n} rows ({FEWEST_ROWS} needed)",
+            TOO_FEW: f"no claim on {self.n} rows",
             NOT_DEFINED: "no claim without an interval of the difference",
         }[self.outcome]
 
