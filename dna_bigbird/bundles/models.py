@@ -91,16 +91,16 @@ def models_add(alias: str, original: InputPath, license: str | None = None) -> N
     if not _NAME.fullmatch(alias):
         raise InputError(f"name {alias!r}: expected letters, digits, '.', '_' and '-'")
     target = models_folder() / alias
-    if alias in NAMES or os.path.lexists(target):
+    if alias in NAMES:
+        raise InputError(f"name {alias}: a model of the package has it; choose another one")
+    if os.path.lexists(target):
         raise InputError(
             f"name {alias}: there is such a model; remove it first (dna-bigbird models remove {alias})"
-            if alias not in NAMES
-            else f"name {alias}: a model of the package has it; choose another one"
         )
     source = load_bundle(original)
-    config = source.config.with_values(license=license).to_json()
+    config = source.config if license is None else source.config.with_values(license=license)
     target.parent.mkdir(parents=True, exist_ok=True)
-    copy_bundle(source.folder, target, {} if license is None else {"config.json": config})
+    copy_bundle(source.folder, target, {"config.json": config.to_json()})
     return NamedModel(alias, target, f"a copy of {original} in {target}")
 
 

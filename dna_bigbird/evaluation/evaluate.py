@@ -68,8 +68,8 @@ def evaluation_summary(
     if len(verdicts) > 1:
         best, verdict = verdicts[0]
         higher = ""
-        if verdict.outcome in (NOT_CLEAR, TOO_FEW):
-            higher = f"{best if (verdict.gain.value or 0) < 0 else 'the model'} scores higher, but "
+        if verdict.outcome in (NOT_CLEAR, TOO_FEW) and verdict.gain.value is not None:
+            higher = f"{best if verdict.gain.value < 0 else 'the model'} scores higher, but "
         needed = f" ({FEWEST_ROWS} needed)" if verdict.outcome == TOO_FEW else ""
         words = f"{higher}{verdict.in_words(best)}{needed}"
         lines.append(f"  against {best}, the best baseline: {words}")

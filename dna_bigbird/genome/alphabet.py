@@ -18,13 +18,21 @@ _FIRST_BASES = str.maketrans("RYSWKMBDHV", "ACCAGACAAA")
 _ALLOWED = frozenset(BASES)
 
 
+class NotDnaError(ValueError):
+    """A letter that is not DNA, at a 0-based position."""
+
+    def __init__(self, letter: str, position: int) -> None:
+        super().__init__(f"{letter!r} at position {position + 1} is not a DNA letter")
+        self.position = position
+
+
 def normalise(sequence: str) -> str:
     """Return the sequence in upper case over A, C, G, T, N.
 
     Lower case (soft masking) is kept as sequence, IUPAC codes become N, U becomes T.
 
     Raises:
-        ValueError: Naming the first other character and its position, counted from 1.
+        NotDnaError: Naming the first other character and its position, counted from 1.
 
     Example:
         >>> normalise("acgtRyNu")
@@ -33,7 +41,7 @@ def normalise(sequence: str) -> str:
     result = sequence.translate(_TO_BASES)
     if not _ALLOWED.issuperset(result):
         position, letter = next((i, c) for i, c in enumerate(result) if c not in _ALLOWED)
-        raise ValueError(f"{letter!r} at position {position + 1} is not a DNA letter")
+        raise NotDnaError(letter, position)
     return result
 
 
@@ -58,9 +66,7 @@ def normalise_bytes(letters: bytes, offset: int = 0) -> str:
     wrong = bases.find(0)
     if wrong < 0:
         return bases.decode("ascii")
-    raise ValueError(
-        f"{chr(letters[wrong])!r} at position {offset + wrong + 1} is not a DNA letter"
-    )
+    raise NotDnaError(chr(letters[wrong]), offset + wrong)
 
 
 def reverse_complement(sequence: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import shown_name
-from dna_bigbird.genome.alphabet import normalise, normalise_bytes
+from dna_bigbird.genome.alphabet import NotDnaError, normalise, normalise_bytes
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.fasta_pieces import FastaPiece, read_pieces
 from dna_bigbird.genome.interval import Interval
@@ -72,8 +72,8 @@ def read_dna(path: Path | str) -> Iterator[tuple[FastaPiece, str]]:
         letters, start = piece.letters, piece.start
         try:
             bases = normalise_bytes(letters, start)
-        except ValueError as error:
-            line = piece.line_of(_position_of(error))
+        except NotDnaError as error:
+            line = piece.line_of(error.position)
             raise _not_dna(shown, line, piece.name, error) from error
         ambiguous = 0 if start == 0 else ambiguous
         ambiguous += bases.count("N") - letters.count(b"N") - letters.count(b"n")
@@ -87,17 +87,12 @@ def dna_of(record: FastaRecord, path: Path | str) -> str:
     shown = shown_name(path)
     try:
         sequence = normalise(record.letters)
-    except ValueError as error:
-        line = _line_of(record, _position_of(error))
+    except NotDnaError as error:
+        line = _line_of(record, error.position)
         raise _not_dna(shown, line, record.name, error) from error
     ambiguous = sequence.count("N") - record.letters.count("N") - record.letters.count("n")
     _check_share(shown, record.line, record.name, ambiguous, len(sequence))
     return sequence
-
-
-def _position_of(error: ValueError) -> int:
-    """Return the place in the record, from 0, that `normalise` names."""
-    return int(str(error).partition(" at position ")[2].split()[0]) - 1
 
 
 def _line_of(record: FastaRecord, position: int) -> int:

@@ -52,6 +52,36 @@ class Interval:
         return Interval(self.chrom, start, start + length_bp, self.strand)
 
 
+def promoter_window(
+    chrom: str, tss: int, strand: str, *, upstream: int, downstream: int
+) -> Interval:
+    """Cut the window around a transcription start site, oriented with the gene.
+
+    Args:
+        tss: 0-based position of the first transcribed base.
+        upstream, downstream: Bases before and after the start, in the direction of
+            transcription. The first transcribed base counts as downstream.
+
+    Returns:
+        A 0-based, half-open interval, `upstream + downstream` long on either strand.
+        It may run past the chromosome; `Genome.fetch` decides what to do then.
+
+    Raises:
+        ValueError: If `strand` is neither '+' nor '-'.
+
+    Example:
+        >>> promoter_window("chr1", 1000, "+", upstream=200, downstream=50)
+        Interval(chrom='chr1', start=800, end=1050, strand='+')
+        >>> promoter_window("chr1", 1000, "-", upstream=200, downstream=50)
+        Interval(chrom='chr1', start=951, end=1201, strand='-')
+    """
+    if strand == "+":
+        return Interval(chrom, tss - upstream, tss + downstream, strand)
+    if strand == "-":
+        return Interval(chrom, tss + 1 - downstream, tss + 1 + upstream, strand)
+    raise ValueError(f"strand must be '+' or '-', got {strand!r}")
+
+
 def parse_region(text: str) -> Interval:
     """Read a region as samtools writes it: `chr1:1,001-2,000`, 1-based with both ends included.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.bed import place_on_genome
 from dna_bigbird.genome.fasta import Genome
-from dna_bigbird.genome.interval import Interval, StartSite
+from dna_bigbird.genome.interval import Interval, StartSite, promoter_window
 from dna_bigbird.labelled.labelled_data import LabelledData
 from dna_bigbird.labelled.promoter.config import PromoterConfig
 from dna_bigbird.labelled.promoter.negatives import Negatives, draws, make_negatives
@@ -107,36 +107,6 @@ def set_notes(
     yield str(signal)
     if text := signal.warning():
         yield text
-
-
-def promoter_window(
-    chrom: str, tss: int, strand: str, *, upstream: int, downstream: int
-) -> Interval:
-    """Cut the window around a transcription start site, oriented with the gene.
-
-    Args:
-        tss: 0-based position of the first transcribed base.
-        upstream, downstream: Bases before and after the start, in the direction of
-            transcription. The first transcribed base counts as downstream.
-
-    Returns:
-        A 0-based, half-open interval, `upstream + downstream` long on either strand.
-        It may run past the chromosome; `Genome.fetch` decides what to do then.
-
-    Raises:
-        ValueError: If `strand` is neither '+' nor '-'.
-
-    Example:
-        >>> promoter_window("chr1", 1000, "+", upstream=200, downstream=50)
-        Interval(chrom='chr1', start=800, end=1050, strand='+')
-        >>> promoter_window("chr1", 1000, "-", upstream=200, downstream=50)
-        Interval(chrom='chr1', start=951, end=1201, strand='-')
-    """
-    if strand == "+":
-        return Interval(chrom, tss - upstream, tss + downstream, strand)
-    if strand == "-":
-        return Interval(chrom, tss + 1 - downstream, tss + 1 + upstream, strand)
-    raise ValueError(f"strand must be '+' or '-', got {strand!r}")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dna_bigbird.core.files import looks_like, shown_name
 from dna_bigbird.genome.allele_form import allele_form
 from dna_bigbird.genome.alphabet import first_bases
 from dna_bigbird.genome.fasta import Genome
-from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.interval import Interval, promoter_window
 from dna_bigbird.genome.sites.reading import read_sites
 from dna_bigbird.genome.variants import Variant, VcfHeader, allele_kind, open_vcf
 
@@ -47,8 +47,6 @@ class AnchorWindows:
     """The windows around the sites of a file, with so many of their bases before the site on its strand."""
 
     def __init__(self, path: Path | str, genome: Genome, window_bp: int, anchor_bp: int) -> None:
-        from dna_bigbird.labelled.promoter.promoter_set_run import promoter_window  # loads h5py
-
         self.path, self._window_bp = path, window_bp
         by_chrom: dict[str, list[AnchorWindow]] = {}
         for site in read_sites(path):
