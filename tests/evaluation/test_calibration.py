@@ -14,6 +14,7 @@ from dna_bigbird.metrics.calibration import (
     FEWEST_FOR_BIAS,
     FEWEST_FOR_SLOPE,
     calibrate,
+    fit_lines,
     fit_scaling,
     reliability,
 )
@@ -234,3 +235,17 @@ def test_tables_of_all_labels_and_of_each_group():
         counts[key] = counts.get(key, 0) + row["n"]
     groups = {"all": 1500, "TF": 1000, "HM": 500}
     assert counts == {(name, x): n for name, n in groups.items() for x in ("raw", "calibrated")}
+
+
+def test_lines_of_targets_are_those_of_least_squares():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 3))
+    truth = np.stack(
+        [5 + 0.5 * values[:, 0] + rng.normal(size=60), -values[:, 1], values[:, 0]], axis=1
+    )
+    values[:, 2] = 7.0  # a constant
+    slopes, shifts = fit_lines(truth, values)
+    assert (slopes[0], shifts[0]) == pytest.approx(np.polyfit(values[:, 0], truth[:, 0], 1))
+    assert (slopes[1:].tolist(), shifts[1:].tolist()) == ([1, 1], [0, 0]), "falling, or a constant"
+    few, none = fit_lines(truth[:19], values[:19])
+    assert (few.tolist(), none.tolist()) == ([1, 1, 1], [0, 0, 0])

@@ -6,7 +6,7 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from dna_bigbird.training import checkpoints
+from dna_bigbird.training import checkpoints, history
 from dna_bigbird.training.checkpoints import Checkpoints
 from dna_bigbird.training.fit import fit
 from dna_bigbird.training.history import History
@@ -113,6 +113,27 @@ def test_history_is_on_disk_while_the_run_goes_on(tiny_run, tmp_path):
     task, data, config = tiny_run()
     result = fit(task, data, config, checkpoints=tmp_path, seed=3, settings={})
     assert (tmp_path / "history.tsv").read_text() == result.history
+
+
+@pytest.mark.parametrize("step_s", [100.0, 0.1])
+def test_the_time_that_is_left_is_told_after_four_steps_if_it_is_long(
+    tiny_run, tmp_path, monkeypatch, capsys, step_s
+):
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(history, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    task, data, config = tiny_run()
+    step = task.training_step
+
+    def training_step(batch, batch_idx):
+        clock.now += step_s / config.accumulate
+        return step(batch, batch_idx)
+
+    task.training_step = training_step
+    fit(task, data, config, checkpoints=tmp_path, seed=3, settings={})
+    told = [line for line in capsys.readouterr().err.splitlines() if "about" in line]
+    minutes, seconds = divmod(round((config.max_steps - 4) * step_s), 60)
+    expected = f"step 4/{config.max_steps}: about {minutes:02}:{seconds:02} "
+    assert [line.startswith(expected) for line in told] == [True] * (step_s > 1)
 
 
 def histories(seen):
