@@ -139,8 +139,8 @@ def test_the_time_that_is_left_is_told_after_four_steps_if_it_is_long(
 def histories(seen):
     """A window of each process, saved together."""
     made = [History(None, 5) for _ in seen]
-    for history, value in zip(made, seen, strict=True):
-        history.window = {"loss": torch.tensor([value, 1.0], dtype=torch.float64)}
+    for each, value in zip(made, seen, strict=True):
+        each.window = {"loss": torch.tensor([value, 1.0], dtype=torch.float64)}
     return made
 
 
@@ -153,7 +153,7 @@ def test_every_process_keeps_its_own_sums(monkeypatch, world_size, expected):
     before = histories([3.0, 4.0])
 
     def gather(found, given):
-        found[:] = [history.window for history in before]
+        found[:] = [each.window for each in before]
 
     monkeypatch.setattr(torch.distributed, "all_gather_object", gather)
     checkpoint = {}
