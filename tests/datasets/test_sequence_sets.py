@@ -135,9 +135,9 @@ def test_one_of_two_classes_can_be_the_positive_one():
         (
             ["a", "b", "c"],
             {"positive": "a"},
-            "--positive a: expected one of two classes; .* 3: a, b",
+            "--positive a: .* a, b, c",
         ),
-        (["a", "b"], {"positive": "x"}, "--positive x: expected one of two classes"),
+        (["a", "b"], {"positive": "x"}, "--positive x: .* a, b"),
     ],
 )
 def test_wrong_labels(labels, options, message):
