@@ -9,6 +9,8 @@
     README.md           model card
     sequences_read.safetensors
                         hashes of the sequences without coordinates that were read, if there are any
+    text_read.safetensors
+                        token ids of the training text, of a masked model that copies from it
 
 An ensemble is a bundle too: its config has the number of `members`, its weights begin with
 `members.0.`, `members.1.`, …
@@ -26,6 +28,7 @@ from dna_bigbird.bundles.bundled import folder_of
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.config_file import read_bundle_json, read_config
 from dna_bigbird.bundles.metrics import Metrics, read_metrics
+from dna_bigbird.bundles.read_text_file import TEXT, read_text
 from dna_bigbird.bundles.seen_sequences import SEQUENCES, no_sequences, read_sequences
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import sha256_of
@@ -138,9 +141,14 @@ def load_bundle(folder: Path | str) -> Bundle:
         )
     if config.sha256 is not None:  # bundles of older versions have none
         more = [SEQUENCES] if config.n_sequences_read else []
+        more += [TEXT] if config.copies else []
         check_sums(folder, config.sha256, [WEIGHTS, *tokenizer.files, *more])
     sequences = read_sequences(folder / SEQUENCES, config.n_sequences_read)
     fill(model.to_empty(device="cpu"), folder / WEIGHTS)
+    if config.copies is not None:
+        model.copies.text = read_text(
+            folder / TEXT, config.encoder.vocab_size, len(config.copies.chromosomes)
+        )
     return Bundle(model.eval(), config, tokenizer, metrics, folder, sequences)
 
 

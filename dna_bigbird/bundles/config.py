@@ -13,6 +13,7 @@ from dna_bigbird.core.writing import json_text
 from dna_bigbird.models.config import PRETRAINING_HEADS, EncoderConfig, HeadConfig
 from dna_bigbird.models.kmer_config import KmerHeadConfig
 from dna_bigbird.models.label_types import RECORDED, label_type_of
+from dna_bigbird.models.read_text import CopiesConfig
 from dna_bigbird.models.scaling import Scaling
 from dna_bigbird.models.stored_settings import typed_value
 
@@ -68,6 +69,8 @@ class BundleConfig(Mapping[str, Any]):
     """k-mers whose counts add to the logits; None: none, or other ones in each member of an ensemble."""
     heads: list[str] = field(default_factory=lambda: list(PRETRAINING_HEADS))
     """Heads of a pretrained model."""
+    copies: CopiesConfig | None = None
+    """What a pretrained model copies from the text that it was trained on; None: nothing."""
     options: Any = None
     """Options of a text task."""
     label_names: list[str] = field(default_factory=list)

@@ -16,6 +16,8 @@ from dna_bigbird import __version__
 from dna_bigbird.bundles.bundle import FILES, WEIGHTS
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
+from dna_bigbird.bundles.read_text_file import TEXT
+from dna_bigbird.bundles.read_text_file import to_bytes as text_to_bytes
 from dna_bigbird.bundles.seen_sequences import SEQUENCES, no_sequences, to_bytes
 from dna_bigbird.bundles.weights import unique_tensors
 from dna_bigbird.core.result_folders import MODEL, atomic_directory
@@ -62,6 +64,8 @@ def save_bundle(
         )
     if len(hashes):
         binary[SEQUENCES] = to_bytes(hashes)
+    if config.copies is not None:
+        binary[TEXT] = text_to_bytes(model.copies.text)
     version = config.needed_version
     first = {"format_version": version, "dna_bigbird_version": __version__, "sha256": {}}
     config = BundleConfig.from_json({**first, **config})
@@ -97,7 +101,7 @@ def copy_bundle(
 ) -> None:
     """Write a bundle again, with other texts of some files."""
     with atomic_directory(output, MODEL) as partial:
-        optional = (*TOKENIZER_FILES, "special_tokens_map.json", SEQUENCES)
+        optional = (*TOKENIZER_FILES, "special_tokens_map.json", SEQUENCES, TEXT)
         for name in (*FILES, *(name for name in optional if (Path(source) / name).is_file())):
             if name in changed:
                 (partial / name).write_text(changed[name], encoding="utf-8")

@@ -118,7 +118,7 @@ def build_model(config: BundleConfig | Mapping[str, Any]) -> nn.Module:
     """Build the model that a bundle's config describes, with fresh weights."""
     config = BundleConfig.from_json(config)
     if config.is_pretrained_only:
-        return PretrainingModel(config.encoder, heads=config.heads)
+        return PretrainingModel(config.encoder, heads=config.heads, copies=config.copies)
     if config.is_text_task:
         task = text_tasks.describe(config.task)
         return task.build_model(config.encoder, config.head, len(config.label_names))

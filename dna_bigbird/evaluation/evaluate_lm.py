@@ -42,7 +42,7 @@ class LanguageEvaluation(Rows):
         lines = [f"{self.output}: bits per base {bits} (masked); baselines:"]
         for name, table in self.metrics.baselines.items():
             bits, counted = next(iter(table.values())), table.scores["n_counted_bp"]
-            lines.append(f"  {name}: {bits}, counted on {counted:,} bp")
+            lines.append(f"  {name}: {bits}" + (f", counted on {counted:,} bp" if counted else ""))
         scores = ModelMetrics.from_json(self.metrics.stored)
         best, _ = best_masked(on_unseen(scores))
         for row in part_rows(scores, "by_class", best):
@@ -136,7 +136,11 @@ def evaluate_lm(
     classes = known_repeats(stores["test"], genome, repeats, pieces)
     length = evaluate_lm_run.example_length(bundle, max_tokens)
     held_out = PretrainExamples(stores["test"], bundle.tokenizer, length, PAPER, seed)
-    ways, scores = evaluate_lm_run.scored_ways(bundle, held_out, examples, batch_size)
+    ways = evaluate_lm_run.ways_to_hide(held_out)
+    scores, alone = evaluate_lm_run.scores_by_way(bundle, ways, examples, batch_size), {}
+    if bundle.config.copies is not None:
+        with evaluate_lm_run.network_alone(bundle):
+            alone = evaluate_lm_run.scores_by_way(bundle, ways, examples, batch_size)
     hidden = HiddenTokens(held_out, examples, bundle.tokenizer.piece_bp)
     strata = ways_to_divide(bundle, stores["train"], stores["test"], hidden, classes)
     metrics = {}
@@ -145,7 +149,7 @@ def evaluate_lm(
     metrics |= {"step": bundle.metrics.step, "seed": seed, "split": "test"}
     metrics |= {} if max_tokens is None else {"max_tokens": max_tokens}
     masked = MaskedBaselines(stores["train"], bundle.tokenizer, PAPER, config.most_counted)
-    metrics |= evaluate_lm_run.masked_tables(scores, ways, hidden, masked, strata)
+    metrics |= evaluate_lm_run.masked_tables(scores, alone, ways, hidden, masked, strata)
     if config.unmasked_baselines:
         pair = (stores["train"], stores["test"], bundle.tokenizer, config)
         metrics["baselines"] |= causal_baselines(*pair, seed=seed)

@@ -20,6 +20,7 @@ from dna_bigbird.baselines.token_mixture import TokenMixtureMasked
 from dna_bigbird.corpus.token_store import covering_tokens
 from dna_bigbird.evaluation.language_baselines import LanguageBaselines
 from dna_bigbird.metrics.language import interval
+from dna_bigbird.metrics.verdicts import NETWORK
 
 # N examples, M predicted tokens of one, P of all examples
 
@@ -37,6 +38,7 @@ DESCRIPTIONS = {
     "contexts that go on over hidden bases, counted on both strands and mixed with weights fitted on "
     "masked training documents, on the same positions, using the token shown there likewise; only of "
     "models of single bases; counted on 50 Mbp at most",
+    NETWORK: "the network of the model without its copies, on the same positions",
     "base_mixture_one_hidden": "bases on both sides, in contexts of many shapes, mixed with weights "
     "fitted on training documents, both strands counted; one base hidden at a time, 50 or more "
     "apart, everything else seen; counted on 50 Mbp at most",
@@ -69,7 +71,7 @@ class MaskedBaselines:
             share = masking.fraction
             self.bases = BaseMixtureTwoSided(hidden_share=share).fit(store, tokenizer, documents)
             self._letters = np.array([x if x in set("ACGT") else "N" for x in tokenizer.pieces])
-        named = [name for name in DESCRIPTIONS if name.endswith("_masked")]
+        named = [x for x in DESCRIPTIONS if x.endswith("_masked") and x != NETWORK]
         self.names = [name for name in named if self.bases or not name.startswith("base_")]
         self.mask_id, self.piece_bp = tokenizer.mask_id, tokenizer.piece_bp
         self.known = {
@@ -86,6 +88,8 @@ class MaskedBaselines:
 
     def counted_by(self, name: str) -> dict[str, int]:
         """Return how many bases and documents a predictor has counted, by name of the metric."""
+        if name == NETWORK:
+            return {"n_counted_bp": 0, "n_counted_documents": 0}
         if name.startswith("base_mixture"):
             return counted_by_bases(self.bases)
         if name.startswith("token_mixture"):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,7 @@ from dna_bigbird.evaluation.evaluate_lm_parts import (
     spread_costs,
 )
 from dna_bigbird.metrics.language import BLOCK_BP, COLUMNS, interval
+from dna_bigbird.metrics.verdicts import NETWORK
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.prediction.compute import beyond_training
 from dna_bigbird.training.data_modules import chunks
@@ -204,13 +206,26 @@ if TYPE_CHECKING:
     MaskedExamples = PretrainExamples | AllMasked
 
 
-def scored_ways(
-    bundle: Bundle, examples: PretrainExamples, count: int, batch_size: int
-) -> tuple[dict[str, MaskedExamples], dict[str, ExampleScores]]:
-    """Return the first `count` examples and their scores, by "masked" and "all_masked"."""
-    ways: dict[str, MaskedExamples] = {"masked": examples, "all_masked": AllMasked(examples)}
-    scores = {name: model_scores(bundle, way, count, batch_size) for name, way in ways.items()}
-    return ways, scores
+def ways_to_hide(examples: PretrainExamples) -> dict[str, MaskedExamples]:
+    """Return the examples as they are, and with [MASK] at all predicted positions."""
+    return {"masked": examples, "all_masked": AllMasked(examples)}
+
+
+def scores_by_way(
+    bundle: Bundle, ways: Mapping[str, MaskedExamples], count: int, batch_size: int
+) -> dict[str, ExampleScores]:
+    """Score the first `count` examples of each way."""
+    return {name: model_scores(bundle, way, count, batch_size) for name, way in ways.items()}
+
+
+@contextmanager
+def network_alone(bundle: Bundle) -> Iterator[None]:
+    """Take the copies away from a model for a while."""
+    copies, bundle.model.copies = bundle.model.copies, None
+    try:
+        yield
+    finally:
+        bundle.model.copies = copies
 
 
 def model_scores(
@@ -225,12 +240,16 @@ def model_scores(
 
 def masked_tables(
     scores: Mapping[str, ExampleScores],
+    alone: Mapping[str, ExampleScores],
     examples: Mapping[str, MaskedExamples],
     hidden: HiddenTokens,
     masked: MaskedBaselines,
     strata: Mapping[str, Strata],
 ) -> dict:
-    """Return the model's tables by part of the genome, and its masked baselines with theirs."""
+    """Return the model's tables by part of the genome, and its masked baselines with theirs.
+
+    `alone` are the scores of the network of a model that copies; empty of others.
+    """
     count = len(scores["masked"].token_nats)
     of_bases = masked.of_bases(examples["masked"], count)
     progress = partial(progress_bar, desc="baselines")
@@ -238,8 +257,13 @@ def masked_tables(
     for shown, own in examples.items():
         baselines = masked.for_masking(own.masking)
         nats = baselines.nats(own, count, of_bases, progress)
+        if shown in alone:
+            nats = np.column_stack([nats, np.concatenate(alone[shown].token_nats)])
+        names = [*masked.names, *([NETWORK] if shown in alone else [])]
         whole, parts = spread_costs(hidden, scores[shown].token_nats, nats, strata)
-        tables = _joined(tables, _tables_of(shown, own.seed, whole, parts, baselines, strata))
+        tables = _joined(
+            tables, _tables_of(shown, own.seed, whole, parts, baselines, names, strata)
+        )
     return tables
 
 
@@ -249,6 +273,7 @@ def _tables_of(
     whole: np.ndarray,
     parts: dict[str, np.ndarray],
     masked: MaskedBaselines,
+    names: Sequence[str],
     strata: Mapping[str, Strata],
 ) -> dict:
     """Return the tables of one way to hide tokens; its name is in those of the scores."""
@@ -259,7 +284,7 @@ def _tables_of(
         | interval(gain, model - bits, whole[:, -1], seed)
         | masked.counted_by(baseline)
         | part_tables(strata, parts, k, seed, shown)
-        for k, (baseline, bits) in enumerate(zip(masked.names, others, strict=True), start=1)
+        for k, (baseline, bits) in enumerate(zip(names, others, strict=True), start=1)
     }
     return {**part_tables(strata, parts, 0, seed, shown), "baselines": baselines}
 

@@ -94,6 +94,8 @@ def compared(metrics: ModelMetrics, score: str, n: str = "n") -> list[NamedVerdi
 MASKED_BITS = "bits_per_base_masked"
 MASKED_GAIN = "model_minus_baseline_masked"
 UNIGRAM = "token_unigram_masked"
+NETWORK = "network_alone_masked"
+"""The network of a model that copies, without the copies: a part of the model, not a baseline to be ahead of."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,7 @@ def best_masked(metrics: ModelMetrics, *, is_causal: bool = False) -> tuple[str,
         for name, scores in metrics.baselines.items()
         if ("causal" in name) == is_causal
         and direction(name) != "one_hidden"  # other positions than the model's
+        and name != NETWORK
         and is_number(scores.bits_per_base.value)
     }
     best = min(bits, key=lambda name: bits[name].value, default="")

@@ -10,9 +10,11 @@ from torch import Tensor, nn
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.models.attention_config import HIDDEN_SENTENCE
 from dna_bigbird.models.config import CPC, PRETRAINING_HEADS, EncoderConfig
+from dna_bigbird.models.copies import Copies
 from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.etc_encoder import EtcEncoder, GlobalTokens, build_encoder
 from dna_bigbird.models.heads import MlmHead, Pooler
+from dna_bigbird.models.read_text import CopiesConfig
 
 # B batch, T tokens, G global tokens, S hidden sentences, U tokens of a sentence, E hidden size
 # ruff: noqa: N815 - fields carry their shape as a capital suffix, as variables do
@@ -77,7 +79,11 @@ class PretrainingModel(nn.Module):
     # its parts can.
 
     def __init__(
-        self, config: EncoderConfig, seed: int = 0, heads: Sequence[str] = PRETRAINING_HEADS
+        self,
+        config: EncoderConfig,
+        seed: int = 0,
+        heads: Sequence[str] = PRETRAINING_HEADS,
+        copies: CopiesConfig | None = None,
     ) -> None:
         super().__init__()
         known = (*PRETRAINING_HEADS, CPC)
@@ -94,6 +100,7 @@ class PretrainingModel(nn.Module):
         for head in (self.mlm, self.pooler, self.nsp, self.cpc):
             if head is not None:
                 initialise(head, config.init_std, generator)
+        self.copies = Copies(copies, generator) if copies else None
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -108,12 +115,14 @@ class PretrainingModel(nn.Module):
         positions_P: Tensor,
         packing: Packing | None = None,
         hidden: HiddenSentences | None = None,
+        left_out_BD: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | tuple[Tensor, Tensor] | None]:
         """Return MLM logits (positions, vocabulary), and NSP logits (batch, 2) or None.
 
         `positions_P` are flat indices (row times T plus column) of the tokens to predict. NSP logit
         0 stands for the true continuation, 1 for a random one. With hidden sentences, what
-        `CpcHead` returns is in the place of NSP logits.
+        `CpcHead` returns is in the place of NSP logits. A model with copies returns log-probabilities
+        instead of MLM logits; `left_out_BD` are documents of its text, by example, that are not copied.
         """
         if self.mlm is None:
             raise ValueError(f"the model has only the heads {', '.join(self.heads) or 'none'}")
@@ -124,6 +133,8 @@ class PretrainingModel(nn.Module):
         hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT, packing=packing)
         chosen_PE = hidden_BTE.flatten(0, 1).index_select(0, positions_P)
         logits_PV = self.mlm(chosen_PE, self.encoder.word.weight)
+        if self.copies is not None:
+            logits_PV = self.copies(logits_PV, token_ids_BT, positions_P, left_out_BD)
         if self.nsp is None:
             return logits_PV, None
         return logits_PV, self.nsp(self.pooler(hidden_BTE, is_padding_BT))

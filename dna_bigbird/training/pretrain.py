@@ -41,6 +41,7 @@ def pretrain(
     genome: GenomePath | None = None,
     sites: InputPath | None = None,
     sites_share: Share = 0.3,
+    counts: bool = False,
     dry_run: bool = False,
     threads: ProcessThreads = 0,
     progress: Progress = True,
@@ -83,6 +84,9 @@ def pretrain(
         sites: Sites: BED rows to read more often; a share of the training examples is drawn around
             their middles. Those outside the training documents are not used.
         sites_share: Share of the training examples that are drawn around --sites.
+        counts: Counts: let the model copy. What is shown around a hidden token is looked up in the training text on
+            both strands, and what followed there is weighed against the network by a gate; both are part of
+            the bundle. Where sequence repeats it saves much.
         dry_run: Dry run: print parameters, tokens per step and the memory of a GPU that the settings ask for, and
             do nothing; the inputs need not be there yet.
     """
@@ -95,6 +99,7 @@ def pretrain(
 
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.training import pretrain_run as steps
+    from dna_bigbird.training.copying import add_copies
     from dna_bigbird.training.pretrain_run import open_reading
     from dna_bigbird.training.pretraining_start import choose_start, run_pretraining
     from dna_bigbird.training.trained_bundle import save_trained, validation_metrics
@@ -130,16 +135,19 @@ def pretrain(
         settings=steps.run_settings(corpus, start, masking, objective, reading),
         collate=collate,
     )
+    config = steps.pretrained_config(corpus, start, masking, seed, objective)
+    scores = result.best_metrics
+    if counts and result.is_writer:
+        described, more = add_copies(task, corpus, seed, validation_examples)
+        config, scores = config | described, scores | more
     return save_trained(
         output,
         task,
         corpus.tokenizer,
         training,
         result,
-        config=steps.pretrained_config(corpus, start, masking, seed, objective),
-        metrics=validation_metrics(
-            result.best_metrics, result.best_step, seed, n_examples=validation_examples
-        ),
+        config=config,
+        metrics=validation_metrics(scores, result.best_step, seed, n_examples=validation_examples),
     )
 
 

@@ -146,6 +146,11 @@ def write_huggingface(
 def _class_of(config: BundleConfig, model: nn.Module, encoder: EncoderConfig, source: str) -> str:
     """Return the library's class that has the model's head: BigBird's name of it."""
     task, head = config.task, config.head
+    if config.copies is not None:
+        raise InputError(
+            f"{source}: its copies of the training text (pretrain --counts) have no place in the library's "
+            "format; train without --counts to write it"
+        )
     if task == "pretraining":
         return architecture(model.heads)
     tasks_written = {description.library_class: name for name, description in tasks().items()}

@@ -1,5 +1,6 @@
 """What a variant is scored by: the labels of a model, or what its encoder makes of the alleles."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -12,6 +13,7 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.choice import choose_labels
 from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome import Interval
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.embedder import Embedder, usual_window_bp
 from dna_bigbird.prediction.engine import chunks_of, set_up
@@ -21,6 +23,7 @@ from dna_bigbird.prediction.variants.effects import (
     EFFECTS,
     Effects,
     WindowCutter,
+    Windows,
     framed,
     site_effects,
     with_effects,
@@ -37,6 +40,8 @@ class HiddenAllele(NamedTuple):
     """int64 token ids of the window, [MASK] at the hidden ones."""
     hidden: tuple[int, ...]
     """The hidden token ids, from the left."""
+    left_out: tuple[int, ...] = ()
+    """Documents of the training text that a model with copies does not copy from here."""
 
 
 class MaskedLikelihood:
@@ -65,6 +70,8 @@ class MaskedLikelihood:
         self.compute, self._notes = setup.compute, setup.notes
         self._runner = BundleRunner(bundle, setup.compute, setup.device)
         self._mask_id = bundle.tokenizer.mask_id
+        self._copies = bundle.model.copies
+        self._left_out: tuple[int, ...] = ()
 
     @property
     def max_pieces(self) -> int:
@@ -75,14 +82,35 @@ class MaskedLikelihood:
         """Return what a user should know about the computation, one line each."""
         return [*self._notes]
 
-    def log_ratios(self, groups: Sequence[list[list[str]]]) -> Iterator[NDArray[np.float64]]:
-        """Yield log p(allele) - log p(reference) in nats for each group, (windows, 1 + alleles)."""
-        # groups: for each site a row per strand and shift, the window of the reference first; texts
-        # of a row are equally long
-        pairs = [
-            [[self._hide(row[0], allele) for allele in row[1:]] for row in group]
-            for group in groups
-        ]
+    def _documents_at(self, interval: Interval, reach: int) -> tuple[int, ...]:
+        """Return the documents of the text within `reach` of a place: the reference would be copied from itself."""
+        if self._copies is None:
+            return ()
+        names = [name.removeprefix("chr") for name in self._copies.config.chromosomes]
+        chrom = interval.chrom.removeprefix("chr")
+        if chrom not in names:
+            return ()
+        bounds = (interval.start - reach, interval.end + reach)
+        own = self._copies.text.overlapping(names.index(chrom), *bounds)
+        return tuple(np.flatnonzero(own).tolist())
+
+    def log_ratios(
+        self,
+        groups: Sequence[list[list[str]]],
+        places: Sequence[Interval],
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield log p(allele) - log p(reference) in nats for each group, (windows, 1 + alleles).
+
+        Args:
+            groups: For each site a row per strand and shift, the window of the reference first; texts of
+                a row are equally long.
+            places: Bases of each site; a model with copies leaves its windows out of the text.
+        """
+        pairs = []
+        for group, place in zip(groups, places, strict=True):
+            reach = max(len(row[0]) for row in group)
+            own = self._documents_at(place, reach)
+            pairs.append([[self._hide(row[0], x, own) for x in row[1:]] for row in group])
         flat = [side for group in pairs for row in group for pair in row for side in pair]
         of_side = self.log_probabilities(list(dict.fromkeys(flat)))
         for group in pairs:
@@ -90,13 +118,17 @@ class MaskedLikelihood:
                 [[0.0, *(of_side[alt] - of_side[ref] for ref, alt in row)] for row in group]
             )
 
-    def _hide(self, reference: str, allele: str) -> tuple[HiddenAllele, HiddenAllele]:
+    def _hide(
+        self, reference: str, allele: str, left_out: tuple[int, ...]
+    ) -> tuple[HiddenAllele, HiddenAllele]:
         """Return both windows with the tokens hidden in which they differ."""
         first, second = self._runner.tokenizer.encode_all([reference, allele])
         before, after = shared_ends(first, second)
-        return self._hidden(first, before, after), self._hidden(second, before, after)
+        return tuple(self._hidden(x, before, after, left_out) for x in (first, second))
 
-    def _hidden(self, ids: NDArray[np.int64], before: int, after: int) -> HiddenAllele:
+    def _hidden(
+        self, ids: NDArray[np.int64], before: int, after: int, left_out: tuple[int, ...]
+    ) -> HiddenAllele:
         end = len(ids) - after
         most = self._runner.max_pieces
         if end - before > most:
@@ -109,11 +141,19 @@ class MaskedLikelihood:
             side = (most - (end - before)) // 2
             start = min(max(0, before - side), len(ids) - most)
             masked = masked[start : start + most]
-        return HiddenAllele(masked.tobytes(), tuple(ids[before:end].tolist()))
+        return HiddenAllele(masked.tobytes(), tuple(ids[before:end].tolist()), left_out)
 
     @torch.no_grad()
     def log_probabilities(self, sides: Sequence[HiddenAllele]) -> dict[HiddenAllele, float]:
         """Return the sum of the log-probabilities of the hidden tokens of each window, in nats."""
+        results: dict[HiddenAllele, float] = {}
+        for left_out in dict.fromkeys(side.left_out for side in sides):
+            self._left_out = left_out
+            results |= self._computed([side for side in sides if side.left_out == left_out])
+        return results
+
+    def _computed(self, sides: Sequence[HiddenAllele]) -> dict[HiddenAllele, float]:
+        """Return the same for windows that leave out the same documents."""
         texts = list(dict.fromkeys(side.masked for side in sides))
         encoded = [np.frombuffer(text, dtype=np.int64) for text in texts]
         readers: dict[bytes, list[HiddenAllele]] = {text: [] for text in texts}
@@ -131,7 +171,13 @@ class MaskedLikelihood:
         """Return log-probabilities at the hidden tokens, zero after the last one: (B, K, V)."""
         is_hidden_BT = token_ids_BT == self._mask_id
         positions_P = is_hidden_BT.flatten().nonzero()[:, 0]
-        logits_PV, _ = self._runner.model(token_ids_BT, is_padding_BT, None, positions_P)
+        logits_PV, _ = self._runner.model(
+            token_ids_BT,
+            is_padding_BT,
+            None,
+            positions_P,
+            left_out_BD=self._documents(token_ids_BT),
+        )
         log_p_PV = logits_PV.float().log_softmax(dim=-1)
         counts_B = is_hidden_BT.sum(dim=1)
         rows_P = positions_P // token_ids_BT.shape[1]
@@ -141,6 +187,14 @@ class MaskedLikelihood:
         log_p_BKV = log_p_PV.new_zeros(shape)
         log_p_BKV[rows_P, number_P] = log_p_PV
         return log_p_BKV
+
+    def _documents(self, token_ids_BT: Tensor) -> Tensor | None:
+        """Return the documents that are left out, for each row, (B, D)."""
+        if not self._left_out:
+            return None
+        out_BD = torch.zeros(len(token_ids_BT), len(self._copies.text.documents), dtype=torch.bool)
+        out_BD[:, list(self._left_out)] = True
+        return out_BD
 
 
 def shared_ends(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[int, int]:
@@ -285,16 +339,23 @@ class LikelihoodScorer:
     ) -> Iterator[tuple[list[Site], Effects]]:
         """Yield the log-ratios in nats, means over strands and shifts, (alleles, 1)."""
         windows_per_allele = len(cut.shifts) * (2 if cut.strand == "both" else 1)
+        places: deque[Interval] = deque()
+
+        def windows_of(site: Site) -> list[Windows]:
+            parts = cut(site)
+            places.extend(site.variant.interval for _ in parts)
+            return parts
 
         def log_ratios(groups: Iterable[list[str]]) -> Iterator[NDArray[np.float64]]:
             for some in chunks_of(groups, lambda group: 1, GROUPS_AT_ONCE):
                 nested = [np.array(group).reshape(windows_per_allele, -1) for group in some]
-                for values in self._model.log_ratios([rows.tolist() for rows in nested]):
+                own = [places.popleft() for _ in some]
+                for values in self._model.log_ratios([rows.tolist() for rows in nested], own):
                     yield values.reshape(-1, 1)
 
         compared = with_effects(
             log_ratios,
-            cut,
+            windows_of,
             sites,
             lambda values: values[:, 1:].mean(axis=0)[None].astype(np.float32),
         )

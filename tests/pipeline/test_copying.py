@@ -1,0 +1,127 @@
+"""`pretrain --counts`, on a genome whose held-out sequence repeats half of what is trained on."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome import reverse_complement
+from tests.toy_project import MODEL, STEPS, bytes_of, refused, run
+
+PRETRAIN = (
+    f"pretrain --train train.h5 --validation validation.h5 --tokenizer bases.model --seed 1 {MODEL} {STEPS} "
+    "--training.max_steps 4 --training.validate_every 4 --training.validation_examples 12"
+)
+REPEATED, ONCE = (40_000, 45_000), (45_000, 50_000)
+"""Held-out bases that occur in the training text, on either strand, and others."""
+
+
+def repeating_letters() -> str:
+    """Draw 40 kb, then 5 kb of pieces of it with 3 % substitutions on either strand, then 5 kb."""
+    rng = np.random.default_rng(0)
+    letters = "".join(rng.choice(list("ACGT"), 40_000))
+    pieces = []
+    for number, start in enumerate(rng.integers(0, 39_000, 10)):
+        piece = np.array(list(letters[start : start + 500]))
+        changed = rng.random(500) < 0.03
+        piece[changed] = rng.choice(list("ACGT"), changed.sum())
+        text = "".join(piece)
+        pieces.append(reverse_complement(text) if number % 2 else text)
+    return letters + "".join(pieces) + "".join(rng.choice(list("ACGT"), 5_000))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A folder with token stores and a pretrained model with copies."""
+    folder = tmp_path_factory.mktemp("copies")
+    (folder / "toy.fa").write_text(f">chr1\n{repeating_letters()}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        sizes = (
+            "--documents.passes 2 --documents.min_sentences 4 --documents.max_sentences 8 "
+            "--documents.min_sentence_bp 80 --documents.max_sentence_bp 160 "
+            "--documents.max_start_bp 500 --documents.both_strands true"
+        )
+        for split, region in {"train": "1-40000", "validation": "40001-50000"}.items():
+            run(
+                f"documents --genome toy.fa --regions [chr1:{region}] --output {split}.bed.gz --seed 1 {sizes}"
+            )
+            if split == "train":
+                run(
+                    "train-tokenizer --genome toy.fa --documents train.bed.gz --output bases.model "
+                    "--metrics bases.json --seed 1 --tokenizer.algorithm bases"
+                )
+            run(
+                f"tokenize --genome toy.fa --documents {split}.bed.gz --tokenizer bases.model "
+                f"--output {split}.h5 --assembly toy"
+            )
+        run(f"{PRETRAIN} --counts true --output model --checkpoints checkpoints")
+    return folder
+
+
+def test_the_bundle_copies_where_sequence_repeats(project, monkeypatch):
+    monkeypatch.chdir(project)
+    run(
+        "evaluate-lm --model model --train train.h5 --test validation.h5 --output scored --report scores.json "
+        "--examples 40 --unmasked_baselines false --genome toy.fa"
+    )
+    scores = json.loads((project / "scored" / "metrics.json").read_text())
+    seen = scores["by_class"]["seen"]["bits_per_base_masked"]
+    alone = scores["baselines"]["network_alone_masked"]
+    # 31 bases of 32 without a substitution: 0.38 of the repeats are seen. Two bits are chance.
+    assert seen < 1.0 < 1.9 < alone["by_class"]["seen"]["bits_per_base_masked"]
+    assert scores["bits_per_base_masked"] < alone["bits_per_base_masked"]
+    unseen = scores["by_class"]["unseen"]["bits_per_base_masked"]
+    assert unseen < alone["by_class"]["unseen"]["bits_per_base_masked"] + 0.02
+    trained = json.loads((project / "model" / "metrics.json").read_text())
+    assert trained["bits_per_base_masked"] < trained["bits_per_base_masked_of_network"]
+
+
+def test_it_is_the_same_again_and_is_added_to_a_finished_training(project, monkeypatch):
+    monkeypatch.chdir(project)
+    run(f"{PRETRAIN} --counts true --output again --checkpoints checkpoints")
+    assert bytes_of(project / "again") == bytes_of(project / "model")
+
+
+def test_the_reference_is_not_copied_from_itself(project, monkeypatch):
+    monkeypatch.chdir(project)
+    letters = (project / "toy.fa").read_text().split("\n")[1]
+    repeats = set(range(*REPEATED))
+    rng = np.random.default_rng(1)
+    at = np.sort(rng.choice(np.arange(1000, 39_000), 60, replace=False))
+    rows = ["#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"]
+    for position in at.tolist():
+        ref = letters[position]
+        rows.append(f"chr1\t{position + 1}\t.\t{ref}\t{'ACGT'.replace(ref, '')[0]}\t.\t.\t.")
+    (project / "toy.vcf").write_text("\n".join(rows) + "\n")
+    assert not repeats & set(at.tolist())
+    command = "score-variants --vcf toy.vcf --fasta toy.fa --score likelihood --model"
+    run(f"{command} model --output with.tsv")
+    bundle = load_bundle("model")
+    ratios = []
+    for line in (project / "with.tsv").read_text().splitlines()[1:]:
+        ratios.append(float(line.split("\t")[-1]))
+    # The own document would give the reference nearly all of the probability: ratios of -5 and less.
+    assert len(ratios) == 60
+    assert np.median(ratios) > -1
+    assert bundle.config.copies.chromosomes == ("chr1",)
+
+
+def test_what_a_bundle_with_copies_refuses(project, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(project)
+    said = refused("convert --from model --to-huggingface library", capsys)
+    assert "--counts" in said
+    assert not (project / "library").exists()
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    for name, content in bytes_of(project / "model").items():
+        (damaged / name).write_bytes(content)
+    text = (damaged / "text_read.safetensors").read_bytes()
+    (damaged / "text_read.safetensors").write_bytes(text[:-1] + bytes([text[-1] ^ 1]))
+    with pytest.raises(InputError, match=r"text_read\.safetensors"):
+        load_bundle(damaged)
+    (damaged / "text_read.safetensors").unlink()
+    with pytest.raises(InputError, match=r"text_read\.safetensors"):
+        load_bundle(damaged)
