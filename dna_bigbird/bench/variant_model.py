@@ -80,8 +80,8 @@ class VariantModel:
     def log_ratios(self, variants: Sequence[VariantRow]) -> Arrays:
         """Return `log_ratio`, log p(ALT) - log p(REF) in nats of the masked base, (N, S)."""
         groups = [self.windows(variant) for variant in variants]
-        places = [Interval(x.chrom, x.pos - 1, x.pos) for x in variants]
-        values = self._likelihood.log_ratios(groups, places)
+        locations = [Interval(x.chrom, x.pos - 1, x.pos) for x in variants]
+        values = self._likelihood.log_ratios(groups, locations)
         return {"log_ratio": np.stack([x[:, 1] for x in values])}
 
     def states(self, variants: Sequence[VariantRow]) -> Arrays:

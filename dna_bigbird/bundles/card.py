@@ -166,6 +166,12 @@ def _limits(config: BundleConfig) -> tuple[str, ...]:
     return DNA_PRETRAINING_LIMITS if config.is_pretrained_only else DNA_LIMITS
 
 
+COPIES = (
+    " For masked tokens it also copies: what is shown around a token is looked up in the training text, "
+    "which is part of the bundle, and a gate weighs network and copies. Embeddings do not read the copies."
+)
+
+
 def _dna_model(config: BundleConfig, metrics: Metrics) -> str:
     encoder = describe_encoder(config.encoder)
     if config.is_pretrained_only:
@@ -174,7 +180,8 @@ def _dna_model(config: BundleConfig, metrics: Metrics) -> str:
             CPC: " and to find the true sequence of hidden stretches among others",
         }
         also = "".join(text for head, text in more.items() if head in config.heads)
-        return f"A BigBird encoder for DNA, trained to fill masked tokens{also}: {encoder}."
+        copies = "" if config.copies is None else COPIES
+        return f"A BigBird encoder for DNA, trained to fill masked tokens{also}: {encoder}.{copies}"
     labels = config.label_names
     more = len(labels) - NAMED_LABELS
     names = ", ".join(labels[:NAMED_LABELS]) + (f" and {more} more" if more > 0 else "")

@@ -46,11 +46,11 @@ def text_of(store: TokenStore, tokenizer: DnaTokenizer) -> tuple[ReadText, tuple
     forward = [store.document(d) for d in chosen]
     reverse = tokenizer.encode_all([reverse_complement(tokenizer.decode(ids)) for ids in forward])
     intervals = [store.document_interval(d) for d in chosen]
-    places = [
+    locations = [
         (store.chromosome_number(d), interval.start, interval.end)
         for d, interval in zip(chosen, intervals, strict=True)
     ]
-    text = ReadText(Strand.of(forward), Strand.of(reverse), np.array(places, np.int64))
+    text = ReadText(Strand.of(forward), Strand.of(reverse), np.array(locations, np.int64))
     return text, tuple(store.chromosomes)
 
 

@@ -11,7 +11,8 @@ from dna_bigbird.genome import reverse_complement
 from tests.toy_project import MODEL, STEPS, bytes_of, refused, run
 
 PRETRAIN = (
-    f"pretrain --train train.h5 --validation validation.h5 --tokenizer bases.model --seed 1 {MODEL} {STEPS} "
+    "pretrain --train train.h5 --validation validation.h5 --tokenizer bases.model --seed 1 "
+    f"{MODEL.replace('96', '256')} {STEPS} "
     "--training.max_steps 4 --training.validate_every 4 --training.validation_examples 12"
 )
 REPEATED, ONCE = (40_000, 45_000), (45_000, 50_000)

@@ -97,19 +97,19 @@ class MaskedLikelihood:
     def log_ratios(
         self,
         groups: Sequence[list[list[str]]],
-        places: Sequence[Interval],
+        locations: Sequence[Interval],
     ) -> Iterator[NDArray[np.float64]]:
         """Yield log p(allele) - log p(reference) in nats for each group, (windows, 1 + alleles).
 
         Args:
             groups: For each site a row per strand and shift, the window of the reference first; texts of
                 a row are equally long.
-            places: Bases of each site; a model with copies leaves its windows out of the text.
+            locations: Bases of each site; a model with copies leaves its windows out of the text.
         """
         pairs = []
-        for group, place in zip(groups, places, strict=True):
+        for group, location in zip(groups, locations, strict=True):
             reach = max(len(row[0]) for row in group)
-            own = self._documents_at(place, reach)
+            own = self._documents_at(location, reach)
             pairs.append([[self._hide(row[0], x, own) for x in row[1:]] for row in group])
         flat = [side for group in pairs for row in group for pair in row for side in pair]
         of_side = self.log_probabilities(list(dict.fromkeys(flat)))
@@ -339,17 +339,17 @@ class LikelihoodScorer:
     ) -> Iterator[tuple[list[Site], Effects]]:
         """Yield the log-ratios in nats, means over strands and shifts, (alleles, 1)."""
         windows_per_allele = len(cut.shifts) * (2 if cut.strand == "both" else 1)
-        places: deque[Interval] = deque()
+        locations: deque[Interval] = deque()
 
         def windows_of(site: Site) -> list[Windows]:
             parts = cut(site)
-            places.extend(site.variant.interval for _ in parts)
+            locations.extend(site.variant.interval for _ in parts)
             return parts
 
         def log_ratios(groups: Iterable[list[str]]) -> Iterator[NDArray[np.float64]]:
             for some in chunks_of(groups, lambda group: 1, GROUPS_AT_ONCE):
                 nested = [np.array(group).reshape(windows_per_allele, -1) for group in some]
-                own = [places.popleft() for _ in some]
+                own = [locations.popleft() for _ in some]
                 for values in self._model.log_ratios([rows.tolist() for rows in nested], own):
                     yield values.reshape(-1, 1)
 
