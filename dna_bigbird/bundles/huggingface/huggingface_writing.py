@@ -148,8 +148,8 @@ def _class_of(config: BundleConfig, model: nn.Module, encoder: EncoderConfig, so
     task, head = config.task, config.head
     if config.copies is not None:
         raise InputError(
-            f"{source}: its copies of the training text (pretrain --counts) have no place in the library's "
-            "format; train without --counts to write it"
+            f"{source}: its copies of the training text have no place in the library's "
+            "format; pretrain without counts to write it"
         )
     if task == "pretraining":
         return architecture(model.heads)
