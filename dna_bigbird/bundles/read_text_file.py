@@ -1,4 +1,4 @@
-"""The training text in a bundle whose model copies from it: token ids of 16 bits, both strands."""
+"""The training text in a bundle whose model copies from it: token ids of 8 or 16 bits, both strands."""
 
 from pathlib import Path
 
@@ -11,21 +11,25 @@ from dna_bigbird.core.files import check_readable
 from dna_bigbird.models.read_text import ReadText, Strand
 
 TEXT = "text_read.safetensors"
-_TYPES = {
-    "forward": "U16",
-    "forward_starts": "I64",
-    "reverse": "U16",
-    "reverse_starts": "I64",
-    "documents": "I64",
-}
+_NAMES = ("documents", "forward", "forward_starts", "reverse", "reverse_starts")
 
 
-def to_bytes(text: ReadText) -> bytes:
+def _bits(vocab_size: int) -> int:
+    return 8 if vocab_size <= 256 else 16
+
+
+def _types(vocab_size: int) -> dict[str, str]:
+    ids = f"U{_bits(vocab_size)}"
+    return {name: ids if name in ("forward", "reverse") else "I64" for name in _NAMES}
+
+
+def to_bytes(text: ReadText, vocab_size: int) -> bytes:
     """Return the content of the file; equal texts give equal bytes."""
+    ids = np.dtype(f"uint{_bits(vocab_size)}")
     arrays = {
-        "forward": text.forward.tokens.astype(np.uint16),
+        "forward": text.forward.tokens.astype(ids),
         "forward_starts": text.forward.starts,
-        "reverse": text.reverse.tokens.astype(np.uint16),
+        "reverse": text.reverse.tokens.astype(ids),
         "reverse_starts": text.reverse.starts,
         "documents": text.documents,
     }
@@ -42,9 +46,12 @@ def read_text(path: Path, vocab_size: int, chromosomes: int) -> ReadText:
     try:
         with safetensors.safe_open(path, "np") as file:
             types = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
-            if types != _TYPES:
-                raise InputError(f"{path}: expected {', '.join(_TYPES)}; copy the bundle again")
-            arrays = {name: np.array(file.get_tensor(name)) for name in _TYPES}
+            if types != _types(vocab_size):
+                raise InputError(
+                    f"{path}: expected {', '.join(_NAMES)} with ids of a vocabulary of {vocab_size:,}; copy "
+                    "the bundle again"
+                )
+            arrays = {name: np.array(file.get_tensor(name)) for name in _NAMES}
     except (safetensors.SafetensorError, OSError) as error:
         raise InputError(f"{path}: damaged ({error}). Copy the bundle again") from error
     documents = arrays["documents"]

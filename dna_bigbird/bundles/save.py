@@ -65,7 +65,7 @@ def save_bundle(
     if len(hashes):
         binary[SEQUENCES] = to_bytes(hashes)
     if config.copies is not None:
-        binary[TEXT] = text_to_bytes(model.copies.text)
+        binary[TEXT] = text_to_bytes(model.copies.text, config.encoder.vocab_size)
     version = config.needed_version
     first = {"format_version": version, "dna_bigbird_version": __version__, "sha256": {}}
     config = BundleConfig.from_json({**first, **config})
