@@ -19,6 +19,7 @@ def values_of(folder: Path) -> dict[str, object]:
     """Return a few values of every file, by its name."""
     values: dict[str, object] = {
         "pretrained": pretrained(folder / "pretrained"),
+        "copies": copies(folder / "copies"),
         "characters": characters(folder / "characters"),
         "scores.h5": scores(folder / "scores.h5"),
         "predictions.h5": predictions(folder / "predictions.h5"),
@@ -42,6 +43,18 @@ def pretrained(path: Path) -> dict[str, object]:
 
     vectors = dna_bigbird.embed(sequences=[draw_dna(150, seed=5)], model=path).vectors
     return {**_described(path), "vector": [float(x) for x in vectors.reshape(-1)[:6]]}
+
+
+def copies(path: Path) -> dict[str, object]:
+    """A model of masked tokens that copies: what it predicts in a sequence of its text."""
+    from dna_bigbird import load_bundle
+
+    bundle = load_bundle(path)
+    ids = torch.as_tensor([2, *bundle.tokenizer.encode(draw_dna(60, seed=0)).tolist(), 3])[None]
+    ids[0, 30] = bundle.tokenizer.mask_id
+    with torch.no_grad():
+        log_p, _ = bundle.model(ids, ids < 0, None, torch.tensor([30]))
+    return {**_described(path), "log_p": log_p[0].tolist()}
 
 
 def dna_model(path: Path) -> dict[str, object]:
