@@ -22,7 +22,7 @@ Loading runs no code from the files: JSON, safetensors and a SentencePiece model
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dna_bigbird.bundles.bundled import folder_of
 from dna_bigbird.bundles.config import BundleConfig
@@ -146,7 +146,8 @@ def load_bundle(folder: Path | str) -> Bundle:
     sequences = read_sequences(folder / SEQUENCES, config.n_sequences_read)
     fill(model.to_empty(device="cpu"), folder / WEIGHTS)
     if config.copies is not None:
-        model.copies.text = read_text(
+        copies: Any = model.copies
+        copies.text = read_text(
             folder / TEXT, config.encoder.vocab_size, len(config.copies.chromosomes)
         )
     return Bundle(model.eval(), config, tokenizer, metrics, folder, sequences)

@@ -144,14 +144,14 @@ class ReadText:
                 hashes, known = hashed(tokens, is_shown, order)
                 begins = np.flatnonzero(known)
                 excluded = None if left_out is None else left_out[rows[begins]]
-                found = _latest(strand, order, config.first_piece_id, hashes[begins], excluded)
+                latest = _latest(strand, order, config.first_piece_id, hashes[begins], excluded)
                 for step in (1, -1):
                     # A context left of token t begins at t - order, one right of it at t + 1.
                     source = np.full(len(tokens), _NOWHERE)
                     shift, next_token = (order, order) if step == 1 else (-1, -1)
                     beside = begins + shift
-                    inside = (beside >= 0) & (beside < len(tokens)) & (found >= 0)
-                    source[beside[inside]] = found[inside] + next_token
+                    inside = (beside >= 0) & (beside < len(tokens)) & (latest >= 0)
+                    source[beside[inside]] = latest[inside] + next_token
                     at, begun = (x[positions] for x in _followed(source, ends, step))
                     begun = begun if step == 1 else begun + 1  # the context, not what is before it
                     ids, scores = _compared(shown, stretch, positions, strand, at, begun)
