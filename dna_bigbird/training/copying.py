@@ -1,6 +1,6 @@
 """Step of `pretrain --counts`: the text that a masked model copies from, and the gate between both."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from dna_bigbird.metrics.scores import part_score_key
 from dna_bigbird.models.copies import LEAST_P, Copies, Evidence
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.read_text import CopiesConfig, ReadText, Strand
+from dna_bigbird.training.data_modules import chunks
 from dna_bigbird.training.objective import Sums, add_sums, ratios
 from dna_bigbird.training.pretrain_run import TokenizedCorpus
 from dna_bigbird.training.pretraining_task import PretrainingTask
@@ -91,7 +92,7 @@ def evidence_of(
     """Return the evidence at all predicted positions, log p of the network, and which copies are right."""
     parts: list[tuple[Tensor, ...]] = []
     device = model.encoder.word.weight.device
-    for batch_numbers in _chunks(list(range(count)), batch_size):
+    for batch_numbers in _batches(count, batch_size):
         which = [(n, examples[n % len(examples)]) for n in batch_numbers]
         batch = collate_pretraining([(n, source[n]) for n, source in which])
         batch = type(batch)(*(field.to(device) for field in batch))
@@ -105,14 +106,13 @@ def evidence_of(
         evidence = copies.evidence(logits_PV, batch.token_ids_BT, batch.positions_P, out)
         nll_P = nn.functional.cross_entropy(logits_PV.float(), batch.labels_P, reduction="none")
         right_PK = evidence.ids_PK == batch.labels_P[:, None]
-        parts.append((*evidence, -nll_P, right_PK))
+        parts.append(tuple(x.cpu() for x in (*evidence, -nll_P, right_PK)))
     ids, inputs, log_p, right = (torch.cat(x) for x in zip(*parts, strict=True))
     return Evidence(ids, inputs), log_p, right
 
 
-def _chunks(numbers: list[int], size: int) -> Iterator[list[int]]:
-    for start in progress_bar(range(0, len(numbers), size), desc="copies", unit=" batches"):
-        yield numbers[start : start + size]
+def _batches(count: int, size: int) -> Iterable[list[int]]:
+    return progress_bar(chunks(list(range(count)), size), desc="copies", unit=" batches")
 
 
 def nats(copies: Copies, evidence: Evidence, log_p_P: Tensor, right_PK: Tensor) -> Tensor:
@@ -176,7 +176,7 @@ def add_copies(
         return {}, {}
     examples = PretrainExamples(corpus.validation, tokenizer, length, PAPER, 2 * seed + 1)
     before = scores_of(task, examples, validation_examples, batch_size)
-    model.copies = copies
+    model.copies = copies.to(task.device)
     after = scores_of(task, examples, validation_examples, batch_size)
     bits = "bits_per_base_masked"
     note(
@@ -192,7 +192,7 @@ def scores_of(
 ) -> dict[str, float]:
     """Return the figures of masked tokens on the first examples."""
     sums: Sums = {}
-    for numbers in _chunks(list(range(count)), batch_size):
+    for numbers in _batches(count, batch_size):
         batch = collate_pretraining([(n, examples[n]) for n in numbers])
         batch = type(batch)(*(x.to(task.device) for x in batch))
         nll_P, logits_PV, _ = task.predict_batch(batch)
