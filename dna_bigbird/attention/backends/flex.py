@@ -232,6 +232,13 @@ def _check(q: Tensor, block_size: int, dropout_p: float, training: bool) -> None
             f"backend 'flex' needs an even block size for {q.dtype} on a CPU, got {block_size}; use "
             "gather, cpu_chunks or float32"
         )
+    has_short_vectors = torch.backends.cpu.get_cpu_capability() == "AVX2"
+    if q.device.type == "cpu" and has_short_vectors and block_size == 8 and q.shape[3] <= 16:
+        # torch 2.13: blocks of 4, 5, 7, 12 and 15 tokens and heads of 20 and more are right.
+        raise ValueError(
+            "backend 'flex' gives wrong results on a CPU with AVX2 alone for a block size of 8 and heads of 16 "
+            "or less; use cpu_chunks or gather"
+        )
     if q.device.type != "cpu" and (block_size % 32 or q.shape[3] < 16):
         raise ValueError(
             f"backend 'flex' needs a block size that 32 divides and heads of 16 or more on "
