@@ -175,6 +175,7 @@ def add_copies(
         note("copies of the training text do not help on validation documents: none are added")
         return {}, {}
     examples = PretrainExamples(corpus.validation, tokenizer, length, PAPER, 2 * seed + 1)
+    # The training may have computed in bfloat16: both are scored alike here.
     before = scores_of(task, examples, validation_examples, batch_size)
     model.copies = copies.to(task.device)
     after = scores_of(task, examples, validation_examples, batch_size)

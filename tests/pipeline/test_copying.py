@@ -87,6 +87,15 @@ def test_it_is_the_same_again_and_is_added_to_a_finished_training(project, monke
     assert bytes_of(project / "again") == bytes_of(project / "model")
 
 
+def test_no_copies_are_added_where_they_do_not_help(project, monkeypatch, capsys):
+    monkeypatch.chdir(project)
+    monkeypatch.setattr("dna_bigbird.training.copying.fit_gate", lambda *rest: float("inf"))
+    run(f"{PRETRAIN} --counts true --output without --checkpoints checkpoints")
+    assert "copies" in capsys.readouterr().err
+    assert not (project / "without" / "text_read.safetensors").exists()
+    assert load_bundle("without").model.copies is None
+
+
 def test_the_reference_is_not_copied_from_itself(project, monkeypatch):
     monkeypatch.chdir(project)
     letters = (project / "toy.fa").read_text().split("\n")[1]
@@ -100,14 +109,11 @@ def test_the_reference_is_not_copied_from_itself(project, monkeypatch):
     (project / "toy.vcf").write_text("\n".join(rows) + "\n")
     command = "score-variants --vcf toy.vcf --fasta toy.fa --score likelihood --model"
     run(f"{command} model --output with.tsv")
-    bundle = load_bundle("model")
-    ratios = []
-    for line in (project / "with.tsv").read_text().splitlines()[1:]:
-        ratios.append(float(line.split("\t")[-1]))
+    lines = (project / "with.tsv").read_text().splitlines()[1:]
+    ratios = [float(line.split("\t")[-1]) for line in lines]
     # The own document would give the reference nearly all of the probability: ratios of -5 and less.
     assert len(ratios) == 60
     assert np.median(ratios) > -1
-    assert bundle.config.copies.chromosomes == ("chr1",)
 
 
 def test_what_a_bundle_with_copies_refuses(project, monkeypatch, capsys, tmp_path):
