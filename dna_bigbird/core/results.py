@@ -217,6 +217,8 @@ class TrainedModel(Result):
     """Scores on the test rows, if they were computed too."""
     parts: str = ""
     """What the model is made of, if it has more than a network."""
+    network_score: float | None = None
+    """That score of the network alone, which chose the step; None if nothing was added to it."""
 
     def to_dataframe(self) -> DataFrame:
         """Return the history of the training (history.tsv): step, split, name, value."""
@@ -236,10 +238,8 @@ class TrainedModel(Result):
             return f"{best}."
         value, n = self.metrics[self.score], self.metrics.get("n", self.metrics.get("n_examples"))
         shown = "not defined" if value is None else f"{value:.4g}"
-        # The step was chosen by the score of the network alone; what was added came afterwards.
-        network = self.metrics.get(f"{self.score}_of_network")
-        if network is not None:
-            shown = f"{network:.4g} of the network, {shown} of the whole"
+        if self.network_score is not None:
+            shown = f"{self.network_score:.4g} of the network, {shown} of the whole"
         count = "" if n is None else f" (n = {n:,} {self.example}{'' if n == 1 else 's'})"
         more = "" if self.step < self.max_steps else " It is the last: more steps may be better."
         return f"{best}: {score_name(self.score)} {shown}{count}.{more}"

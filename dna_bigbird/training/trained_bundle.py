@@ -20,7 +20,7 @@ from dna_bigbird.core.lazy_names import load
 from dna_bigbird.core.results import TrainedModel
 from dna_bigbird.core.rounding import rounded
 from dna_bigbird.metrics.calibration import calibrate, fit_lines, fit_scaling
-from dna_bigbird.metrics.scores import ModelMetrics, parts_in
+from dna_bigbird.metrics.scores import ModelMetrics, part_score_key, parts_in
 from dna_bigbird.models.label_types import REGRESSION
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.fit import FitResult, training_settings
@@ -120,6 +120,7 @@ def save_trained(
         extra_files={"history.tsv": result.history, **(extra_files or {})},
         sequences_read=seen_sequences,
     )
+    scores = ModelMetrics(metrics)
     return TrainedModel(
         output,
         result.best_step,
@@ -127,7 +128,8 @@ def save_trained(
         metrics,
         score=task.monitor,
         example=task.example,
-        parts=ModelMetrics(metrics).described if parts_in(metrics) else "",
+        parts=scores.described if parts_in(metrics) else "",
+        network_score=scores.number(part_score_key(task.monitor, "network")),
     )
 
 
