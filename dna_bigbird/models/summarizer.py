@@ -110,6 +110,7 @@ class Decoder(nn.Module):
             num_layers=head.decoder_layers or config.num_layers,
             num_heads=head.decoder_heads or config.num_heads,
             ffn_size=head.decoder_ffn_size or config.ffn_size,
+            attention_dropout=head.attention_dropout or config.attention_dropout,
         )
         if head.coupled and own.num_layers != config.num_layers:
             raise ValueError(

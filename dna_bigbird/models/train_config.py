@@ -28,8 +28,11 @@ class TrainConfig:
     """Largest learning rate, reached at the end of the warm-up."""
     warmup_steps: Count = 0
     """Steps over which the learning rate rises from 0; afterwards it follows `schedule`."""
-    schedule: Literal["linear", "stable_decay", "inverse_sqrt", "constant"] = "linear"
-    """After the warm-up: 'linear' falls to 0 at `max_steps`, 'stable_decay' stays and falls to 0 in the
+    schedule: Literal["linear", "linear_from_zero", "stable_decay", "inverse_sqrt", "constant"] = (
+        "linear"
+    )
+    """After the warm-up: 'linear' falls to 0 at `max_steps`, 'linear_from_zero' (the paper's code) does so on the
+    line from step 0, 'stable_decay' stays and falls to 0 in the
     last steps (`decay_share`), 'inverse_sqrt' falls with the root of the step, 'constant' stays."""
     decay_share: Annotated[float, Range(above=0, most=1)] = 0.2
     """Share of the steps, the last ones, over which 'stable_decay' falls."""

@@ -74,9 +74,9 @@ class SetOptions:
     max_unpacked_gib: MaxUnpackedGib = 0
     batch_size: Count = 0
     """Examples computed at once: rows; 0 chooses by their length and the device."""
-    precision: Literal["auto", "32-true", "bf16-mixed"] = "auto"
-    """Arithmetic: '32-true' is float32, 'bf16-mixed' bfloat16; 'auto' is bf16-mixed where the processor
-    or GPU has bfloat16 products."""
+    precision: Literal["auto", "32-true", "bf16-mixed"] = "32-true"
+    """Arithmetic: '32-true' is float32, so that results do not depend on the processor; 'bf16-mixed' is bfloat16,
+    and 'auto' that where the processor or GPU has its products."""
     backend: Backend = "auto"
     threads: Threads = 0
     device: Device = "auto"

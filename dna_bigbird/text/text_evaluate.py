@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.dataframes import DataFrame
@@ -45,7 +45,6 @@ def evaluate(
     train: InputPath | None = None,
     seed: BootstrapSeed = 0,
     replicates: Positive = 1000,
-    precision: Literal["auto", "32-true", "bf16-mixed"] = "32-true",
     **options: Annotated[Any, SetOptions],
 ) -> EvaluatedText:
     """Score a fine-tuned text model with the official metric of its set, next to trivial baselines.
@@ -58,12 +57,11 @@ def evaluate(
         train: Training data: for baselines that learn, and to count the scored examples that are
             training examples (n_in_training); without it both are left out.
         replicates: Bootstrap draws: of the examples, for each interval.
-        precision: Arithmetic: float32, so that scores do not depend on the processor, or bfloat16.
 
     Examples:
         dna-bigbird text evaluate --model models/imdb --data aclImdb_v1.tar.gz --split test --output scores
     """
-    settings = SetOptions(precision=precision, **options)
+    settings = SetOptions(**options)
     from dna_bigbird.core.unpacking import unpacked_limit
     from dna_bigbird.core.writing import json_text
     from dna_bigbird.text.set_outputs import evaluation, open_model, run_set, write_files

@@ -38,6 +38,7 @@ def train(
     seed: int = 0,
     from_scratch: bool = False,
     dropout: ShareBelowOne | None = None,
+    attention_dropout: ShareBelowOne | None = None,
     global_blocks: Literal["first_last", "first_two", "none"] | None = None,
     attention: Literal["bigbird", "full", "longformer", "performer"] | None = None,
     etc: EtcChanges = EtcChanges(),  # noqa: B008 - the help shows the default
@@ -66,6 +67,8 @@ def train(
         seed: Seed of the random numbers: of all fresh weights, the order of examples and dropout.
         from_scratch: Take only the architecture and tokenizer of `pretrained`.
         dropout: Dropout: of the body in this training; that of `pretrained` if not given.
+        attention_dropout: Dropout of the attention weights of the encoder; that of `pretrained` if not given.
+            The published code has 0.1 where attention is full, and none in block-sparse attention.
         global_blocks: Blocks that read every block and are read by every block: those of
             `pretrained` if not given. The paper's question answering has the first 128 tokens:
             first_two.
@@ -97,6 +100,7 @@ def train(
     bundle.check_reads_text()
     changes = EncoderChanges(
         attention=attention,
+        attention_dropout=attention_dropout,
         global_blocks=global_blocks,
         etc=etc,
         longformer=longformer,

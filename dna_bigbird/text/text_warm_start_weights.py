@@ -123,7 +123,12 @@ def warm_summarizer(short: Summarizer, encoder: EncoderConfig) -> Summarizer:
     # copies of the ordinary ones, the decoder keeps its positions.
     old = short.encoder.config
     own_positions = short.head.decoder_positions or old.max_tokens
-    head = replace(short.head, share_positions=False, decoder_positions=own_positions)
+    head = replace(
+        short.head,
+        share_positions=False,
+        decoder_positions=own_positions,
+        attention_dropout=short.decoder.config.attention_dropout,
+    )
     new = _longer(old, encoder)
     state = _moved(short.state_dict(), new)
     state.setdefault("decoder.position.weight", short.encoder.position.weight)
@@ -134,7 +139,10 @@ def warm_summarizer(short: Summarizer, encoder: EncoderConfig) -> Summarizer:
 
 def _longer(old: EncoderConfig, encoder: EncoderConfig) -> EncoderConfig:
     names = ("max_tokens", *PATTERN, "longformer")
-    return replace(old, **{name: getattr(encoder, name) for name in names})
+    # The paper's code leaves block-sparse attention weights whole.
+    dropout = 0.0 if encoder.attention == "bigbird" else old.attention_dropout
+    kept = {name: getattr(encoder, name) for name in names}
+    return replace(old, **kept, attention_dropout=dropout)
 
 
 def _moved(state: Mapping[str, Tensor], new: EncoderConfig) -> dict[str, Tensor]:

@@ -31,11 +31,12 @@ def learning_rate_factor(
 
     Args:
         step: Optimizer steps already done: 0 for the first update.
-        schedule: 'linear', 'stable_decay', 'inverse_sqrt' or 'constant'.
+        schedule: 'linear', 'linear_from_zero', 'stable_decay', 'inverse_sqrt' or 'constant'.
         decay_share: Share of the steps, the last ones, over which 'stable_decay' falls.
 
     With W warm-up steps of N: `step / W` before W, then `(N - step) / (N - W)`, so 1 at W and
-    0 at N and after; with 'stable_decay' 1 until D = `decay_share` * N steps are left (but W at
+    0 at N and after; with 'linear_from_zero', the paper's code, `(N - step) / N`, so 1 - W / N at W; with
+    'stable_decay' 1 until D = `decay_share` * N steps are left (but W at
     least), then linearly to 0 at N; with 'inverse_sqrt' `sqrt(W / step)`, with 'constant' 1.
 
     The paper's code writes lr0 / sqrt(hidden size) · min(1, step / W) / sqrt(max(step, W)) for
@@ -53,7 +54,7 @@ def learning_rate_factor(
         return 1.0
     if schedule == "inverse_sqrt":
         return math.sqrt(warmup_steps / step)
-    falls_from = warmup_steps
+    falls_from = 0 if schedule == "linear_from_zero" else warmup_steps
     if schedule == "stable_decay":
         falls_from = max(warmup_steps, max_steps - round(decay_share * max_steps))
     return min(1.0, max(0.0, (max_steps - step) / max(max_steps - falls_from, 1)))

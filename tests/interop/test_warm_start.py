@@ -128,6 +128,16 @@ def test_a_long_model_has_the_positions_again_and_again(name, request):
     assert long.encoder.config.activation == "gelu"
 
 
+@pytest.mark.parametrize(("attention", "dropout"), [("full", 0.1), ("bigbird", 0.0)])
+def test_dropout_of_full_attention_stays(roberta, attention, dropout):
+    """RoBERTa's is 0.1; the published code leaves block-sparse attention weights whole."""
+    theirs, folder = roberta
+    assert theirs.config.attention_probs_dropout_prob == 0.1
+    longer = EncoderConfig(max_tokens=128, block_size=16, attention=attention)
+    model = warm_start(read_short_encoder(folder), longer).model
+    assert {x.attention.dropout_p for x in model.encoder.layers} == {dropout}
+
+
 def test_a_long_model_reads_a_short_text_as_the_short_one(roberta):
     """Short enough for full attention: with the same vocabulary nothing differs."""
     theirs, folder = roberta

@@ -42,7 +42,11 @@ FIELDS = {
     "num_segments": "type_vocab_size",
     "norm_eps": "layer_norm_eps",
 }
-OPTIONAL = {"dropout": "hidden_dropout_prob", "init_std": "initializer_range"}
+OPTIONAL = {
+    "dropout": "hidden_dropout_prob",
+    "attention_dropout": "attention_probs_dropout_prob",
+    "init_std": "initializer_range",
+}
 ROBERTA_HEAD = {
     "lm_head.dense.": "cls.predictions.transform.dense.",
     "lm_head.layer_norm.": "cls.predictions.transform.LayerNorm.",

@@ -64,6 +64,7 @@ def read_summarizer(
         "coupled": False,
         "share_positions": of.prefix + POSITIONS[1] not in plain,
         "logits_bias": BIAS in plain,
+        "attention_dropout": config.get("attention_dropout", 0.0),
     }
     if values["share_positions"] or values.get("decoder_positions") == encoder.max_tokens:
         values["decoder_positions"] = 0
@@ -162,7 +163,7 @@ def summarizer_folder(
         "model_type": of.model_type,
         "is_encoder_decoder": True,
         "activation_function": next(k for k, v in ACTIVATIONS.items() if v == encoder.activation),
-        "attention_dropout": encoder.attention_dropout,
+        "attention_dropout": decoder.attention_dropout,
         "activation_dropout": 0.0,
         "pad_token_id": of.pad_id,
         "decoder_layers": decoder.num_layers,

@@ -16,11 +16,12 @@ from dna_bigbird.labelled.splits import TRAIN, SplitConfig
 
 PARTS = 20
 REPLACED = 12
-"""Parts of a negative that differ from its positive; the other 8 stay where and as they are."""
+"""Parts of a negative that are drawn anew or permuted; the other 8 stay where and as they are. Of permuted ones the
+permutation leaves one in its place on average, and equal parts may change places."""
 
 ARTIFICIAL = {
     "random_base": "cut into 20 parts, 12 of them redrawn base by base (DeePromoter, BigBird)",
-    "permuted": "cut into 20 parts, 12 of them shuffled among themselves (GENA-LM)",
+    "permuted": "cut into 20 parts, 12 of them shuffled among themselves (GENA-LM); one on average stays in its place",
 }
 NEGATIVES = ARTIFICIAL | {
     "genomic": "real windows away from every start site, similar in GC and repeat content",

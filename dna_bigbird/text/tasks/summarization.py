@@ -7,6 +7,7 @@ import logging
 import math
 from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -141,10 +142,11 @@ class SummarizationTask(TextTask):
             )
 
     def head_from(self, config: Any) -> Any:
-        """Return its own settings; those of a pretrained summarizer if none were given."""
-        if self.head == type(self.head)() and config.task == self.name:
-            return config.head
-        return self.head
+        """Return its own settings; those of a pretrained summarizer if none of its decoder's form were given."""
+        dropout, form = self.head.attention_dropout, replace(self.head, attention_dropout=0.0)
+        if form != type(self.head)() or config.task != self.name:
+            return self.head
+        return replace(config.head, attention_dropout=dropout or config.head.attention_dropout)
 
     def start_from(self, model: nn.Module, pretrained: nn.Module, seed: int) -> None:
         """Take encoder and decoder from a summarizer, else both from an encoder."""

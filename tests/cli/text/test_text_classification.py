@@ -27,61 +27,21 @@ def settings_of(*files: str):
 
 
 @pytest.mark.parametrize(
-    ("name", "batch", "rate", "epochs", "examples", "trained"),
-    [  # Table 14; the share that is trained on is ours
-        ("imdb", 64, 1e-5, 40, 25_000, 0.96),
-        ("arxiv-topics", 64, 3e-5, 10, 30_043, 0.8),
-        ("patents", 64, 5e-5, 3, 1_890_093, 0.8),
-        ("hyperpartisan", 32, 5e-6, 15, 645, 0.8),
-        ("yelp5", 32, 2e-5, 2, 650_000, 0.99),
+    ("name", "trained"),  # what Table 14 leaves open
+    [
+        ("imdb", 0.96),
+        ("arxiv-topics", 0.8),
+        ("patents", 0.8),
+        ("hyperpartisan", 0.8),
+        ("yelp5", 0.99),
     ],
 )
-def test_the_recipes_are_those_of_table_14(name, batch, rate, epochs, examples, trained):
+def test_the_share_of_a_set_that_its_recipe_trains_on(name, trained):
     found = settings_of(f"classification/{name}")
-    training, splits = found.training, found.options.splits
-    assert found.set == name
-    assert (training.batch_size * training.accumulate, training.learning_rate) == (batch, rate)
+    splits = found.options.splits
     share = splits.shares[0] if splits.shares[2] else splits.within_train().shares[0]
+    assert (found.set, found.head.pooling) == (name, "cls")
     assert share == pytest.approx(trained)
-    assert training.max_steps * batch == pytest.approx(epochs * trained * examples, rel=0.002)
-    assert training.warmup_steps == training.max_steps // 10
-    assert (found.dropout, found.head.dropout, found.head.pooling) == (0.1, 0.1, "cls")
-    assert (found.options.max_tokens, training.schedule, training.optimizer) == (
-        4096,
-        "linear",
-        "adamw",
-    )
-
-
-@pytest.mark.parametrize(
-    ("task", "rate", "batch", "updates", "warmup"),
-    [  # specification §4
-        ("mnli", 1e-5, 32, 123873, 7432),
-        ("qnli", 1e-5, 32, 33112, 1986),
-        ("qqp", 1e-5, 32, 113272, 28318),
-        ("rte", 2e-5, 16, 2036, 122),
-        ("sst2", 1e-5, 32, 20935, 1256),
-        ("mrpc", 1e-5, 16, 2296, 137),
-        ("cola", 1e-5, 16, 5336, 320),
-        ("stsb", 2e-5, 16, 3598, 214),
-    ],
-)
-def test_the_recipes_of_glue(task, rate, batch, updates, warmup):
-    found = settings_of("glue/recipe", f"glue/{task}")
-    training = found.training
-    assert found.set == task
-    assert (training.learning_rate, training.batch_size * training.accumulate) == (rate, batch)
-    assert (training.max_steps, training.warmup_steps) == (updates, warmup)
-    assert (training.beta2, training.weight_decay, training.gradient_clip) == (0.98, 0.1, 0)
-    assert (training.schedule, training.optimizer) == ("linear", "adamw")
-    assert (found.dropout, found.head.dropout, found.options.max_tokens) == (0.1, 0.1, 512)
-
-
-def test_every_recipe_is_checked_here():
-    names = {
-        path.stem for folder in ("classification", "glue") for path in (CONFIGS / folder).iterdir()
-    }
-    assert len(names) == 5 + 8 + 1
 
 
 @pytest.fixture(scope="module")

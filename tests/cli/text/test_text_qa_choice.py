@@ -2,12 +2,10 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from dna_bigbird.cli.main import build_parser, main
-from dna_bigbird.cli.reading import read_arguments
+from dna_bigbird.cli.main import main
 from tests.text_bundle import write_text_bundle
 
 CONFIGS = Path(__file__).parents[3] / "config" / "text"
@@ -157,26 +155,3 @@ def test_bad_training_data_is_one_line(here, tmp_path, name, change, message, ca
 )
 def test_wrong_options_are_named(here, name, option, message, capsys):
     assert message in refused(f"{train(name)} {option}", capsys)
-
-
-PAPER = {
-    # Table 12; learning rate, epochs, warm-up, decay and clipping are the ETC code's
-    "hotpotqa": (32, 5e-5, 9 * 90431 / 32, 0.01),
-    "wikihop": (64, 4e-5, 15 * 43738 / 64, 0.1),
-}
-
-
-@pytest.mark.parametrize("name", sorted(PAPER))
-def test_the_papers_settings(name):
-    needed = "--train a --validation b --pretrained c --output d --checkpoints e"
-    argv = [f"--config={CONFIGS / name}.yaml", *needed.split()]
-    parser, _ = build_parser("text train", argv)
-    found = SimpleNamespace(**read_arguments(parser, argv))
-    batch, rate, steps, decay = PAPER[name]
-    training = found.training
-    assert training.batch_size * training.accumulate == batch
-    assert training.max_steps == pytest.approx(steps, rel=1e-3)
-    assert training.warmup_steps == pytest.approx(training.max_steps / 10, abs=1)
-    assert (training.learning_rate, training.weight_decay) == (rate, decay)
-    assert (training.gradient_clip, training.optimizer, training.schedule) == (1, "adamw", "linear")
-    assert (found.options.max_tokens, found.global_blocks) == (4096, "first_two")

@@ -177,23 +177,9 @@ def test_the_settings_of_squad(file, batch, epochs, windows):
     assert file == f"{found.set}.yaml"
 
 
-PAPER = {
-    # Table 12: batch; the rates are the ETC code's and Table 13's
-    "natural-questions": ("natural-questions.yaml", 128, 5e-5),
-    "triviaqa": ("triviaqa.yaml", 32, 3e-5),
-}
-
-
-@pytest.mark.parametrize("name", sorted(PAPER))
-def test_the_papers_settings(name):
-    file, batch, rate = PAPER[name]
-    found = settings(file)
-    training = found.training
-    assert training.batch_size * training.accumulate == batch
-    assert training.warmup_steps * 10 == training.max_steps
-    assert (training.learning_rate, training.weight_decay) == (rate, 0.01)
-    assert (training.gradient_clip, training.optimizer, training.schedule) == (1, "adamw", "linear")
-    assert (found.options.max_tokens, found.global_blocks) == (4096, "first_two")
+@pytest.mark.parametrize("name", ["natural-questions", "triviaqa"])
+def test_what_the_recipes_cut(name):
+    found = settings(f"{name}.yaml")
     if name == "natural-questions":
         assert (found.options.max_short, found.options.stride) == (38, 2048)
         assert found.options.max_question_tokens == 32
