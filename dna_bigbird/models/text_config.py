@@ -84,7 +84,7 @@ class SummaryHead:
     """Longest summary in tokens: rows of the decoder's own position table, with `share_positions` false; 0:
     as many as the encoder has."""
     attention_dropout: ShareBelowOne = 0.0
-    """Dropout of the attention weights of the decoder, which are full (the paper's code: 0.1); 0: as the encoder."""
+    """Dropout of the attention weights: of the decoder, which are full (the paper's code: 0.1); 0: as the encoder."""
     logits_bias: bool = False
     """Add a fixed bias to the logits, which converted models may have."""
     start_id: Count = 2

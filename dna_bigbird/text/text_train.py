@@ -67,7 +67,7 @@ def train(
         seed: Seed of the random numbers: of all fresh weights, the order of examples and dropout.
         from_scratch: Take only the architecture and tokenizer of `pretrained`.
         dropout: Dropout: of the body in this training; that of `pretrained` if not given.
-        attention_dropout: Dropout of the attention weights of the encoder; that of `pretrained` if not given.
+        attention_dropout: Dropout of the attention weights: of the encoder; that of `pretrained` if not given.
             The published code has 0.1 where attention is full, and none in block-sparse attention.
         global_blocks: Blocks that read every block and are read by every block: those of
             `pretrained` if not given. The paper's question answering has the first 128 tokens:
