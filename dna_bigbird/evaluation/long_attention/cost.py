@@ -12,6 +12,7 @@ from dna_bigbird.attention.graphs.makers import etc_graph, longformer_graph, pat
 from dna_bigbird.attention.patterns import bigbird_itc
 from dna_bigbird.core.limits import usable_processors
 from dna_bigbird.core.progress import progress_bar
+from dna_bigbird.evaluation.long_attention.names import IDENTITY
 from dna_bigbird.evaluation.long_attention.small_models import (
     RANDOM_BLOCKS,
     Layer,
@@ -167,10 +168,14 @@ def cost_job(settings: Mapping[str, Any]) -> dict:
     rows = []
     with progress_bar(total=len(lengths), desc="cost", unit="length") as bar:
         for tokens in lengths:
-            for row in measure_cost(settings["cores"], tokens, sizes, settings["rounds"]):
+            *of_cores, least = measure_cost(
+                [*settings["cores"], IDENTITY], tokens, sizes, settings["rounds"]
+            )
+            for row in of_cores:
                 core = str(row["core"])
                 exact = exactness(core, min(tokens, EXACTNESS_TOKENS), sizes)
                 rows.append(row | pattern_facts(core, tokens, sizes) | exact)
+            rows.append(least)
             bar.update()
     machine = {
         "processors": usable_processors(),

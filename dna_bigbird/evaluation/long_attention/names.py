@@ -14,6 +14,8 @@ Part = Literal["cost", "dna", "partner", "pretrained", "text"]
 CORES: tuple[Core, ...] = ("full", "bigbird", "etc", "longformer", "performer")
 PARTS: tuple[Part, ...] = ("cost", "dna", "partner", "pretrained", "text")
 COST, BASELINES = "cost", "baselines"
+IDENTITY = "identity"
+"""In the place of a core, of cost alone: every token reads itself, the least that a layer takes."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dna_bigbird.attention.cores.etc import LabelTable
 from dna_bigbird.attention.patterns.etc import EtcPattern
 from dna_bigbird.attention.patterns.longformer import LongformerPattern
 from dna_bigbird.attention.patterns.longformer_layout import LongformerLayout
+from dna_bigbird.evaluation.long_attention.names import IDENTITY
 from dna_bigbird.models.attention_config import EtcConfig, LongformerConfig, PerformerConfig
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.etc_encoder import GlobalTokens
@@ -85,6 +86,19 @@ class Layer:
     """Backend of the core's own dense reference; None: exact softmax attention over all pairs."""
 
 
+class OwnValues(nn.Module):
+    """The projections of an attention layer in which every token reads its own value."""
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(hidden_size, 3 * hidden_size)
+        self.output = nn.Linear(hidden_size, hidden_size)
+
+    def forward(self, x_BTE: Tensor) -> Tensor:
+        """Return the output (B, T, E)."""
+        return self.output(self.qkv(x_BTE).chunk(3, dim=-1)[2])
+
+
 def build_layer(core: str, tokens: int, sizes: LayerSizes, seed: int = 0) -> Layer:
     """Return the layer of a core; states and weights depend on the seed, not on the core."""
     module = _module(core, tokens, sizes).eval()
@@ -113,6 +127,8 @@ def _joined(streams: tuple[Tensor, Tensor]) -> Tensor:
 
 def _module(core: str, tokens: int, sizes: LayerSizes) -> nn.Module:
     shape = (sizes.hidden_size, sizes.num_heads)
+    if core == IDENTITY:
+        return OwnValues(sizes.hidden_size)
     if core == "full":
         return Full(*shape, block_size=sizes.block_size)
     if core == "bigbird":

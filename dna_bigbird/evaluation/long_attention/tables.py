@@ -24,7 +24,7 @@ from dna_bigbird.core.figures.style import (
 from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path, json_text
 from dna_bigbird.evaluation.long_attention.baselines import Z, wilson
-from dna_bigbird.evaluation.long_attention.names import BASELINES, COST
+from dna_bigbird.evaluation.long_attention.names import BASELINES, COST, IDENTITY
 
 MEGABYTE = 1e6
 WORD_BP = 6
@@ -104,6 +104,7 @@ def _reading(rows: Rows) -> list[dict]:
             "error of its reference": f"{row['error_of_reference']:.1g}",
         }
         for row in rows
+        if row["core"] != IDENTITY
     ]
 
 
@@ -141,6 +142,7 @@ LOOKS = {
     "etc": (SKY, (0, (5, 1)), "D"),
     "longformer": (GREEN, "-.", "^"),
     "performer": (KMER, "--", "v"),
+    IDENTITY: (DARK, ":", "x"),
 }
 """Colour, dashes and marker of each core."""
 OTHER = (PURPLE, ":", "x")

@@ -55,7 +55,7 @@ def test_cost_writes_table_page_and_picture(tmp_path, capsys):
     header, *rows = (folder / "cost.tsv").read_text().splitlines()
     assert header.startswith("core\ttokens\tforward_s\t")
     assert [row.split("\t")[:2] for row in rows] == [
-        [x, "256"] for x in ("full", "bigbird", "performer")
+        [x, "256"] for x in ("full", "bigbird", "performer", "identity")
     ]
     assert "| 256 | performer | 256 | 1.000 |" in (folder / "page.md").read_text()
     assert (folder / "comparison.png").read_bytes().startswith(b"\x89PNG")

@@ -13,7 +13,7 @@ from dna_bigbird.evaluation.long_attention.cost import (
     pattern_facts,
     saved_bytes,
 )
-from dna_bigbird.evaluation.long_attention.names import CORES
+from dna_bigbird.evaluation.long_attention.names import CORES, IDENTITY
 from dna_bigbird.evaluation.long_attention.small_models import LayerSizes, build_layer, draw_by_name
 
 SMALL = LayerSizes(hidden_size=16, num_heads=2, block_size=4, features=16)
@@ -65,6 +65,15 @@ def test_distances_are_those_of_its_graph(core):
     facts = pattern_facts(core, TOKENS, SMALL)
     assert facts["diameter"] == (1 if core in ("full", "performer") else 2)
     assert 1 <= facts["mean_distance"] < 2
+
+
+def test_the_least_layer_reads_only_itself():
+    """Its output is that of full attention over a single token, for each token."""
+    least, full = (build_layer(core, TOKENS, SMALL) for core in (IDENTITY, "full"))
+    np.testing.assert_array_equal(reads(IDENTITY), np.eye(TOKENS, dtype=bool))
+    with torch.no_grad():
+        alone = torch.cat([full.attend(full.states[:, i : i + 1]) for i in range(3)], dim=1)
+        np.testing.assert_allclose(least.attend(least.states)[:, :3], alone, atol=1e-5)
 
 
 def test_only_the_performer_differs_from_its_reference():
