@@ -6,7 +6,7 @@ from typing import Any
 from dna_bigbird.bundles.card_scores import dna_scores, text_scores
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
-from dna_bigbird.metrics.scores import parts_in_words
+from dna_bigbird.metrics.scores import lacks_network, parts_in_words
 from dna_bigbird.models.config import CPC, EncoderConfig
 from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION
 
@@ -211,7 +211,7 @@ def _kmers(config: BundleConfig, metrics: Metrics) -> str:
     if words.positions:
         parts.append("the base at each position and 3-mers in parts of the window")
     weights = parts_in_words(metrics.scores)
-    if metrics.scores.get("network") == 0:
+    if lacks_network(metrics.scores):
         return (
             f" **Its network has weight 0: the model is the regression on {' and '.join(parts)} "
             f"alone** ({weights})."

@@ -137,7 +137,9 @@ PARTS = {"network": "network", "words": "k-mer counts", "positions": "positions"
 def parts_in(values: Mapping[str, object]) -> dict[str, float]:
     """Return the weights of a model's parts in its logits, and their validation scores by `part_score_key`."""
     keys = [
-        x for part in PARTS for x in (part, *(part_score_key(m, part) for m in MONITORS.values()))
+        x
+        for part in PARTS
+        for x in (part, f"{part}_mean", *(part_score_key(m, part) for m in MONITORS.values()))
     ]
     return {key: value for key in keys if is_number(value := values.get(key))}
 
@@ -158,8 +160,15 @@ def parts_in_words(values: Mapping[str, object]) -> str:
     for part in (x for x in PARTS if x in known):
         alone = [known[key] for key in known if key.endswith(f"_of_{part}")]
         after = f", {alone[0]:.3f} alone on validation" if alone else ""
-        told.append(f"{PARTS[part]}: weight {known[part]:.2f}{after}")
+        mean = known.get(f"{part}_mean", 0.0)
+        more = f" and {mean:.2f} of its mean over labels" if mean else ""
+        told.append(f"{PARTS[part]}: weight {known[part]:.2f}{more}{after}")
     return "; ".join(told)
+
+
+def lacks_network(values: Mapping[str, object]) -> bool:
+    """Return True if a model is its counts alone."""
+    return values.get("network") == 0 and not values.get("network_mean")
 
 
 @dataclass(frozen=True)
@@ -210,7 +219,7 @@ class ModelMetrics(PredictorScores):
         if not (self.has_counts or self.number("words") or self.number("positions")):
             return "BigBird"
         weights = parts_in_words(self.values)
-        if self.values.get("network") == 0:
+        if lacks_network(self.values):
             return f"the regression on k-mer counts alone, without the network ({weights})"
         return "BigBird with k-mer counts" + (f" ({weights})" if weights else "")
 

@@ -20,6 +20,7 @@ from dna_bigbird.metrics.scores import part_score_key
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.kmer_config import KmerHeadConfig, KmersConfig
 from dna_bigbird.models.kmer_head import POSITIONS, WORDS, KmerCounts, bases_of_pieces
+from dna_bigbird.models.label_types import MULTI_LABEL
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.finetune_run import FinetuningSetup, is_directional
 from dna_bigbird.training.label_training import LabelModule, tokenized_splits
@@ -33,8 +34,8 @@ MOST_ROWS = 20_000
 ITERATIONS = 50
 
 
-NETWORK = "network"
-"""The part of the logits that is not of `KmerCounts.parts`."""
+NETWORK, COMMON = "network", "network_mean"
+"""The parts of the logits that are not of `KmerCounts.parts`: the network, and its mean over labels."""
 
 
 def fit_kmer_head(
@@ -57,12 +58,15 @@ def fit_kmer_head(
     """
     # Each regression is that of the baseline, its penalty chosen on validation. The logits become a weighted sum
     # of the parts plus a constant, the same for all labels, with the lowest loss on the validation rows. The
-    # scores have loss, the objective's for the sum, and of each part its own (`_of_words`) and its weight.
+    # scores have loss, the objective's for the sum, and of each part its own (`_of_words`) and its weight. What many
+    # labels share, such as open chromatin, is better known than what is of one: so the network's mean is a part.
     rows = spread(len(train), MOST_ROWS)
     held = np.arange(len(validation))
     labels_NL, truth_NL = (np.asarray(x.labels[i]) for x, i in ((train, rows), (validation, held)))
     read = {"precision": precision, "progress": progress}
-    logits = {NETWORK: outputs(model, validation, held, **read)}
+    logits = {NETWORK: (network_NL := outputs(model, validation, held, **read))}
+    if label_type == MULTI_LABEL and network_NL.shape[1] > 1:
+        logits[COMMON] = network_NL.mean(1, keepdim=True).expand_as(network_NL)
     counts = KmerCounts(kmers, len(bases_VI))
     counts.bases_VI.copy_(torch.from_numpy(bases_VI))
     counts_ND, held_ND = (
@@ -80,7 +84,7 @@ def fit_kmer_head(
     weights, shift = weights_of_sum(logits, truth_NL, objective)
     total_NL = shift + sum(weights[x] * logits[x] for x in weights)
     score = objective.monitor
-    for name, logits_NL in {"": total_NL, **logits}.items():
+    for name, logits_NL in {"": total_NL, **{x: logits[x] for x in (NETWORK, *maps)}}.items():
         key = part_score_key(score, name) if name else score
         scores[key] = objective.scores(truth_NL.numpy(), logits_NL.numpy())[score]
     scores |= {"loss": float(objective.loss(total_NL, truth_NL)), **weights}
@@ -92,7 +96,7 @@ def fit_kmer_head(
         max_k=kmers.max_k if weights.get(WORDS) else 0,
         positions=kmers.positions if weights.get(POSITIONS) else 0,
     )
-    model.scale_outputs(torch.tensor(weights[NETWORK]), torch.tensor(shift))
+    model.mix_outputs(weights[NETWORK], weights.get(COMMON, 0.0), shift)
     part = model.add_kmer_head(kept)
     with torch.no_grad():
         part.counts.bases_VI[: len(bases_VI)] = torch.from_numpy(bases_VI)  # ids may be more
@@ -108,28 +112,32 @@ def weights_of_sum(
     # The network as it is, if nothing else helps.
     used = [*logits]
     while used:
-        *chosen, shift = _lowest_loss([logits[x] for x in used], labels_NL, objective)
+        equal = 1.0 / max(1, len({*used} - {COMMON}))
+        expected = [0.0 if x == COMMON else equal for x in used]
+        *chosen, shift = _lowest_loss([logits[x] for x in used], expected, labels_NL, objective)
         lowest = min(range(len(used)), key=chosen.__getitem__)
         if chosen[lowest] > 0:
             break
         del used[lowest]
-    if used in ([], [NETWORK]):
+    if not set(used) - {NETWORK, COMMON}:
         used, chosen, shift = [NETWORK], [1.0], 0.0
     return dict.fromkeys(logits, 0.0) | dict(zip(used, chosen, strict=True)), shift
 
 
-def _lowest_loss(parts: list[Tensor], labels_NL: Tensor, objective: LabelObjective) -> list[float]:
+def _lowest_loss(
+    parts: list[Tensor], expected: list[float], labels_NL: Tensor, objective: LabelObjective
+) -> list[float]:
     """Return the weights of the parts and a constant that together have the lowest loss."""
-    # Few rows choose the weights badly: each is held to that of a mean, as by one more row.
-    equal = 1.0 / len(parts)
-    weights = torch.tensor([equal] * len(parts) + [0.0], requires_grad=True)
+    # Few rows choose the weights badly: each is held to that of a mean of the parts, as by one more row.
+    pulls = torch.tensor(expected)
+    weights = torch.tensor([*expected, 0.0], requires_grad=True)
     stds = torch.stack([part.std(correction=0) for part in parts])
     optimizer = torch.optim.LBFGS([weights], max_iter=ITERATIONS, line_search_fn="strong_wolfe")
 
     def closure() -> Tensor:
         optimizer.zero_grad()
         total = weights[-1] + sum(w * part for w, part in zip(weights, parts, strict=False))
-        away = ((weights[:-1] - equal) * stds).square().sum()
+        away = ((weights[:-1] - pulls) * stds).square().sum()
         loss = objective.loss(total, labels_NL) + away / (~labels_NL.isnan()).sum()
         loss.backward()
         return loss

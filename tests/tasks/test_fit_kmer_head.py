@@ -97,7 +97,8 @@ def test_words_are_the_regression_of_scikit_learn(added):
     assert scores["penalty_of_words"] in PENALTIES
     x, held = frequencies(train), frequencies(validation)
     mean, std = x.mean(0), x.std(0)
-    part = logits(model, validation) - scores["network"] * before
+    of_network = scores["network"] * before + scores["network_mean"] * before.mean(1, keepdims=True)
+    part = logits(model, validation) - of_network
     for label in range(2):
         regression = LogisticRegression(
             C=1 / (len(x) * scores["penalty_of_words"]), tol=1e-9, max_iter=10_000
@@ -160,6 +161,31 @@ def test_weights_are_those_that_made_the_labels():
     labels = (torch.rand(logit.shape, generator=generator) < torch.sigmoid(logit)).float()
     weights = sum_of(network, words, labels)
     assert weights == pytest.approx((0.7, 1.5, -0.4), abs=0.05)
+
+
+def test_what_labels_share_is_a_part_of_its_own():
+    """Ten labels of one cause, which each output of the network knows badly: their mean has the weight that it has in
+    the pooled regression of scikit-learn, and the sum is better."""
+    generator = torch.Generator().manual_seed(0)
+    cause, *noise = torch.randn(3, 4_000, 10, generator=generator)
+    network, words = cause[:, :1] + 2 * noise[0], 0.5 * noise[1]
+    parts = {"network": network, "words": words}
+    parts["network_mean"] = network.mean(1, keepdim=True).expand_as(network)
+    logit = 1.5 * cause[:, :1] + words
+    labels = (torch.rand(logit.shape, generator=generator) < torch.sigmoid(logit)).float()
+    weights, _ = weights_of_sum(parts, labels, IndependentLabels())
+    columns = np.stack([parts[x].flatten().numpy() for x in weights], axis=1)
+    pooled = LogisticRegression(C=np.inf, tol=1e-9).fit(columns, labels.flatten().numpy())
+    assert list(weights.values()) == pytest.approx(pooled.coef_[0], abs=0.01)
+    assert weights["network_mean"] > 5 * weights["network"]
+
+
+def test_the_mean_over_labels_is_in_the_last_layer():
+    model, windows = model_of(), rows(20, 9)
+    before = logits(model, windows)
+    model.mix_outputs(0.5, 2.0, -1.0)
+    expected = 0.5 * before + 2 * before.mean(1, keepdims=True) - 1
+    np.testing.assert_allclose(logits(model, windows), expected, atol=1e-5)
 
 
 def test_one_validation_row_gives_weights():
