@@ -4,8 +4,8 @@
         --folder results/next-to-counts --sets strong dnabert --ways sum both
 
 `sum`: network and regression are fitted apart, as `finetune` does. `residual`: the network is trained on what the
-regression leaves; of its own rows the regression says what fits without them say (five parts). `residual_zero`: the
-same, the last layer begins at 0. `both`: as that, and the loss is the mean of the network's alone and of the sum's.
+regression leaves; of its own rows the regression says what fits without them say (five parts). `both`: the loss is
+the mean of the network's alone and of the sum's. With `_zero` the last layer begins at 0.
 Sets are made of the rows that are not test rows of public_sets.py, and split again; nothing here reads its test rows.
 """
 
@@ -35,7 +35,7 @@ from dna_bigbird.training.probe import outputs
 sys.path.append(str(Path(__file__).parents[1] / "2026-11-public-sets"))
 from public_sets import labelled_sequences
 
-WAYS = ("sum", "residual", "residual_zero", "both")
+WAYS = ("sum", "residual", "residual_zero", "both", "both_zero")
 FOLDS, BLOCKS = 5, 50
 FLOAT32 = {"precision": torch.float32}
 
@@ -116,7 +116,7 @@ def train(setup, training, way: str, folder: Path) -> dict[str, float]:
             alone, loss = super().logits_and_loss(batch)
             total = alone + table[batch.examples_B]
             next_to = self.objective.loss(total, batch.labels_BL)
-            if way == "both" and self.training:
+            if way.startswith("both") and self.training:
                 next_to = (next_to + loss) / 2
             return total, next_to
 
@@ -153,7 +153,7 @@ def zeroed(model, way: str):
     """Begin at the counts: without constant, and without the rest of the last layer."""
     with torch.no_grad():
         model.label_layer.bias.zero_()
-        if way != "residual":
+        if way.endswith("zero"):
             model.label_layer.weight.zero_()
     return model
 
