@@ -46,11 +46,16 @@ def run_of(command: str) -> str:
 
 CONFIGS = ["config/config.yaml", "config/text.yaml", "tests/real/text.yaml"]
 LARGE = "config/text-large.yaml"
+ETC = {"config/text-etc.yaml": "base", "config/text-etc-large.yaml": "large"}
+"""The rows of BigBird-ETC in Table 2, and the large models of Tables 3 and 13."""
 CLASSES = {"imdb", "yelp5", "arxiv-topics", "patents", "hyperpartisan"}
 SUMMARIES = {"arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum"}
 SHORT = {f"full-512/{name}" for name in CLASSES | {"hotpotqa", "triviaqa", "wikihop"}}
 SHORT |= {f"full-512-summaries/{name}" for name in SUMMARIES}
 """Rows of 512 tokens in config/text.yaml: Tables 2, 4, 15 and 20."""
+QUESTIONS = {"hotpotqa", "natural-questions", "triviaqa", "wikihop"}
+LONGFORMER = {f"longformer/{name}" for name in QUESTIONS - {"natural-questions"}}
+"""Its row of Table 2."""
 REPEATED = {"imdb", "hyperpartisan", "full-512/imdb", "full-512/hyperpartisan"}
 
 
@@ -58,7 +63,7 @@ REPEATED = {"imdb", "hyperpartisan", "full-512/imdb", "full-512/hyperpartisan"}
 def planned(new_workflow):
     """Jobs and commands of every config, by its name."""
     found = {}
-    for config in [*CONFIGS, LARGE]:
+    for config in [*CONFIGS, LARGE, *ETC]:
         workflow = new_workflow("text")
         output = plan(workflow, config)
         found[config] = workflow.jobs_of(output), commands(workflow, output), workflow.folder
@@ -69,7 +74,7 @@ def planned(new_workflow):
 def test_every_set_of_the_tables_is_trained_and_scored(planned, config):
     jobs, found, _ = planned[config]
     is_paper = config == "config/text.yaml"
-    expected = SETS | (SHORT if is_paper else set())
+    expected = SETS | (SHORT | LONGFORMER if is_paper else set())
     repeated = REPEATED if is_paper else set()
     assert jobs["text_train"] == jobs["text_evaluate"] == len(expected) + 4 * len(repeated)
     assert jobs["text_pretrain"] == jobs["text_report"] == 1
@@ -79,7 +84,7 @@ def test_every_set_of_the_tables_is_trained_and_scored(planned, config):
     assert {run_of(command) for command in found if "text runs" in command} == repeated
 
 
-@pytest.mark.parametrize("config", [*CONFIGS, LARGE])
+@pytest.mark.parametrize("config", [*CONFIGS, LARGE, *ETC])
 def test_every_command_is_understood(planned, config, monkeypatch):
     """Option names, types and contradictory settings, without running anything."""
     _, found, folder = planned[config]
@@ -96,7 +101,7 @@ def test_every_command_is_understood(planned, config, monkeypatch):
     trained = {
         re.search(r"--task (\S+)", command)[1] for command in found if "text train" in command
     }
-    if config != LARGE:
+    if config in CONFIGS:
         assert trained == set(tasks())
 
 
@@ -147,6 +152,34 @@ def test_large_models_start_from_their_own_pretraining(planned):
         command = the_one(found, "text train", f"/trained/{name} ")
         assert "--pretrained text/bigbird-pegasus " in command
         assert "--config config/text/summarization/large.yaml" in command
+
+
+@pytest.mark.parametrize(("config", "size"), ETC.items())
+def test_the_rows_of_etc_have_the_settings_of_its_recipes(planned, config, size):
+    jobs, found, _ = planned[config]
+    assert jobs["text_pretrain"] == 1
+    assert jobs["text_train"] == jobs["text_evaluate"] == len(QUESTIONS)
+    tail = "-large" if size == "large" else ""
+    for name in QUESTIONS:
+        command = the_one(found, "text train", f"/trained/{name} ")
+        assert f"--config config/text/etc/{name}{tail}.yaml" in command
+        assert command.count("--config") == 1
+    text = yaml.safe_load((ROOT / config).read_text())["text"]
+    recipe = yaml.safe_load((ROOT / f"config/text/etc/pretrain-{size}.yaml").read_text())
+    assert text["model"].items() >= recipe["model"].items()
+    assert text["pretraining"] == recipe["training"]
+    assert (text["masking"], text["cpc"]) == (recipe["masking"], recipe["cpc"])
+
+
+def test_longformer_of_table_2_changes_the_start_and_nothing_else(planned):
+    _, found, _ = planned["config/text.yaml"]
+    for name in LONGFORMER:
+        task = name.partition("/")[2]
+        own, usual = (the_one(found, "text train", f"/trained/{x} ") for x in (name, task))
+        assert "--pretrained text/longformer " in own
+        own = own.replace("--pretrained text/", "--pretrained results/text-base/text/")
+        own = own.replace("text/longformer ", "text/pretrained ").replace(name, task)
+        assert own.split() == usual.split()
 
 
 def test_the_settings_of_the_large_model_are_those_of_its_recipe():
