@@ -139,9 +139,12 @@ def validation_weights(network: Scores, words: Scores) -> str:
     parts = [part for part in network if part != "background"]
     labels = np.concatenate([np.full(len(network[x]), x in ("site", "tata")) for x in parts])
     columns = [np.concatenate([x[part] for part in parts]) for x in (network, words)]
-    tensors = [torch.from_numpy(np.asarray(x, np.float32))[:, None] for x in (*columns, labels)]
-    weights = weights_of_sum(*tensors, IndependentLabels(4.0))
-    return f"{weights[0]:.2f} and {weights[1]:.2f}"
+    *parts, truth = (
+        torch.from_numpy(np.asarray(x, np.float32))[:, None] for x in (*columns, labels)
+    )
+    logits = dict(zip(("network", "words"), parts, strict=True))
+    weights, _ = weights_of_sum(logits, truth, IndependentLabels(4.0))
+    return f"{weights['network']:.2f} and {weights['words']:.2f}"
 
 
 def table(
