@@ -35,9 +35,9 @@ def learning_rate_factor(
         decay_share: Share of the steps, the last ones, over which 'stable_decay' falls.
 
     With W warm-up steps of N: `step / W` before W, then `(N - step) / (N - W)`, so 1 at W and
-    0 at N and after; with 'linear_from_zero', the paper's code, `(N - step) / N`, so 1 - W / N at W; with
-    'stable_decay' 1 until D = `decay_share` * N steps are left (but W at
-    least), then linearly to 0 at N; with 'inverse_sqrt' `sqrt(W / step)`, with 'constant' 1.
+    0 at N and after; with 'linear_from_zero', the paper's code, `(N - step) / N`, so 1 - W / N at W;
+    with 'stable_decay' 1 until D = `decay_share` * N steps are left (but W at least), then linearly
+    to 0 at N; with 'inverse_sqrt' `sqrt(W / step)`, with 'constant' 1.
 
     The paper's code writes lr0 / sqrt(hidden size) · min(1, step / W) / sqrt(max(step, W)) for
     'inverse_sqrt'; its largest rate is lr0 / sqrt(hidden size · W).

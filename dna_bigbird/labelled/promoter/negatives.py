@@ -16,8 +16,8 @@ from dna_bigbird.labelled.splits import TRAIN, SplitConfig
 
 PARTS = 20
 REPLACED = 12
-"""Parts of a negative that are drawn anew or permuted; the other 8 stay where and as they are. Of permuted ones the
-permutation leaves one in its place on average, and equal parts may change places."""
+"""Parts of a negative that are changed; the other 8 stay as they are. A random permutation of 12 parts leaves one of
+them in its place on average."""
 
 ARTIFICIAL = {
     "random_base": "cut into 20 parts, 12 of them redrawn base by base (DeePromoter, BigBird)",

@@ -51,9 +51,10 @@ def text_recipes() -> dict[str, tuple[str, ...]]:
 
 RECIPES = text_recipes()
 DNA = ("grch37/pretraining", "grch37/promoter", "grch37/chromatin")
+LINES = (Path(__file__).parent / "published_settings.tsv").read_text().splitlines()[1:]
 ROWS = [
     (name, *line.split("\t"))
-    for line in (Path(__file__).parent / "published_settings.tsv").read_text().splitlines()[1:]
+    for line in LINES
     for name in (*RECIPES, *DNA)
     if any(fnmatch(name, glob) for glob in line.split("\t")[1].split())
 ]
@@ -219,5 +220,7 @@ def test_a_recipe_has_the_published_value(name, table, recipes, row, value, sour
         assert shown == pytest.approx(float(value), rel=ROUNDED.get(row, 1e-9))
 
 
-def test_the_table_has_every_recipe():
+def test_the_table_has_every_recipe_and_no_other():
     assert {row[0] for row in ROWS} == {*RECIPES, *DNA}
+    globs = {glob for line in LINES for glob in line.split("\t")[1].split()}
+    assert [x for x in globs if not any(fnmatch(name, x) for name in (*RECIPES, *DNA))] == []
