@@ -73,6 +73,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "theory_turing": "dna_bigbird.theory.theory_turing:turing",
         "token_statistics": "dna_bigbird.corpus.token_statistics",
         "tokenize": "dna_bigbird.corpus.tokenize",
+        "track_set": "dna_bigbird.labelled.tracks.track_set",
         "train_characters": "dna_bigbird.training.train_characters",
         "train_tokenizer": "dna_bigbird.corpus.train_tokenizer",
         "view": "dna_bigbird.report.view",

@@ -17,7 +17,7 @@ from dna_bigbird.core.paths import InputPath
 from dna_bigbird.core.results import Result
 from dna_bigbird.core.tables import as_columns, in_words, without_markdown
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.label_types import RECORDED, REGRESSION
+from dna_bigbird.models.label_types import NUMBERS, RECORDED
 
 if TYPE_CHECKING:
     from dna_bigbird.labelled.labelled_set import LabelledSet
@@ -220,8 +220,10 @@ def describe_labelled(path: Path) -> dict:
 def _first_labels(labelled: "LabelledSet") -> list[dict]:
     """Return name, group, positives and measured rows of the first labels; of targets mean and deviation."""
     names = list(zip(labelled.label_names, labelled.label_groups, strict=True))[:MOST_LABELS]
-    if labelled.label_type == REGRESSION:
-        means, stds = (labelled.labels.mean(axis=0), labelled.labels.std(axis=0))
+    if labelled.label_type in NUMBERS:
+        _, means, stds, _ = labelled.track_training
+        if not labelled.num_bins:
+            means, stds = (labelled.labels.mean(axis=0), labelled.labels.std(axis=0))
         return [
             {"name": name, "group": group, "mean": float(means[i]), "std": float(stds[i])}
             for i, (name, group) in enumerate(names)

@@ -115,6 +115,7 @@ COMMANDS = {
             "background", "min_positive", "require_group", "blacklist", "pieces", "seed",
         ),
     ),
+    "track-set": _command("dna_bigbird.labelled.tracks.track_set", "build windows with a value per bin from bigWig or bedGraph files"),
     "deepsea-set": _command(
         "dna_bigbird.labelled.deepsea.deepsea_set",
         "build windows of any length from the published DeepSEA bundle",
@@ -380,7 +381,7 @@ SECTIONS = {
     ),
     "data: genomes and labelled sets": (
         "demo-data", "fetch", "genome", "lift-over", "promoter-sequences", "promoter-set",
-        "chromatin-set", "deepsea-set", "leakage",
+        "chromatin-set", "track-set", "deepsea-set", "leakage",
     ),
     "pretraining: from a genome to a model that reads DNA": (
         "documents", "train-tokenizer", "tokenize", "token-statistics", "pretrain", "evaluate-lm",

@@ -312,11 +312,12 @@ class StoreWriter:
         if named_last:
             self.file[name] = dataset
 
-    def growing(self, name: str, dtype: Any, chunk_rows: int, columns: int = 0) -> h5py.Dataset:
-        """Create a dataset without rows, (0,) or (0, columns), for `append`."""
-        tail = (columns,) if columns else ()
+    def growing(
+        self, name: str, dtype: Any, chunk_rows: int, *tail: int, **options: object
+    ) -> h5py.Dataset:
+        """Create a dataset without rows, (0, *tail), for `append`; options are those of h5py."""
         shape = {"maxshape": (None, *tail), "chunks": (chunk_rows, *tail)}
-        return self.file.create_dataset(name, (0, *tail), dtype, **shape)
+        return self.file.create_dataset(name, (0, *tail), dtype, **shape, **options)
 
     def append(self, name: str, values: np.ndarray | list) -> None:
         """Append rows to a dataset of `growing`."""

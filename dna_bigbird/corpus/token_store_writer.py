@@ -221,7 +221,7 @@ class Appender:
     def __init__(self, store: StoreWriter) -> None:
         self.append = store.append
         for name, (dtype, columns, rows) in DATASETS.items():
-            store.growing(name, dtype, rows, columns)
+            store.growing(name, dtype, rows, *([columns] if columns else []))
         self.chroms: dict[str, int] = {}
         self.sentences_done = self.tokens_done = 0
         self.append("sentence_token_offsets", [0])

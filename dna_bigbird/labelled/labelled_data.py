@@ -3,15 +3,17 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import h5py
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dna_bigbird.core.hdf5 import StoreFormat, open_hdf5, read_attributes, text_array
+from dna_bigbird.core.hdf5 import StoreFormat, StoreWriter, open_hdf5, read_attributes, text_array
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.windows import Windows
 from dna_bigbird.models.label_types import RECORDED, label_type_of
@@ -181,11 +183,28 @@ STORE = StoreFormat(
     "dna-bigbird labelled set",
     "labelled set",
     again="build the set again",
-    make="make one with: dna-bigbird sequence-set, promoter-set or chromatin-set",
+    make="make one with: dna-bigbird sequence-set, promoter-set, chromatin-set or track-set",
     # 3: sequences of their own, classes or targets, which version 2 cannot have; 4: labels that were
-    # not measured in some rows, which a reader of version 3 would take for negatives
-    versions=(2, 3, 4),
+    # not measured in some rows, which a reader of version 3 would take for negatives; 5: tracks
+    versions=(2, 3, 4, 5),
 )
+CHUNK_CELLS = 1 << 16
+"""Values of tracks in one compressed piece of a file, about."""
+
+
+class BinValues(Protocol):
+    """The values of tracks, read when a set is written."""
+
+    num_bins: int
+    """P, of each window."""
+    clips: NDArray[np.float32]
+    """(L,), the highest value of each track before it is transformed; inf: none."""
+
+    def blocks(self, windows: Windows) -> Iterator[NDArray[np.float32]]:
+        """Yield the values of windows, (some of n, P, L) each, NaN where not measured."""
+        ...
+
+
 CHECKED_ROWS = 16
 """Rows whose bases are compared with the genome when a set is opened."""
 
@@ -195,7 +214,7 @@ class LabelledData:
     """A labelled set in memory, before it is written; n rows, L labels, m stored sequences."""
 
     task: str
-    """What the labels mean: `promoter`, `chromatin` or `sequence`."""
+    """What the labels mean: `promoter`, `chromatin`, `sequence` or `tracks`."""
     window_bp: int
     """Length of the windows, or of the longest."""
     label_names: list[str]
@@ -205,7 +224,7 @@ class LabelledData:
     names: list[str]
     """Name of each row, such as its promoter; need not be unique; empty if rows have none."""
     labels: PackedLabels | NDArray[np.uint8]
-    """(n, L), 0, 1 or not measured; kept packed. One 1 per row for classes; (n, 0) for targets."""
+    """(n, L), 0, 1 or not measured; kept packed. One 1 per row for classes; (n, 0) for targets and tracks."""
     split: NDArray[np.uint8]
     """(n,), a number of `SPLITS`."""
     negatives: str = ""
@@ -233,6 +252,8 @@ class LabelledData:
     """(n, L), for regression."""
     has_coordinates: bool = True
     """False if every row is a chromosome of its own."""
+    tracks: BinValues | None = None
+    """Values of the bins of every row, for tracks."""
 
     def __post_init__(self) -> None:
         self.intervals = Windows.of(self.intervals, self.window_bp)
@@ -241,7 +262,9 @@ class LabelledData:
 
     @property
     def format_version(self) -> int:
-        """2 if every reader of sets understands it, 4 if a label was not measured somewhere, else 3."""
+        """2 if every reader of sets understands it, 5 of tracks, 4 if a label was not measured somewhere, else 3."""
+        if self.tracks is not None:
+            return 5
         if self.labels.missing is not None:
             return 4
         is_new = isinstance(self.sequences, StoredSequences) or not self.has_coordinates
@@ -344,6 +367,31 @@ def write_labelled_set(
             put("rows/length", rows.length.astype(np.int64))
         if data.targets is not None:
             put("labels/values", data.targets.astype(np.float64))
+        if data.tracks is not None:
+            _write_tracks(store, data, data.tracks)
+
+
+def _write_tracks(store: StoreWriter, data: LabelledData, tracks: BinValues) -> None:
+    """Write the values of tracks block by block, and what the training needs to know of them."""
+    shape = tracks.num_bins, len(data.label_names)
+    chunk_rows = max(1, min(len(data), CHUNK_CELLS // math.prod(shape)))
+    store.growing("labels/bins", np.float32, chunk_rows, *shape, compression="gzip")
+    moments_3L, least_L = np.zeros((3, shape[1])), np.full(shape[1], np.inf)
+    done = 0
+    for block_WPL in tracks.blocks(data.intervals):
+        store.append("labels/bins", block_WPL)
+        is_train_W = data.split[done : done + len(block_WPL)] == 0
+        done += len(block_WPL)
+        train_NL = block_WPL[is_train_W].reshape(-1, shape[1]).astype(np.float64)
+        known_NL = ~np.isnan(train_NL)
+        train_NL[~known_NL] = 0
+        moments_3L += known_NL.sum(0), train_NL.sum(0), (train_NL**2).sum(0)
+        least_L = np.minimum(least_L, train_NL.min(0, initial=np.inf))
+    count_L, sum_L, squares_L = moments_3L
+    means_L = sum_L / np.maximum(count_L, 1)
+    stds_L = np.sqrt(np.maximum(squares_L / np.maximum(count_L, 1) - means_L**2, 0))
+    store.put("labels/training", np.stack([count_L, means_L, stds_L, least_L]))
+    store.put("labels/clip", tracks.clips)
 
 
 def _chromosomes(

@@ -11,6 +11,7 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +34,32 @@ from dna_bigbird.labelled.labelled_data import (
     write_labelled_set,
 )
 from dna_bigbird.labelled.splits import SPLITS
-from dna_bigbird.models.label_types import label_type_of
+from dna_bigbird.models.label_types import NUMBERS, TRACKS, label_type_of
 
 __all__ = ["LabelledData", "LabelledSet", "is_labelled_set", "write_labelled_set"]
+
+
+class TrackTraining(NamedTuple):
+    """What the training bins of each track are, (L,) each."""
+
+    count: NDArray[np.float64]
+    """Measured bins."""
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+    least: NDArray[np.float64]
+    """The smallest value."""
+
+
+class TracksOfRows(NamedTuple):
+    """The values of the bins of some rows, read when they are asked for."""
+
+    labelled: "LabelledSet"
+    rows: NDArray[np.int64]
+
+    def __getitem__(self, index: Any) -> NDArray[np.float32]:
+        """Return the values of one row, (P, L), or of an array of them, (rows, P, L)."""
+        values = self.labelled.labels_of(np.atleast_1d(self.rows[index]))
+        return values if np.ndim(index) else values[0]
 
 
 class LabelledSet:
@@ -95,26 +119,42 @@ class LabelledSet:
             self._pair = file["rows/pair"][:] if "rows/pair" in file else None
             self._offsets = file["sequence_offsets"][:] if "sequence_offsets" in file else None
             self._targets = file["labels/values"][:] if "labels/values" in file else None
+            self.num_bins = file["labels/bins"].shape[1] if self.label_type == TRACKS else 0
+            training = file["labels/training"][:] if self.num_bins else np.zeros((4, 0))
+            self.track_training = TrackTraining(*training)
 
     @cached_property
     def packed_labels(self) -> PackedLabels:
         """All labels, eight to a byte, read at first use."""
         with open_hdf5(self.path, STORE.again) as file:
-            count = 0 if self._targets is not None else len(self.label_names)
+            count = 0 if self.label_type in NUMBERS else len(self.label_names)
             missing = file["labels/missing"][:] if "labels/missing" in file else None
             return PackedLabels(file["labels/bits"][:], count, missing)
 
     @property
     def labels(self) -> NDArray:
-        """All labels, (n, L), or targets; for a large set ask `labels_of` for some rows."""
+        """All labels, (n, L), targets, or values (n, P, L); for a large set ask `labels_of` for some rows."""
+        if self.num_bins:
+            return self.labels_of(np.arange(len(self)))
         return self.packed_labels[:] if self._targets is None else self._targets
 
     def labels_of(self, rows: NDArray[np.int64]) -> NDArray:
-        """Return the labels of some rows, (rows, L): 0, 1 or NaN (not measured), or float64 targets."""
+        """Return the labels of some rows, (rows, L): 0, 1 or NaN (not measured), or float64 targets.
+
+        Of tracks the values of P bins, (rows, P, L), float32, NaN where not measured.
+        """
+        if self.num_bins:
+            nothing = np.empty((0, self.num_bins, len(self.label_names)), np.float32)
+            parts = (self._arrays.read("labels/bins", row, row + 1) for row in rows.tolist())
+            return np.concatenate([nothing, *parts])
         return (self.packed_labels if self._targets is None else self._targets)[np.asarray(rows)]
 
-    def label_table(self, rows: NDArray[np.int64]) -> PackedLabels | NDArray[np.float64]:
-        """Return the labels of some rows, packed if they are 0 and 1."""
+    def label_table(
+        self, rows: NDArray[np.int64]
+    ) -> "PackedLabels | NDArray[np.float64] | TracksOfRows":
+        """Return the labels of some rows, packed if they are 0 and 1; those of tracks stay in the file."""
+        if self.num_bins:
+            return TracksOfRows(self, np.asarray(rows))
         if self._targets is not None:
             return self._targets[np.asarray(rows)]
         return self.packed_labels.keep(np.asarray(rows))
@@ -123,6 +163,11 @@ class LabelledSet:
         """Return the chromosomes that are no longer than a window: sequences without a place in a genome."""
         names = zip(self.intervals.chromosomes, self._lengths, strict=True)
         return {name for name, length in names if length <= self.window_bp}
+
+    @property
+    def crop_bp(self) -> int:
+        """Bases at either end of a window of tracks that have no bin."""
+        return (self.window_bp - self.num_bins * self.bin_bp) // 2
 
     @property
     def needs_genome(self) -> bool:
@@ -162,7 +207,8 @@ class LabelledSet:
         """Return a row per window: chrom, start, end, strand, name, split, bin, then a 0/1 per label.
 
         Coordinates are 0-based and half-open. `bin_start` and `bin_end` exist if the set labels
-        bins. A large set has a byte per row and label; a label that was not measured is NaN.
+        bins; of tracks there is a row per bin. A large set has a byte per row and label; a label that was not
+        measured is NaN.
         """
         windows = self.intervals
         columns = {
@@ -175,7 +221,14 @@ class LabelledSet:
         }
         if self.bin_starts is not None:
             columns |= {"bin_start": self.bin_starts, "bin_end": self.bin_starts + self.bin_bp}
-        return with_values(columns, self.label_names, self.labels)
+        if self.num_bins:
+            columns = {name: np.repeat(x, self.num_bins) for name, x in columns.items()}
+            starts = (windows.start + self.crop_bp)[:, None] + self.bin_bp * np.arange(
+                self.num_bins
+            )
+            columns |= {"bin_start": starts.ravel(), "bin_end": starts.ravel() + self.bin_bp}
+        values = self.labels
+        return with_values(columns, self.label_names, values.reshape(-1, values.shape[-1]))
 
     def rows(self, split: str | int) -> NDArray[np.int64]:
         """Return the numbers of the rows of a split, rising."""
@@ -317,6 +370,8 @@ def block_units(
 def _leaders(labelled: LabelledSet, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return for each row the row that says where it lies: the positive of its pair, or itself."""
     # Rows of one window count as a pair where a set names none; they lie at one place anyway.
+    if labelled.num_bins:
+        return rows
     pairs = labelled.pairs[rows]
     has_positive = (labelled.labels_of(rows) != 0).any(axis=1)
     order = np.lexsort((~has_positive, pairs))

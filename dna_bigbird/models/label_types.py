@@ -3,15 +3,19 @@
 from collections.abc import Collection, Sequence
 
 BINARY, MULTI_LABEL, MULTI_CLASS, REGRESSION = "binary", "multi-label", "multi-class", "regression"
-LABEL_TYPES = (BINARY, MULTI_LABEL, MULTI_CLASS, REGRESSION)
-"""One 0/1 label; several 0/1 labels; one of several classes; numbers."""
-RECORDED = (MULTI_CLASS, REGRESSION)
+TRACKS = "tracks"
+LABEL_TYPES = (BINARY, MULTI_LABEL, MULTI_CLASS, REGRESSION, TRACKS)
+"""One 0/1 label; several 0/1 labels; one of several classes; numbers; numbers of each bin of a window."""
+NUMBERS = (REGRESSION, TRACKS)
+"""Types whose predictions are numbers in a unit, not probabilities."""
+RECORDED = (MULTI_CLASS, REGRESSION, TRACKS)
 """Types that a file names; sets and bundles of the others do not record a type."""
 MONITORS = {
     BINARY: "macro_auroc",
     MULTI_LABEL: "macro_auroc",
     MULTI_CLASS: "mcc",
     REGRESSION: "pearson",
+    TRACKS: "pearson",
 }
 """The validation score that chooses the step."""
 HEADLINES = {
@@ -19,10 +23,11 @@ HEADLINES = {
     MULTI_LABEL: ("macro_auroc", "macro_auprc"),
     MULTI_CLASS: ("mcc", "accuracy", "macro_f1", "macro_auroc"),
     REGRESSION: ("pearson", "spearman", "r2", "rmse"),
+    TRACKS: ("pearson", "spearman", "profile_pearson", "total_pearson", "r2", "rmse"),
 }
 """Test scores, the main one first."""
 LOWER_IS_BETTER = ("rmse",)
-TRIVIAL = {MULTI_CLASS: "majority", REGRESSION: "mean"}
+TRIVIAL = {MULTI_CLASS: "majority", REGRESSION: "mean", TRACKS: "mean"}
 """Name of the baseline that knows only the labels of the training rows."""
 
 
@@ -33,6 +38,8 @@ def label_type_of(recorded: str | None, label_names: Sequence[str]) -> str:
 
 def headlines_in(scores: Collection[str]) -> tuple[str, ...]:
     """Return the names of the main scores among those of a source, the main one first."""
+    if "profile_pearson" in scores:
+        return HEADLINES[TRACKS]
     if "pearson" in scores:
         return HEADLINES[REGRESSION]
     if "accuracy" in scores:

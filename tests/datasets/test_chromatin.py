@@ -303,8 +303,8 @@ def test_label_without_positive(tmp_path, toy, three, capsys):
     [
         ("label\tgroup\tpath\nA\tTF\ta.bed\n", "sheet.tsv:1: the header lacks cell"),
         ("label group cell path\n", "sheet.tsv:1: the header lacks label, group, cell, path"),
-        (HEADER, "sheet.tsv: no peak file in it"),
-        (HEADER + "A\tTF\tX\tgone.bed\n", "sheet.tsv:2: there is no peak file"),
+        (HEADER, "sheet.tsv: no row in it"),
+        (HEADER + "A\tTF\tX\tgone.bed\n", "sheet.tsv:2: there is no file"),
         (HEADER + "A TF X a.bed\n", "sheet.tsv:2: nothing in the column group. Are there tabs"),
         (
             HEADER + 2 * "A\tTF\tX\ta.bed\n",

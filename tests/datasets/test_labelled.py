@@ -232,7 +232,7 @@ def test_an_older_format_is_refused(tmp_path, toy):
     with h5py.File(path, "a") as file:
         file.attrs["format_version"] = 1
     with pytest.raises(
-        InputError, match=r"s\.h5: format version 1, .* reads 2, 3 and 4; build the set"
+        InputError, match=r"s\.h5: format version 1, .* reads 2, 3, 4 and 5; build the set"
     ):
         LabelledSet(path)
 

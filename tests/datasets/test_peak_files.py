@@ -62,8 +62,8 @@ def test_one_file_of_peaks_is_no_sheet(files):
     [
         ("CTCF.narrowPeak CTCF=H3K4me3.broadPeak.gz", "both make the label 'CTCF'"),
         ("CTCF.narrowPeak sheet.tsv", "sheet.tsv: expected BED"),
-        ("CTCF.narrowPeak absent.bed", "absent.bed: no such peak file"),
-        ("x=absent.bed", "absent.bed: no such peak file"),
+        ("CTCF.narrowPeak absent.bed", "absent.bed: no such file"),
+        ("x=absent.bed", "absent.bed: no such file"),
         ("=CTCF.narrowPeak", "expected NAME=FILE"),
         ("header.bed.gz", "header.bed.gz: expected BED rows .*delete a row with column names"),
     ],

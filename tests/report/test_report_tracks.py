@@ -68,7 +68,7 @@ def test_sample_sheet(tmp_path):
     with pytest.raises(InputError, match=r"bad\.tsv:1: the header lacks cell, path"):
         read_peak_sheet(tmp_path / "bad.tsv")
     write(tmp_path / "gone.tsv", "label\tgroup\tcell\tpath", "CTCF\tTF\tK562\tnowhere.bed")
-    with pytest.raises(InputError, match=r"gone\.tsv:2: there is no peak file .*nowhere\.bed"):
+    with pytest.raises(InputError, match=r"gone\.tsv:2: there is no file .*nowhere\.bed"):
         read_peak_sheet(tmp_path / "gone.tsv")
 
 

@@ -103,7 +103,7 @@ def read_sheet(path: Path) -> list[SheetRow]:
         seen[row.label, row.path] = number
         rows.append(row)
     if not rows:
-        raise InputError(f"{path}: no peak file in it; expected one line for each label")
+        raise InputError(f"{path}: no row in it; expected one line for each label")
     return rows
 
 
@@ -126,7 +126,7 @@ def _parse(header: list[str], fields: list[str], number: int, sheet: Path) -> Sh
             )
     peaks, measured = (Path(sheet).parent / values.get(x, "") for x in ("path", "measured"))
     if not peaks.is_file():
-        raise InputError(f"{where}: there is no peak file {peaks}")
+        raise InputError(f"{where}: there is no file {peaks}")
     if values.get("measured") and not measured.is_file():
         raise InputError(f"{where}: there is no BED file of measured regions {measured}")
     return SheetRow(
@@ -160,8 +160,8 @@ def read_regions(path: Path, genome: Genome, *, pieces: bool = False) -> dict[st
     return {chrom: merge_spans(*zip(*rows, strict=True)) for chrom, rows in spans.items()}
 
 
-def _measured_regions(
-    sheet: list[SheetRow], genome: Genome, *, pieces: bool
+def measured_regions(
+    sheet: Sequence[SheetRow], genome: Genome, *, pieces: bool
 ) -> dict[Path | None, dict[str, Spans]]:
     """Return the regions of each file that the column `measured` names."""
     regions: dict[Path | None, dict[str, Spans]] = {}
@@ -195,7 +195,7 @@ def read_peaks(
     labels: list[PeakLabel] = []
     with_peak: dict[str, NDArray[np.bool_]] = {}
     absent: Counter[str] = Counter()
-    regions = _measured_regions(sheet, genome, pieces=pieces)
+    regions = measured_regions(sheet, genome, pieces=pieces)
     counts = {"peaks_read": 0, "left_out_chromosome_absent": 0, "left_out_beyond_the_piece": 0}
     for row in sheet:
         peaks = read_columns(row.path)
@@ -257,7 +257,8 @@ GROUP = "peaks"
 """Group of the labels."""
 _SIGNAL = re.compile(r"\.(bedgraph|bdg|bg|wig)(\.b?gz)?$", flags=re.IGNORECASE)
 _ENDING = re.compile(
-    r"\.(b?gz|bed|bed\d+|(narrow|broad|gapped)peak|peaks?|txt|tsv)$", re.IGNORECASE
+    r"\.(b?gz|bed|bed\d+|(narrow|broad|gapped)peak|peaks?|txt|tsv|bedgraph|bdg|bg|bw|bigwig)$",
+    re.IGNORECASE,
 )
 
 
@@ -266,14 +267,10 @@ def peak_rows(peaks: Sequence[Path] | Path) -> list[SheetRow]:
     paths = [peaks] if isinstance(peaks, Path) else list(peaks)
     if not paths:
         raise InputError("--peaks: no file; name one peak file per label, or a sheet of them")
-    if len(paths) == 1 and not _is_named(paths[0]) and not _is_bed(paths[0]):
+    if len(paths) == 1 and not is_named(paths[0]) and not _is_bed(paths[0]):
         return read_sheet(paths[0])
-    rows: list[SheetRow] = []
-    labels: dict[str, Path] = {}
-    for number, text in enumerate(paths, start=1):
-        label, path = _label_and_path(text)
-        if not path.is_file():
-            raise InputError(f"--peaks {path}: no such peak file")
+    rows = named_rows(paths, GROUP, "--peaks")
+    for path in (row.path for row in rows):
         if _SIGNAL.search(path.name):
             raise InputError(
                 f"--peaks {path}: a signal track, in which every row would be a peak; expected called peaks (BED, "
@@ -284,14 +281,26 @@ def peak_rows(peaks: Sequence[Path] | Path) -> list[SheetRow]:
                 f"--peaks {path}: expected BED rows (chromosome, start, end), plain or gzip; delete a row "
                 "with column names. A sheet of peak files is given alone"
             )
+    return rows
+
+
+def named_rows(paths: Sequence[Path], group: str, option: str) -> list[SheetRow]:
+    """Return a row per file, `NAME=FILE` or a file whose name gives the label, of an option."""
+    labels: dict[str, Path] = {}
+    for text in paths:
+        label, path = _label_and_path(text, option)
+        if not path.is_file():
+            raise InputError(f"{option} {path}: no such file")
         if label in labels:
             raise InputError(
-                f"--peaks: {labels[label]} and {path} both make the label {label!r}; give each its own "
-                "name: --peaks NAME=FILE"
+                f"{option}: {labels[label]} and {path} both make the label {label!r}; give each its own "
+                f"name: {option} NAME=FILE"
             )
         labels[label] = path
-        rows.append(SheetRow(label, GROUP, "", path, "", number))
-    return rows
+    return [
+        SheetRow(label, group, "", path, "", number)
+        for number, (label, path) in enumerate(labels.items(), start=1)
+    ]
 
 
 def label_of(path: Path) -> str:
@@ -307,18 +316,19 @@ def label_of(path: Path) -> str:
     return name
 
 
-def _is_named(path: Path) -> bool:
+def is_named(path: Path) -> bool:
+    """Return True for `NAME=FILE`."""
     return not path.exists() and "=" in str(path)
 
 
-def _label_and_path(text: Path) -> tuple[str, Path]:
-    if not _is_named(text):
+def _label_and_path(text: Path, option: str) -> tuple[str, Path]:
+    if not is_named(text):
         return label_of(text), text
     words = str(text).split("=")
     splits = [("=".join(words[:i]), "=".join(words[i:])) for i in range(1, len(words))]
     label, path = next((x for x in splits if Path(x[1].strip()).is_file()), splits[0])
     if not label.strip() or not path.strip():
-        raise InputError(f"--peaks {text}: expected NAME=FILE")
+        raise InputError(f"{option} {text}: expected NAME=FILE")
     return label.strip(), Path(path.strip())
 
 

@@ -64,8 +64,8 @@ def test_a_source_without_a_file(folder, source, message):
     ("sheet", "message"),
     [
         ("label\tpath\nA\ta.bed\n", "peaks.tsv:1: the header lacks group, cell; expected"),
-        ("label\tgroup\tcell\tpath\nA\tTF\t\tb.bed\n", "peaks.tsv:2: there is no peak file b.bed"),
-        ("label\tgroup\tcell\tpath\n", "peaks.tsv: no peak file in it"),
+        ("label\tgroup\tcell\tpath\nA\tTF\t\tb.bed\n", "peaks.tsv:2: there is no file b.bed"),
+        ("label\tgroup\tcell\tpath\n", "peaks.tsv: no row in it"),
     ],
 )
 def test_the_peak_sheet_is_read_before_any_job(folder, sheet, message):
