@@ -20,12 +20,21 @@ from dna_bigbird.core.progress import progress_bar
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.labelled.labelled_set import LabelledSet, open_labelled_set
 from dna_bigbird.metrics.label_objectives import OneClass, Targets, macro_auroc
-from dna_bigbird.models.label_types import BINARY, MONITORS, MULTI_CLASS, MULTI_LABEL, REGRESSION
+from dna_bigbird.models.label_types import (
+    BINARY,
+    MONITORS,
+    MULTI_CLASS,
+    MULTI_LABEL,
+    REGRESSION,
+    TRACKS,
+)
 
 STRAND_MAX_K = 4
 TRIED_LENGTHS = (5, 4, 6, 3, 7, 2, 1)
 ROWS_AT_ONCE = 16_384
-"""Rows whose k-mer counts (up to 11 KB each) are in memory at once while they are scored."""
+"""Rows (or bins of tracks) whose k-mer counts (up to 11 KB each) are in memory at once while they are scored."""
+AROUND_BP = 500
+"""Bases on either side of a bin of a track that are read with it, if windows have them."""
 
 
 def fit_kmer_baseline(
@@ -55,10 +64,13 @@ def fit_kmer_baseline(
         else:
             model, shape = fitted_kmers(labelled, config, method=method, seed=seed)
             fit = f"{shape[0]} training rows, {shape[1]} features, {model.chosen}"
-        parts = np.array_split(held_out, -(-len(held_out) // ROWS_AT_ONCE) or 1)
+        bins = max(1, labelled.num_bins)
+        parts = np.array_split(held_out, -(-len(held_out) * bins // ROWS_AT_ONCE) or 1)
         values = np.concatenate(
             [model.predict(kmer_counts(model, labelled, part, "held out")) for part in parts]
         )
+        if labelled.num_bins:
+            values = values.reshape(len(held_out), bins, -1)
     return save_scores(
         output,
         labelled,
@@ -98,15 +110,22 @@ def baselines_of(labelled: LabelledSet) -> list[Method]:
 def training_rows(labelled: LabelledSet, max_rows: int, seed: int) -> np.ndarray:
     """Return the training rows of a set, drawn by the seed if there are more than `max_rows`.
 
+    Of tracks as many windows as have about `max_rows` bins.
+
     Raises:
         InputError: If there are none.
     """
     train = labelled.rows("train")
     if not len(train):
         raise InputError(f"{labelled.path}: no training row")
-    if len(train) <= max_rows:
-        return train
-    return np.sort(np.random.default_rng([seed]).choice(train, max_rows, replace=False))
+    return _drawn(labelled, train, max_rows, seed)
+
+
+def _drawn(labelled: LabelledSet, rows: np.ndarray, most: int, seed: int) -> np.ndarray:
+    most = max(1, most // max(1, labelled.num_bins))
+    if len(rows) <= most:
+        return rows
+    return np.sort(np.random.default_rng([seed]).choice(rows, most, replace=False))
 
 
 def kmer_recipes(config: KmerConfig, count: int) -> list[KmerConfig]:
@@ -176,6 +195,8 @@ def fitted_kmers(
             "something, so for no set with labelled bins or several lengths; use --method kmer"
         )
     is_composition = method == "composition"
+    if labelled.num_bins and config.centre_bp < 0:
+        config = replace(config, centre_bp=labelled.bin_bp)
     if is_composition and config.centre_bp < 0:
         config = replace(config, centre_bp=CENTRE_BINS * labelled.bin_bp)
     config = config.for_set(
@@ -184,16 +205,28 @@ def fitted_kmers(
         oriented=labelled.task in ("promoter", "sequence"),
     )
     train, validation = training_rows(labelled, config.max_rows, seed), labelled.rows("validation")
+    if labelled.num_bins:
+        validation = _drawn(labelled, validation, config.max_rows, seed)
     regression = CompositionBaseline if is_composition else KmerBaseline
-    model = regression(config, method=method, label_type=labelled.label_type)
+    label_type = REGRESSION if labelled.label_type == TRACKS else labelled.label_type
+    model = regression(config, method=method, label_type=label_type)
     features = kmer_counts(model, labelled, train, "train")
     model.fit(
         features,
-        labelled.labels_of(train),
+        _known_labels(labelled, train),
         kmer_counts(model, labelled, validation, "validation"),
-        labelled.labels_of(validation),
+        _known_labels(labelled, validation),
     )
     return model, features.shape
+
+
+def _known_labels(labelled: LabelledSet, rows: np.ndarray) -> np.ndarray:
+    """Return the labels of some rows, of tracks those of their bins: one not measured has the mean of its track."""
+    labels = labelled.labels_of(rows)
+    if not labelled.num_bins:
+        return labels
+    bins_NL = labels.reshape(-1, labels.shape[-1])
+    return np.where(np.isnan(bins_NL), labelled.track_training.mean, bins_NL)
 
 
 STRAND_ROWS = 4_000
@@ -252,7 +285,13 @@ def kmer_counts(
 ) -> np.ndarray:
     """Return the features of some rows of a set, with a progress bar on a terminal."""
     progress = progress_bar(rows, desc=f"count {name}", unit="row")
-    return model.features(labelled.sequence(int(row)) for row in progress)
+    windows = (labelled.sequence(int(row)) for row in progress)
+    if labelled.num_bins:
+        around = min(labelled.crop_bp, AROUND_BP)
+        starts = labelled.crop_bp - around + labelled.bin_bp * np.arange(labelled.num_bins)
+        length = labelled.bin_bp + 2 * around
+        windows = (bases[at : at + length] for bases in windows for at in starts.tolist())
+    return model.features(windows)
 
 
 # --- The baseline gkm-SVM on a labelled set ---

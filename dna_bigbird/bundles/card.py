@@ -8,7 +8,7 @@ from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.metrics import Metrics
 from dna_bigbird.metrics.scores import lacks_network, parts_in_words
 from dna_bigbird.models.config import CPC, EncoderConfig
-from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION
+from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION, TRACKS
 
 # How cards describe an encoder.
 
@@ -190,6 +190,7 @@ def _dna_model(config: BundleConfig, metrics: Metrics) -> str:
     what = {
         MULTI_CLASS: f"the probabilities of {len(labels)} classes ({names}), which add up to 1,",
         REGRESSION: f"{len(labels)} number{plural} ({names})",
+        TRACKS: f"the value of {len(labels)} track{plural} ({names}) in bins of {config.bin_bp} bp",
     }.get(config.label_type, f"the probability of {len(labels)} label{plural} ({names})")
     most = "sequences of at most" if config.task == SEQUENCES else "a window of"
     return (

@@ -6,7 +6,7 @@ from dna_bigbird.bundles import text_tasks
 from dna_bigbird.bundles.config import FORMAT_VERSION, LABEL_TYPES_VERSION, BundleConfig
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import read_json
-from dna_bigbird.models.label_types import LABEL_TYPES, MULTI_CLASS, REGRESSION
+from dna_bigbird.models.label_types import LABEL_TYPES, MULTI_CLASS, NUMBERS, REGRESSION, TRACKS
 from dna_bigbird.models.scaling import Scaling
 from dna_bigbird.models.stored_settings import wrong_value
 
@@ -85,14 +85,14 @@ def _check_labels(config: BundleConfig) -> None:
         raise wrong_value("label_type", config.label_type, f"one of {', '.join(LABEL_TYPES)}")
     if config.calibration is not None:
         _check_scaling(config.calibration, config.label_type, len(names))
-    if config.label_type == REGRESSION:
+    if config.label_type in NUMBERS:
         for name in ("target_means", "target_stds"):
             if len(values := getattr(config, name)) != len(names):
                 raise ValueError(f"it has {len(names)} label_names and {len(values)} {name}")
 
 
 def _check_scaling(scaling: Scaling, label_type: str, num_labels: int) -> None:
-    expected = {MULTI_CLASS: "a temperature", REGRESSION: "none"}
+    expected = {MULTI_CLASS: "a temperature", REGRESSION: "none", TRACKS: "none"}
     stored = "a temperature" if scaling.temperature is not None else f"{len(scaling.slopes)} slopes"
     if stored != (needed := expected.get(label_type, f"{num_labels} slopes")):
         raise ValueError(f"calibration has {stored}, expected {needed} for {label_type} labels")

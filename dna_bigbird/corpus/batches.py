@@ -94,7 +94,7 @@ class LabelledBatch(NamedTuple):
     token_ids_BT: Tensor
     is_padding_BT: Tensor
     labels_BL: Tensor
-    """float32, 0, 1 or NaN (not measured); with `bins_P2` a row per bin (P, L)."""
+    """float32, 0, 1 or NaN (not measured); with `bins_P2` a row per bin (P, L); of tracks (B, bins, L)."""
     examples_B: Tensor
     """Rows of the labelled set."""
     bins_P2: Tensor = torch.zeros(0, 2, dtype=torch.int64)
@@ -146,7 +146,7 @@ def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatc
 
 
 def collate_labelled(rows: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> LabelledBatch:
-    """Join tokenized windows: row, ids, labels (L,); or labels (P, L) and their bins (P,)."""
+    """Join tokenized windows: row, ids, labels (L,) or (bins, L); or labels (P, L) and their bins (P,)."""
     ids = [row[1] for row in rows]
     fields = {
         "token_ids_BT": pad_right(ids, PAD_ID),
@@ -154,7 +154,7 @@ def collate_labelled(rows: Sequence[tuple[int, np.ndarray, np.ndarray]]) -> Labe
         "examples_B": torch.tensor([row[0] for row in rows]),
     }
     labels = [row[2] for row in rows]
-    if labels[0].ndim == 1:
+    if len(rows[0]) == 3:
         return LabelledBatch(
             labels_BL=torch.from_numpy(np.stack(labels).astype(np.float32)), **fields
         )

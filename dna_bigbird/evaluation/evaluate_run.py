@@ -23,16 +23,26 @@ from dna_bigbird.metrics.sources import (
     Source,
     per_label,
     per_target,
+    repeated,
     score_classes,
     score_source,
     score_targets,
+    score_tracks,
     trivial_scores,
 )
 from dna_bigbird.models.classifier import counting_part
-from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION, TRIVIAL
+from dna_bigbird.models.label_types import (
+    MULTI_CLASS,
+    NUMBERS,
+    RECORDED,
+    REGRESSION,
+    TRACKS,
+    TRIVIAL,
+)
 from dna_bigbird.models.scaling import Scaling
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.predictor import Predictor
+from dna_bigbird.prediction.windows.bins import BinRows
 
 MODEL = "model"
 COUNTS = "counts"
@@ -92,8 +102,9 @@ class ScoresOnTest:
 
         strand = {"strand": scores.strand} if scores.strand else {}
         self.descriptions[name] = {"description": scores.description} | strand
-        if self.label_type == REGRESSION:
-            self.sources[name] = score_targets(*test, self.draws)
+        if self.label_type in NUMBERS:
+            score = score_targets if self.label_type == REGRESSION else score_tracks
+            self.sources[name] = score(*test, self.draws)
             return
         if self.label_type == MULTI_CLASS:
             self.sources[name] = score_classes(*test, self.draws, progress)
@@ -111,19 +122,36 @@ class ScoresOnTest:
         name = TRIVIAL.get(self.label_type)
         if name is None or name in self.sources:
             return
-        train = labelled.labels_of(labelled.rows("train"))
-        what = "shares of the classes" if self.label_type == MULTI_CLASS else "mean"
-        self.score(
-            LabelScores(
-                name=name,
-                description=f"The {what} of the training rows, for every row.",
-                label_names=self.names,
-                rows=self.rows,
-                values=trivial_scores(train, len(self.rows)),
-                set_sha256=checksum,
-            ),
-            name,
+        if self.label_type == TRACKS:
+            self._score_other_tracks(labelled, checksum)
+            what, values = "mean profile", repeated(mean_profile(labelled), len(self.rows))
+        else:
+            train = labelled.labels_of(labelled.rows("train"))
+            what = "shares of the classes" if self.label_type == MULTI_CLASS else "mean"
+            values = trivial_scores(train, len(self.rows))
+        self._score_known(
+            name, f"The {what} of the training rows, for every row.", values, checksum
         )
+
+    def _score_other_tracks(self, labelled: LabelledSet, checksum: str) -> None:
+        """Measure the mean of the other tracks, each divided by its mean: what one measurement tells of another."""
+        if len(self.names) == 1:
+            return
+        means_L = labelled.track_training.mean
+        shares_NPL = labelled.labels_of(self.rows) / means_L
+        known_NPL = ~np.isnan(shares_NPL)
+        shares_NPL[~known_NPL] = 0
+        others_NPL = shares_NPL.sum(axis=-1, keepdims=True) - shares_NPL
+        count_NPL = known_NPL.sum(axis=-1, keepdims=True) - known_NPL
+        values = others_NPL / np.maximum(count_NPL, 1) * means_L
+        description = (
+            "The mean of the other tracks as they were measured, each divided by its mean."
+        )
+        self._score_known("other_tracks", description, values, checksum)
+
+    def _score_known(self, name: str, description: str, values: np.ndarray, checksum: str) -> None:
+        scores = LabelScores(name, description, self.names, self.rows, values, checksum)
+        self.score(scores, name)
 
     def metrics(self) -> dict:
         """Return the test metrics of the model, those of each baseline, and the gain over it."""
@@ -146,7 +174,7 @@ class ScoresOnTest:
 
     def label_aurocs(self, most: int) -> list[tuple[str, dict[str, float]]]:
         """Return every label with the AUROC of each source; nothing if there are one or too many."""
-        if not 1 < len(self.names) <= most or self.label_type == REGRESSION:
+        if not 1 < len(self.names) <= most or self.label_type in NUMBERS:
             return []
         return [
             (label, {name: float(x.areas.point[0, number]) for name, x in self.sources.items()})
@@ -156,7 +184,7 @@ class ScoresOnTest:
     def write(self, folder: Path) -> None:
         """Write per_label.tsv, calibration.tsv and curves.tsv; for targets only the first."""
         own, others = self.sources[MODEL], self._baselines()
-        if self.label_type == REGRESSION:
+        if self.label_type in NUMBERS:
             rows = per_target(self.names, len(self.test), own, others)
             tables = {}
         else:
@@ -171,6 +199,17 @@ class ScoresOnTest:
         return {name: source for name, source in self.sources.items() if name != MODEL}
 
 
+def mean_profile(labelled: LabelledSet) -> np.ndarray:
+    """Return the mean of each bin of a window over the training rows, (P, L); a bin without any is 0."""
+    total_PL, count_PL = np.zeros((2, labelled.num_bins, len(labelled.label_names)))
+    train = labelled.rows("train")
+    for first in range(0, len(train), ROWS_AT_ONCE):
+        values_NPL = labelled.labels_of(train[first : first + ROWS_AT_ONCE])
+        total_PL += np.nansum(values_NPL, axis=0, dtype=np.float64)
+        count_PL += (~np.isnan(values_NPL)).sum(axis=0)
+    return total_PL / np.maximum(count_PL, 1)
+
+
 def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
     """Raise InputError if a model reads text, or has other labels or windows than the set."""
     bundle.check_reads_dna()
@@ -179,8 +218,8 @@ def check_labels(bundle: Bundle, labelled: LabelledSet) -> None:
             f"{bundle.folder}: a pretrained model without a label head; fine-tune it first"
         )
     # Sequences of a user are of any length; windows of a genome are not.
-    keys = ("label_names", "label_type", "window_bp")
-    for key in keys if labelled.needs_genome else keys[:2]:
+    keys = ("label_names", "label_type", "window_bp", "bin_bp")
+    for key in keys[: 4 if labelled.num_bins else 3 if labelled.needs_genome else 2]:
         of_model, of_set = getattr(bundle.config, key), getattr(labelled, key)
         if of_model != of_set:
             raise InputError(
@@ -227,19 +266,22 @@ def model_scores(
     """Return the probabilities of a model for some rows; `checksum` is the sha256 of the set."""
     # The same precision on every processor, so that reported scores do not depend on it.
     compute = Compute(batch_size=batch_size, precision="32-true")
-    predictor = Predictor(bundle, compute=compute, strand=strand)
-    values = np.empty((len(rows), len(labelled.label_names)), dtype=np.float32)
+    bins = BinRows.for_bundles([bundle], labelled.window_bp) if labelled.num_bins else None
+    predictor = Predictor(bundle, compute=compute, strand=strand, bins=bins)
+    of_row = ((labelled.num_bins,) if bins else ()) + (len(labelled.label_names),)
+    values = np.empty((len(rows), *of_row), dtype=np.float32)
     rows_at_once = min(max(len(rows) // UPDATES, LEAST_ROWS), ROWS_AT_ONCE)
     with progress_bar(total=len(rows), desc="evaluate", unit=" windows") as progress:
         for first in range(0, len(rows), rows_at_once):
             chunk = rows[first : first + rows_at_once]
             probabilities = predictor.probabilities([labelled.sequence(int(i)) for i in chunk])
+            probabilities = probabilities.reshape(len(chunk), *of_row)
             _check_has_bases(probabilities, labelled, chunk)
             values[first : first + len(chunk)] = probabilities
             progress.update(len(chunk))
     for line in predictor.notes():
         note(line)
-    what = "targets" if labelled.label_type == REGRESSION else "probabilities"
+    what = "targets" if labelled.label_type in NUMBERS else "probabilities"
     whose = (
         "the model" if name == MODEL else "the counts of the model alone, its network at weight 0"
     )
@@ -263,7 +305,7 @@ def strand_text(bundle: Bundle, strand: str) -> str:
 
 
 def _check_has_bases(probabilities: np.ndarray, labelled: LabelledSet, rows: np.ndarray) -> None:
-    empty = np.flatnonzero(np.isnan(probabilities).any(axis=1))
+    empty = np.flatnonzero(np.isnan(probabilities.reshape(len(rows), -1)).any(axis=1))
     if len(empty):
         raise InputError(
             f"{labelled.path}: row {rows[empty[0]]} has no A, C, G or T, so it has no score; build "

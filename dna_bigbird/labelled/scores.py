@@ -33,15 +33,17 @@ class LabelScores(Result):
     rows: NDArray[np.int64]
     """(n,), row numbers in the labelled set, rising."""
     values: NDArray[np.float32]
-    """(n, L), probabilities."""
+    """(n, L), probabilities or targets; (n, P, L) of P bins for tracks."""
     set_sha256: str
     """Checksum of the labelled set they belong to."""
     strand: str = ""
     """A key of `STRANDS`; empty for k-mer counts, and in older files."""
 
     def to_dataframe(self) -> DataFrame:
-        """Return the number of each row in the set, then a column per label."""
-        return with_values({"row": self.rows}, self.label_names, self.values)
+        """Return the number of each row in the set, then a column per label; of tracks a row per bin."""
+        values = self.values.reshape(-1, self.values.shape[-1])
+        rows = np.repeat(self.rows, len(values) // max(1, len(self.rows)))
+        return with_values({"row": rows}, self.label_names, values)
 
     def of(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the scores of some rows, in their order."""

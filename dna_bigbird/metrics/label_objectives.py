@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from dna_bigbird.metrics.binary import auroc
 from dna_bigbird.metrics.multi_class import confusion_tables, table_scores
 from dna_bigbird.metrics.regression import regression_scores
-from dna_bigbird.models.label_types import MONITORS, MULTI_CLASS, MULTI_LABEL, REGRESSION
+from dna_bigbird.models.label_types import MONITORS, MULTI_CLASS, MULTI_LABEL, REGRESSION, TRACKS
 
-# B batch, N rows, L labels
+# B batch, N rows, P bins of a window, L labels
 
 
 class LabelObjective(Protocol):
@@ -112,6 +112,60 @@ class Targets:
     def predictions(self, outputs_BL: Tensor) -> Tensor:
         """Return the targets in their unit."""
         return outputs_BL * outputs_BL.new_tensor(self.stds) + outputs_BL.new_tensor(self.means)
+
+
+TOTAL_WEIGHT = 0.2
+"""Weight of the total of a window next to its shape, as in Borzoi (Linder et al. 2025)."""
+SMALLEST = 1e-6
+"""Added to values of which the logarithm is taken."""
+
+
+@dataclass(frozen=True)
+class TrackValues:
+    """Values of bins (B, P, L), at least 0; scored by the mean correlation of the tracks.
+
+    A prediction is softplus(output) times the mean of its track over the training bins.
+    """
+
+    means: Sequence[float]
+    """Of the training bins, one per track."""
+    loss_name: str = "poisson"
+    """`HeadConfig.loss`."""
+    monitor = MONITORS[TRACKS]
+
+    def loss(self, outputs_BL: Tensor, labels_BL: Tensor) -> Tensor:
+        """Return the mean over the measured bins; both are (B, P, L)."""
+        means_L = outputs_BL.new_tensor(self.means)
+        known_BPL = ~labels_BL.isnan()
+        truth_BPL = labels_BL.nan_to_num() / means_L
+        values_BPL = nn.functional.softplus(outputs_BL) + SMALLEST
+        if self.loss_name == "mse_log":
+            cells_BPL = ((values_BPL * means_L).log1p() - (truth_BPL * means_L).log1p()) ** 2
+        elif self.loss_name == "poisson":
+            cells_BPL = values_BPL - truth_BPL * values_BPL.log()
+        else:
+            values_BPL = values_BPL * known_BPL + SMALLEST
+            total_B1L, truth_B1L = (x.sum(dim=1, keepdim=True) for x in (values_BPL, truth_BPL))
+            shape_BPL = -truth_BPL * (values_BPL / total_B1L).log()
+            total_loss_B1L = total_B1L - truth_B1L * total_B1L.log()
+            share_BPL = known_BPL / known_BPL.sum(dim=1, keepdim=True).clamp(min=1)
+            cells_BPL = shape_BPL + TOTAL_WEIGHT * total_loss_B1L * share_BPL
+        return (cells_BPL * known_BPL).sum() / known_BPL.sum().clamp(min=1)
+
+    def scores(self, labels_NL: np.ndarray, outputs_NL: np.ndarray) -> dict[str, float]:
+        """Return the mean over tracks of the correlation along the measured bins."""
+        values = self.predictions(torch.from_numpy(outputs_NL).double()).numpy()
+        values, labels = (x.reshape(-1, x.shape[-1]) for x in (values, labels_NL))
+        known = ~np.isnan(labels)
+        each = [
+            regression_scores(labels[known[:, i], i], values[known[:, i], i])["pearson"][0]
+            for i in range(labels.shape[1])
+        ]
+        return {"pearson": float(np.nanmean(each)) if not np.isnan(each).all() else math.nan}
+
+    def predictions(self, outputs_BL: Tensor) -> Tensor:
+        """Return the values in their unit."""
+        return nn.functional.softplus(outputs_BL) * outputs_BL.new_tensor(self.means)
 
 
 def macro_auroc(labels_NL: np.ndarray, scores_NL: np.ndarray) -> float:

@@ -27,9 +27,9 @@ from dna_bigbird.metrics.label_areas import (
 from dna_bigbird.metrics.multi_class import SCORES as CLASS_SCORES
 from dna_bigbird.metrics.multi_class import confusion_tables, table_scores
 from dna_bigbird.metrics.regression import SCORES as TARGET_SCORES
-from dna_bigbird.metrics.regression import regression_scores
+from dna_bigbird.metrics.regression import regression_scores, track_scores
 
-# N rows, K classes, L labels or targets, R bootstrap draws
+# N rows, K classes, L labels or targets, P bins of a row, R bootstrap draws
 
 Estimates = dict[str, tuple[float, NDArray[np.float64]]]
 """Name of a score to its value and its values under the draws, (R,)."""
@@ -159,14 +159,26 @@ def score_targets(truth_NL: NDArray, predicted_NL: NDArray, draws: Draws) -> Sou
     for truth, predicted in zip(truth_NL.T, predicted_NL.T, strict=True):
         points, drawn = (regression_scores(truth, predicted, d) for d in (None, draws))
         targets.append({name: (float(points[name][0]), drawn[name]) for name in TARGET_SCORES})
+    return _mean_of_targets(targets, draws, {"n": len(truth_NL)})
+
+
+def score_tracks(truth_NPL: NDArray, predicted_NPL: NDArray, draws: Draws) -> Source:
+    """Score the values of bins; of several tracks every score is the mean. `n_bins`: measured in a track."""
+    columns = zip(np.moveaxis(truth_NPL, -1, 0), np.moveaxis(predicted_NPL, -1, 0), strict=True)
+    tracks = [track_scores(truth, predicted, draws) for truth, predicted in columns]
+    is_known_NP = ~np.isnan(truth_NPL).all(axis=-1)
+    return _mean_of_targets(tracks, draws, {"n": len(truth_NPL), "n_bins": int(is_known_NP.sum())})
+
+
+def _mean_of_targets(targets: list[Estimates], draws: Draws, counts: dict[str, int]) -> Source:
     estimates = {
         name: (
             float(np.mean([each[name][0] for each in targets])),
             np.mean([each[name][1] for each in targets], axis=0),
         )
-        for name in TARGET_SCORES
+        for name in targets[0]
     }
-    counts = {"n": len(truth_NL)} | ({"n_targets": len(targets)} if len(targets) > 1 else {})
+    counts |= {"n_targets": len(targets)} if len(targets) > 1 else {}
     metrics = metrics_of(estimates, draws) | counts
     return Source(metrics, None, np.empty(0), [], estimates, targets, draws)
 
@@ -182,7 +194,10 @@ def metrics_of(estimates: Estimates, draws: Draws) -> dict[str, float | int]:
 def per_target(
     names: Sequence[str], n: int, model: Source, baselines: Mapping[str, Source]
 ) -> list[dict[str, str | int | float]]:
-    """Return per target: label, n, the scores with intervals, then those of each baseline."""
+    """Return per target: label, n, the scores with intervals, then those of each baseline.
+
+    Of tracks also `pearson_gain_over_BASELINE`, with its interval.
+    """
     rows = []
     for number, name in enumerate(names):
         row: dict[str, str | int | float] = {"label": name, "n": n}
@@ -190,11 +205,20 @@ def per_target(
         for baseline, source in baselines.items():
             for key, (point, _) in source.targets[number].items():
                 scores[f"{baseline}_{key}"] = point
+            if "profile_pearson" in model.targets[number]:
+                pairs = zip(*(x.targets[number]["pearson"] for x in (model, source)), strict=True)
+                gain, drawn_R = (mine - theirs for mine, theirs in pairs)
+                name_of_gain = f"pearson_gain_over_{baseline}"
+                scores |= with_interval(name_of_gain, gain, drawn_R, model.draws)
         rows.append(row | {key: round(value, 6) for key, value in scores.items()})
     return rows
 
 
 def trivial_scores(train_labels: NDArray, rows: int) -> NDArray[np.float32]:
     """Return the means of the training labels for every row: shares of classes, or mean targets."""
-    means = train_labels.mean(axis=0, dtype=np.float64)
-    return np.tile(means.astype(np.float32), (rows, 1))
+    return repeated(train_labels.mean(axis=0, dtype=np.float64), rows)
+
+
+def repeated(means: NDArray, rows: int) -> NDArray[np.float32]:
+    """Return the same values, (L,) or (P, L), for every row."""
+    return np.broadcast_to(means.astype(np.float32), (rows, *means.shape))

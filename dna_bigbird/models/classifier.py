@@ -8,13 +8,13 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from dna_bigbird.attention.packing import Packing
-from dna_bigbird.models.config import BIN, EncoderConfig, HeadConfig, check_head
+from dna_bigbird.models.config import BIN, EVERY_BIN, EncoderConfig, HeadConfig, check_head
 from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.etc_encoder import NO_SENTENCE, GlobalTokens, build_encoder
 from dna_bigbird.models.heads import LabelHead
 from dna_bigbird.models.kmer_config import KmerHeadConfig
 from dna_bigbird.models.kmer_head import KmerHead
-from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION
+from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION, TRACKS
 
 # M members, B batch, T tokens, L labels
 
@@ -34,6 +34,9 @@ class EnsembleClassifier(nn.Module):
         logits_MBL = torch.stack([m(token_ids_BT, is_padding_BT).float() for m in self.members])
         if self.label_type == REGRESSION:
             return logits_MBL.mean(dim=0)
+        if self.label_type == TRACKS:  # the softplus of these is the mean
+            means_BPL = nn.functional.softplus(logits_MBL).mean(dim=0)
+            return means_BPL + (-torch.expm1(-means_BPL)).log()
         if self.label_type == MULTI_CLASS:  # the softmax of these logarithms is the mean
             return logits_MBL.log_softmax(dim=-1).logsumexp(dim=0) - math.log(len(logits_MBL))
         return logit_of_mean(logits_MBL)
@@ -120,6 +123,36 @@ class BinTokens(nn.Module):
         return GlobalTokens.of_sentences(numbers_BT, is_padding_BT), centres_B
 
 
+class BinStates(nn.Module):
+    """The mean state over the bases of each bin of a window; a base has the state of its token.
+
+    Bins follow each other without a gap from base `crop_bp` on, as many as end `crop_bp` bases before the window
+    does. A bin may be shorter than a token, whose state its bins then share.
+    """
+
+    def __init__(self, bin_bp: int, crop_bp: int, vocab_size: int) -> None:
+        super().__init__()
+        self.bin_bp, self.crop_bp = bin_bp, crop_bp
+        # As a file of weights has them: floating point.
+        self.register_buffer("piece_bp_V", torch.zeros(vocab_size))
+
+    @torch.no_grad()
+    def know_pieces(self, piece_bp_V: Tensor) -> None:
+        """Keep how many bases each token of the vocabulary has."""
+        self.piece_bp_V[: len(piece_bp_V)] = piece_bp_V.to(self.piece_bp_V)
+
+    def forward(self, hidden_BTE: Tensor, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return the states of the bins, (B, P, E), of the longest window."""
+        bp_BT = self.piece_bp_V[token_ids_BT].masked_fill(is_padding_BT, 0)
+        ends_BT = bp_BT.cumsum(1)
+        count = (int(ends_BT[:, -1].max()) - 2 * self.crop_bp) // self.bin_bp
+        starts_P = self.crop_bp + self.bin_bp * torch.arange(count, device=bp_BT.device)
+        first_BPT = torch.maximum((ends_BT - bp_BT)[:, None], starts_P[:, None])
+        last_BPT = torch.minimum(ends_BT[:, None], starts_P[:, None] + self.bin_bp)
+        shares_BPT = (last_BPT - first_BPT).clamp(min=0) / self.bin_bp
+        return shares_BPT.to(hidden_BTE.dtype) @ hidden_BTE
+
+
 def states_of_bins(
     global_BGE: Tensor, tokens: GlobalTokens, centres_B: Tensor, bins_P2: Tensor | None
 ) -> Tensor:
@@ -159,7 +192,11 @@ class SequenceClassifier(nn.Module):
         self.encoder = build_encoder(config, generator)
         self.head = LabelHead(config.hidden_size, num_labels, head)
         initialise(self.head, config.init_std, generator)
-        self.bins = BinTokens(head.bin_bp, config.vocab_size) if head.pooling == BIN else None
+        self.bins: BinTokens | BinStates | None = None
+        if head.pooling == BIN:
+            self.bins = BinTokens(head.bin_bp, config.vocab_size)
+        if head.pooling == EVERY_BIN:
+            self.bins = BinStates(head.bin_bp, head.crop_bp, config.vocab_size)
         self.words: KmerHead | None = None
         if words is not None:
             self.add_kmer_head(words)
@@ -199,7 +236,10 @@ class SequenceClassifier(nn.Module):
         packing: Packing | None = None,
         bins_P2: Tensor | None = None,
     ) -> Tensor:
-        """Return logits (batch, labels); (bins, labels) with `bins_P2`, see `states_of_bins`."""
+        """Return logits (batch, labels); (bins, labels) with `bins_P2`, see `states_of_bins`.
+
+        With pooling 'bins' they are of every bin of every window, (batch, bins, labels).
+        """
         # The head does without autocast in evaluation: in bfloat16 a logit of 6 has steps of 0.03, and many
         # a variant moves it by less.
         hidden_BTE = self.states(token_ids_BT, is_padding_BT, segment_ids_BT, packing, bins_P2)
@@ -221,12 +261,16 @@ class SequenceClassifier(nn.Module):
         bins_P2: Tensor | None = None,
     ) -> Tensor:
         """Return the hidden states that the head pools, (batch, tokens, hidden)."""
-        # With pooling 'bin' it is one per window, or per bin of `bins_P2`: of the bin's global token.
+        # With pooling 'bin' it is one per window, or per bin of `bins_P2`: of the bin's global token. With pooling
+        # 'bins' it is one per bin.
         inputs = (token_ids_BT, is_padding_BT, segment_ids_BT)
-        if bins_P2 is not None and (self.bins is None or self.words is not None):
+        if not isinstance(self.bins, BinTokens):
+            if bins_P2 is not None:
+                raise ValueError("bins are read by a head of pooling 'bin'")
+            hidden_BTE = self.encoder(*inputs, packing=packing)
+            return hidden_BTE if self.bins is None else self.bins(hidden_BTE, *inputs[:2])
+        if bins_P2 is not None and self.words is not None:
             raise ValueError("bins are read by a head of pooling 'bin' without k-mer counts")
-        if self.bins is None:
-            return self.encoder(*inputs, packing=packing)
         tokens, centres_B = self.bins(token_ids_BT, is_padding_BT)
         _, global_BGE = self.encoder.both(*inputs, packing=packing, global_tokens=tokens)
         return states_of_bins(global_BGE, tokens, centres_B, bins_P2)[:, None]

@@ -45,12 +45,15 @@ CPC = "cpc"
 """The head of BigBird-ETC that tells hidden sentences from others."""
 BIN = "bin"
 """The pooling that reads global tokens of BigBird-ETC."""
+EVERY_BIN = "bins"
+"""The pooling that reads every bin of a window, for tracks."""
 POOLING_SETTINGS = {
     "parts": ("parts", "part_value"),
     "attention": ("queries", "reach_tokens"),
     BIN: ("bin_bp", "bins_at_once"),
+    EVERY_BIN: ("bin_bp", "crop_bp", "loss"),
 }
-"""Settings of a head that only one pooling reads, and that are stored only with it."""
+"""Settings of a head that only some poolings read, and that are stored only with them."""
 
 
 @dataclass(frozen=True)
@@ -242,13 +245,13 @@ class EncoderConfig:
 class HeadConfig:
     """How label logits come from the hidden states."""
 
-    pooling: Literal["cls", "mean", "centre", "parts", "attention", "bin"] = "cls"
+    pooling: Literal["cls", "mean", "centre", "parts", "attention", "bin", "bins"] = "cls"
     """How the tokens of a window become a vector: 'cls' reads the first token through a dense layer
     with `activation`, 'mean' and 'centre' average all real tokens or those in the middle of the window,
     where the labelled bin is; 'parts' averages each of so many equal parts of the window, so that it
     sees where something is; 'attention' adds to the middle what it reads from the whole window, by content
     and distance (docs/long-range.md); 'bin' reads the global token of the bin in the middle, with `attention` etc
-    (docs/etc.md)."""
+    (docs/etc.md); 'bins' averages the bases of every bin of the window, for the values of tracks."""
     activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"
     """Activation: of that dense layer; classifiers of the Hugging Face library have the encoder's own there."""
     centre_tokens: Positive = 40
@@ -269,9 +272,15 @@ class HeadConfig:
     reach_tokens: Positive = 800
     """Distance from the middle up to which 'attention' distinguishes distances; the bands divide it."""
     bin_bp: Positive = 200
-    """Bases of a bin that 'bin' gives a global token; bins are counted from the middle of the window."""
+    """Bases of a bin that 'bin' gives a global token; bins are counted from the middle of the window. 'bins': of each
+    of its bins, which may be shorter than a token."""
     bins_at_once: bool = False
     """Train 'bin' on all known bins near the middle of a window at once, not on the one in the middle alone."""
+    crop_bp: Count = 0
+    """Bases at either end of a window that 'bins' gives no value."""
+    loss: Literal["poisson", "poisson_multinomial", "mse_log"] = "poisson"
+    """Loss of 'bins': Poisson of each bin; Poisson of a window's total and multinomial of its shape, as Borzoi has it;
+    or the squared error of log(1 + value). Values are divided by the mean of their track, but in the last one."""
 
     def __post_init__(self) -> None:
         check_fields(self, "head")
@@ -297,9 +306,9 @@ def stored_head(head: HeadConfig) -> dict:
     """Return the settings of a head for a file, without those that its pooling does not read."""
     # So files of a pooling stay as they were before there were others.
     settings = asdict(head)
-    for pooling, names in POOLING_SETTINGS.items():
-        for name in names if head.pooling != pooling else ():
-            del settings[name]
+    own = POOLING_SETTINGS.get(head.pooling, ())
+    for name in {name for names in POOLING_SETTINGS.values() for name in names if name not in own}:
+        del settings[name]
     if not head.label_rank:
         del settings["label_rank"]
     return settings

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dna_bigbird.models.activations import activated, activation
-from dna_bigbird.models.config import BIN, EncoderConfig, HeadConfig
+from dna_bigbird.models.config import BIN, EVERY_BIN, EncoderConfig, HeadConfig
 
 KNOTS = 32
 """Values of a learned profile over distances."""
@@ -62,6 +62,14 @@ class OneState(nn.Module):
     def forward(self, hidden_B1E: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return one vector per sequence (batch, hidden)."""
         return hidden_B1E[:, 0]
+
+
+class EveryState(nn.Module):
+    """All states as they are: one for each bin."""
+
+    def forward(self, hidden_BPE: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return one vector per bin (batch, bins, hidden)."""
+        return hidden_BPE
 
 
 def numbers_and_middle(is_padding_BT: Tensor) -> tuple[Tensor, Tensor]:
@@ -182,6 +190,8 @@ def pooler(config: HeadConfig, hidden_size: int) -> nn.Module:
         return PartsPooler(config.parts, config.part_value)
     if config.pooling == BIN:
         return OneState()
+    if config.pooling == EVERY_BIN:
+        return EveryState()
     if config.pooling == "attention":
         return AttentionPooler(
             hidden_size, config.centre_tokens, config.queries, config.reach_tokens
@@ -207,6 +217,6 @@ class LabelHead(nn.Module):
         return self.pooler(hidden_BTE, is_padding_BT)
 
     def forward(self, hidden_BTE: Tensor, is_padding_BT: Tensor) -> Tensor:
-        """Return logits (batch, labels)."""
+        """Return logits (batch, labels); (batch, bins, labels) with pooling 'bins'."""
         pooled = self.dropout(self.pooled(hidden_BTE, is_padding_BT))
         return self.dense(pooled if self.few is None else self.few(pooled))

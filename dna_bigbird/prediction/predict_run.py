@@ -8,6 +8,7 @@ import numpy as np
 from dna_bigbird.bundles.choice import Models, choose_labels, notes_on
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.messages import for_reader
+from dna_bigbird.models.label_types import TRACKS
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.partial_results import progress_bar
 from dna_bigbird.prediction.partial_results_file import PartialResults
@@ -55,7 +56,7 @@ class PredictionRun(WindowRun):
         strand = "both" if self.strand == "both" else "forward"
         self.bins: BinRows | None = None
         self._num_short = 0
-        if span == "bins":
+        if span == "bins" or self._bundles[0].config.label_type == TRACKS:
             window_bp = window or self._bundles[0].config.window_bp
             self.bins = BinRows.for_bundles(self._bundles, window_bp)
             self._model_notes += self.bins.notes(self._bundles)
@@ -86,6 +87,10 @@ class PredictionRun(WindowRun):
         if target is None or not target.is_track:
             raise InputError("--span bin is for BED and bigWig; other formats keep whole windows")
         bundle = self._bundles[0]
+        if bundle.config.label_type == TRACKS:
+            raise InputError(
+                "--span bin: a model of tracks predicts every bin of a window; leave it out"
+            )
         bin_bp = bundle.config.bin_bp
         window_bp = window or self.window_bp
         if not bin_bp or bin_bp > window_bp:

@@ -18,7 +18,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.limits import allowed_workers
 from dna_bigbird.genome.alphabet import reverse_complement
-from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION
+from dna_bigbird.models.label_types import MULTI_CLASS, NUMBERS, RECORDED, TRACKS
 from dna_bigbird.models.scaling import sigmoid
 from dna_bigbird.prediction.compute import Compute, beyond_training
 from dna_bigbird.prediction.engine import CHUNK_BATCHES, chunks_of, set_up, token_budget
@@ -90,7 +90,11 @@ class Predictor:
         self._longest = np.zeros(len(bundles), dtype=int)
         budgets = [token_budget(b.config.encoder, device) for b in bundles]
         self._chunk_bp = min(budgets) * CHUNK_BATCHES * BP_PER_TOKEN
-        reach = bins.reach if bins else 0
+        num_bins = bins.count if bins else 1
+        if self.label_type == TRACKS and not bins:
+            raise InputError(
+                f"{bundles[0].folder}: a model of tracks, which predict and evaluate read; not this command"
+            )
         self._workers: Workers | None = None
         self._num_workers = allowed_workers(compute.workers, _worker_bytes(bundles))
         if self._num_workers:
@@ -101,10 +105,10 @@ class Predictor:
                 device.type,
                 self._columns,
                 max(torch.get_num_threads() // self._num_workers, 1),
-                reach,
+                num_bins,
             )
         else:
-            self._scorer = MeanScorer(bundles, setup.compute, device, self._columns, reach)
+            self._scorer = MeanScorer(bundles, setup.compute, device, self._columns, num_bins)
 
     def notes(self) -> list[str]:
         """Return what a user should know about the computation, one line each."""
@@ -123,7 +127,7 @@ class Predictor:
 
     def check_probabilities(self, purpose: str) -> None:
         """Raise InputError for a model of targets; `purpose` is what needs probabilities."""
-        if self.label_type == REGRESSION:
+        if self.label_type in NUMBERS:
             raise InputError(
                 f"{self._bundles[0].folder}: this model predicts numbers, and {purpose} needs "
                 "probabilities of labels; use predict with another format than BED"
@@ -166,7 +170,7 @@ class Predictor:
             )
             # The last bin of the other strand is the first one.
             of_strands = np.stack([x if i == 0 else x[:, ::-1] for i, x in enumerate(strands)])
-            if self.label_type != REGRESSION:
+            if self.label_type not in NUMBERS:
                 of_strands = sigmoid(of_strands)
             joined = of_strands.max(axis=0) if self.is_directional else of_strands.mean(axis=0)
             joined = self.correction.probabilities(joined)

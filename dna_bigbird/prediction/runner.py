@@ -23,7 +23,7 @@ from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.classifier import logit_of_mean, one_against_rest
-from dna_bigbird.models.label_types import MULTI_CLASS, REGRESSION
+from dna_bigbird.models.label_types import MULTI_CLASS, NUMBERS, REGRESSION, TRACKS
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.engine import Engine, set_backend
 
@@ -173,7 +173,7 @@ def padded(encoded: Sequence[np.ndarray], tokenizer) -> PaddedTokens:
 
 
 class MeanScorer:
-    """Several bundles whose probabilities are averaged; `reach`: bins on either side."""
+    """Several bundles whose probabilities are averaged; `num_bins`: of each window that are predicted."""
 
     def __init__(
         self,
@@ -181,9 +181,9 @@ class MeanScorer:
         compute: Compute,
         device: torch.device,
         labels: Sequence[Sequence[int]],
-        reach: int = 0,
+        num_bins: int = 1,
     ) -> None:
-        self._scorers = [BundleScorer(bundle, compute, device, reach) for bundle in bundles]
+        self._scorers = [BundleScorer(bundle, compute, device, num_bins) for bundle in bundles]
         self._labels = [list(columns) for columns in labels]
         self._label_type = bundles[0].config.label_type
 
@@ -202,19 +202,24 @@ class MeanScorer:
 
 
 class BundleScorer:
-    """One bundle, ready to compute; `reach` as in `MeanScorer`."""
+    """One bundle, ready to compute; `num_bins` as in `MeanScorer`."""
 
     def __init__(
-        self, bundle: Bundle, compute: Compute, device: torch.device, reach: int = 0
+        self, bundle: Bundle, compute: Compute, device: torch.device, num_bins: int = 1
     ) -> None:
         self._runner = BundleRunner(bundle, compute, device)
-        self._config, self._reach = bundle.config, reach
+        self._config, self._num_bins = bundle.config, num_bins
         self._num_labels = len(bundle.config.label_names)
 
     def score(self, groups: Groups) -> tuple[np.ndarray, int, int]:
         """Return logits or targets, groups that were cut, and the longest sequence read whole."""
         parts, tokens, num_split, longest = self._runner.plan(groups)
-        of_one = (2 * self._reach + 1, self._num_labels)  # bins, labels
+        if num_split and self._config.label_type == TRACKS:
+            raise InputError(
+                f"--window: it has more tokens than the {self._runner.max_pieces} that the model of tracks reads; leave "
+                "it out"
+            )
+        of_one = (self._num_bins, self._num_labels)
         logits_RNL = np.empty((len(tokens), *of_one))
         for batch, rows in self._runner.run([*tokens.values()], self._forward):
             logits_RNL[batch] = np.reshape(rows, (-1, *of_one))
@@ -228,10 +233,12 @@ class BundleScorer:
 
     def _forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return (B, L), with bins (B, bins · L)."""
-        if not self._reach:
-            return label_values(self._runner.model(token_ids_BT, is_padding_BT), self._config)
+        if self._num_bins == 1 or self._config.label_type == TRACKS:
+            outputs_BL = self._runner.model(token_ids_BT, is_padding_BT)
+            return label_values(outputs_BL, self._config).flatten(1)
         B, device = len(token_ids_BT), token_ids_BT.device
-        offsets_N = torch.arange(-self._reach, self._reach + 1, device=device)
+        reach = self._num_bins // 2
+        offsets_N = torch.arange(-reach, reach + 1, device=device)
         bins_P2 = torch.cartesian_prod(torch.arange(B, device=device), offsets_N)
         outputs_PL = self._runner.model(token_ids_BT, is_padding_BT, bins_P2=bins_P2)
         return label_values(outputs_PL, self._config).reshape(B, -1)
@@ -245,6 +252,8 @@ def label_values(outputs_BL: Tensor, config: BundleConfig) -> Tensor:
     if config.label_type == REGRESSION:
         means, stds = (outputs_BL.new_tensor(x) for x in (config.target_means, config.target_stds))
         return outputs_BL * stds + means
+    if config.label_type == TRACKS:
+        return nn.functional.softplus(outputs_BL) * outputs_BL.new_tensor(config.target_means)
     return outputs_BL
 
 
@@ -252,7 +261,7 @@ def mean_output(logits_MSL: np.ndarray, label_type: str) -> np.ndarray:
     """Return the logit of the mean probability, (S, L), from logits; the mean of targets."""
     if len(logits_MSL) == 1:
         return logits_MSL[0]
-    if label_type == REGRESSION:
+    if label_type in NUMBERS:
         return logits_MSL.mean(axis=0)
     return logit_of_mean(torch.from_numpy(logits_MSL)).numpy()
 
@@ -275,7 +284,7 @@ class LoadScorer(NamedTuple):
     device: str
     labels: list[int]
     threads: int
-    reach: int = 0
+    num_bins: int = 1
 
     def __call__(self, number: int) -> MeanScorer:
         """Return the scorer of process `number`; processes take the GPUs in turn."""
@@ -293,4 +302,4 @@ class LoadScorer(NamedTuple):
                     "reads the folder; save the model there, or use --workers 0"
                 )
             set_backend(bundle, self.compute.backend, device)
-        return MeanScorer(bundles, self.compute, device, self.labels, self.reach)
+        return MeanScorer(bundles, self.compute, device, self.labels, self.num_bins)

@@ -68,7 +68,9 @@ class _Rows(Dataset):
     ) -> tuple[int, np.ndarray, *tuple[np.ndarray, ...]]:
         row = int(self.rows.rows[index])
         if self.groups is None:
-            return row, ids, self.rows.labels[index]
+            labels = self.rows.labels[index]
+            # Of tracks (bins, L): the last bin of the other strand is the first one.
+            return row, ids, labels[::-1] if strand == "-" and labels.ndim == 2 else labels
         return row, ids, *self.groups.of_window(index, strand)
 
 

@@ -34,7 +34,7 @@ from dna_bigbird.models.config import (
     stored_head,
 )
 from dna_bigbird.models.kmer_config import KmerHeadConfig
-from dna_bigbird.models.label_types import MONITORS, RECORDED, REGRESSION
+from dna_bigbird.models.label_types import MONITORS, RECORDED, REGRESSION, TRACKS
 from dna_bigbird.models.lora import adapt, freeze
 from dna_bigbird.models.lora_config import LoraConfig
 from dna_bigbird.models.train_config import TrainConfig
@@ -63,7 +63,12 @@ MEASURED_WINDOWS = 16
 """Training rows whose tokens are counted to choose how many are in the middle."""
 
 
-_POOLED = {"centre": " of {centre_tokens} tokens", "parts": " ({parts})", "bin": " of {bin_bp} bp"}
+_POOLED = {
+    "centre": " of {centre_tokens} tokens",
+    "parts": " ({parts})",
+    "bin": " of {bin_bp} bp",
+    "bins": " of {bin_bp} bp",
+}
 
 
 def choose_settings(
@@ -80,13 +85,19 @@ def choose_settings(
     with checked_settings():
         if isinstance(head, LabelHeadConfig):
             head = head.for_set(
-                bin_bp=labelled.bin_bp, bp_per_token=bp_per_token, window_bp=labelled.window_bp
+                bin_bp=labelled.bin_bp,
+                bp_per_token=bp_per_token,
+                window_bp=labelled.window_bp,
+                crop_bp=labelled.crop_bp if labelled.num_bins else None,
             )
         check_head(head, source.encoder)
         if not isinstance(training, LabelTrainConfig):
             return training, head
         recipe = recipe_for(
-            bin_bp=labelled.bin_bp, bp_per_token=bp_per_token, trains_layers=trains_layers
+            bin_bp=labelled.bin_bp,
+            bp_per_token=bp_per_token,
+            trains_layers=trains_layers,
+            is_tracks=labelled.num_bins > 0,
         )
         windows = BinGroups.of(labelled, rows).centres if head.bins_at_once else rows
         if training.learning_rate is None and training.both_strands is None and not labelled.bin_bp:
@@ -126,6 +137,9 @@ def label_facts(labelled: LabelledSet) -> dict:
     if labelled.label_type == REGRESSION:
         means, stds = standardisation(labelled.labels_of(labelled.rows("train")))
         facts |= {"target_means": means, "target_stds": stds}
+    if labelled.label_type == TRACKS:
+        _, means, stds, _ = labelled.track_training
+        facts |= {"target_means": means.tolist(), "target_stds": stds.tolist()}
     return facts
 
 
@@ -264,6 +278,7 @@ def train(
         settings=setup.run_settings(network),
         leaves_out_frozen=setup.is_adapted and training.strategy != "fsdp",
         bins_at_once=setup.head.bins_at_once,
+        track_loss=setup.head.loss,
     )
 
 

@@ -160,6 +160,12 @@ def kmers_for(
     """Return the k-mers that are counted for a labelled set, None if none are."""
     # `has_recipe`: the settings of the training are chosen for the set, and so the counts too.
     reads_one_strand = is_directional(labelled, both_strands)
+    if labelled.num_bins:
+        if kmers.max_k > 0 or kmers.by_position:
+            raise InputError(
+                f"{labelled.path}: --words counts k-mers of windows, not of bins of tracks; leave it out"
+            )
+        return None
     if kmers.by_position and not is_aligned(labelled):
         raise InputError(
             f"--words.by_position true is for windows of one length without labelled bins; {labelled.path} has "

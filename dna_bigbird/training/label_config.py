@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, replace
 
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import optional
-from dna_bigbird.models.config import HeadConfig
+from dna_bigbird.models.config import EVERY_BIN, HeadConfig
 from dna_bigbird.models.train_config import TrainConfig
 
 MOST_STEPS = 20_000
@@ -56,8 +56,29 @@ BINS = Recipe(
 """For bins on single bases: docs/your-peaks.md."""
 
 
-def recipe_for(*, bin_bp: int, bp_per_token: float, trains_layers: bool = True) -> Recipe:
+TRACKS = Recipe(
+    passes=12.0,
+    fewest_steps=400,
+    validations=10,
+    settings={
+        "batch_size": 8,
+        "optimizer": "muon",
+        "muon_learning_rate": 0.005,
+        "learning_rate": 0.002,
+        "weight_decay": 0.1,
+        "gradient_clip": 1.0,
+        "start_at_base_rates": True,
+    },
+)
+"""For the values of tracks in every bin."""
+
+
+def recipe_for(
+    *, bin_bp: int, bp_per_token: float, trains_layers: bool = True, is_tracks: bool = False
+) -> Recipe:
     """Return the recipe for a labelled set; Muon needs matrices of layers that are trained."""
+    if is_tracks and trains_layers:
+        return TRACKS
     if not of_single_bases(bp_per_token):
         return GENERAL
     if bin_bp:
@@ -139,11 +160,12 @@ class LabelTrainConfig(TrainConfig):
 @optional(
     HeadConfig,
     {
-        "pooling": "If not given: 'parts' with tokens of one base, else 'centre' for a set of bins and 'mean' for others.",
+        "pooling": "If not given: 'bins' for tracks, 'parts' with tokens of one base, else 'centre' for a set of bins and 'mean' for others.",
         "centre_tokens": "If not given: as many as three bins have on average.",
         "parts": "If not given: as long as a bin; without bins 5 bp, but at most 60 parts.",
         "reach_tokens": "If not given: as many as half a window has on average.",
         "bin_bp": "If not given: those of the set's bins, or 200.",
+        "crop_bp": "If not given: those of the set.",
     },
 )
 class LabelHeadConfig(HeadConfig):
@@ -152,8 +174,10 @@ class LabelHeadConfig(HeadConfig):
     def __post_init__(self) -> None:
         HeadConfig(**_given(self))  # checks what is given
 
-    def for_set(self, *, bin_bp: int, bp_per_token: float, window_bp: int = 0) -> HeadConfig:
-        """Return settings without gaps for a set; `bin_bp` and `window_bp` are 0 for none.
+    def for_set(
+        self, *, bin_bp: int, bp_per_token: float, window_bp: int = 0, crop_bp: int | None = None
+    ) -> HeadConfig:
+        """Return settings without gaps for a set; `bin_bp` and `window_bp` are 0 for none, `crop_bp` is of tracks.
 
         Example:
             >>> LabelHeadConfig().for_set(bin_bp=200, bp_per_token=4.0).centre_tokens
@@ -174,7 +198,18 @@ class LabelHeadConfig(HeadConfig):
             chosen["centre_tokens"] = max(1, round(CENTRE_BINS * bin_bp / bp_per_token))
         if window_bp and self.pooling == "attention":
             chosen["reach_tokens"] = max(1, round(window_bp / 2 / bp_per_token))
+        if crop_bp is not None:
+            chosen |= {"pooling": EVERY_BIN, "crop_bp": crop_bp}
         head = HeadConfig(**chosen | _given(self))
+        if (head.pooling == EVERY_BIN) != (crop_bp is not None):
+            raise ValueError(
+                f"--head.pooling {head.pooling}: tracks are read by {EVERY_BIN}, and only they; leave it out"
+            )
+        if head.pooling == EVERY_BIN and (head.bin_bp, head.crop_bp) != (bin_bp, crop_bp):
+            raise ValueError(
+                f"--head.bin_bp {head.bin_bp} --head.crop_bp {head.crop_bp}: the set has bins of {bin_bp} bp and "
+                f"{crop_bp} bp without bins at either end; leave them out"
+            )
         if head.bins_at_once and head.bin_bp != bin_bp:
             has = f"has bins of {bin_bp} bp, not of {head.bin_bp}" if bin_bp else "has no bins"
             raise ValueError(f"--head.bins_at_once true: the set {has}")

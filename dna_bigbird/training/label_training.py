@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,8 +27,9 @@ from dna_bigbird.metrics.label_objectives import (
     LabelObjective,
     OneClass,
     Targets,
+    TrackValues,
 )
-from dna_bigbird.models.label_types import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION
+from dna_bigbird.models.label_types import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION, TRACKS
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.data_modules import labelled_data
 from dna_bigbird.training.fit import FitResult, fit
@@ -77,7 +79,7 @@ class LabelModule(Objective):
         if not self.training:
             self._seen.append((logits_BL.detach(), batch.labels_BL))
         # Rows, or less where labels were not measured: the ratio of the sums is the mean over measured cells.
-        rows = (~batch.labels_BL.isnan()).sum() / batch.labels_BL.shape[1]
+        rows = (~batch.labels_BL.isnan()).sum() / batch.labels_BL.shape[-1]
         return loss, {"loss": pair(loss * rows, rows)}
 
     def on_validation_epoch_start(self) -> None:
@@ -143,13 +145,14 @@ def train_on_labels(
     settings: dict,
     leaves_out_frozen: bool = False,
     bins_at_once: bool = False,
+    track_loss: str = "poisson",
 ) -> tuple[LabelModule, FitResult, int]:
     """Train a model on a labelled set; return task, result and number of validation rows."""
     # `settings` is what else decides the result. Killed and called again it continues. The task's
     # model has the weights of the step with the highest score on validation.
     check_trainable(labelled)
     rows = validation_rows(labelled, training.validation_examples, seed)
-    objective = objective_for(labelled, training)
+    objective = objective_for(labelled, training, track_loss)
     if labelled.label_type in (BINARY, MULTI_LABEL):
         note_few_positives(int(labelled.packed_labels.positives(rows).sum()), labelled.path)
     check_compiles(training)
@@ -204,7 +207,9 @@ def fit_last_layer(
         note(f"start at the probe: {name} {score:.4f} on validation, penalty {scores['penalty']:g}")
 
 
-def objective_for(labelled: LabelledSet, training: TrainConfig) -> LabelObjective:
+def objective_for(
+    labelled: LabelledSet, training: TrainConfig, track_loss: str = "poisson"
+) -> LabelObjective:
     """Return the loss and the scores for the labels of a set."""
     if labelled.label_type in (BINARY, MULTI_LABEL):
         return IndependentLabels(training.positive_weight)
@@ -215,12 +220,19 @@ def objective_for(labelled: LabelledSet, training: TrainConfig) -> LabelObjectiv
         )
     if labelled.label_type == MULTI_CLASS:
         return OneClass()
+    if labelled.label_type == TRACKS:
+        return TrackValues(labelled.track_training.mean.tolist(), track_loss)
     return Targets(*standardisation(labelled.labels_of(labelled.rows("train"))))
 
 
 def set_label_biases(model: nn.Module, labelled: LabelledSet, positive_weight: float) -> None:
     """Let the untrained model predict each label or class as often as it occurs in training."""
     if labelled.label_type == REGRESSION:
+        return
+    if labelled.label_type == TRACKS:
+        with torch.no_grad():
+            model.label_layer.weight.zero_()
+            model.label_layer.bias.fill_(math.log(math.e - 1))  # softplus gives 1: the mean
         return
     rows = labelled.rows("train")
     if labelled.label_type == MULTI_CLASS:

@@ -84,6 +84,10 @@ def fit_network_baseline(
                 "--training.learning_rate"
             )
     labelled = open_labelled_set(data, genome, verify=is_first_on_node())
+    if labelled.num_bins:
+        raise InputError(
+            f"{data}: a network reads whole windows, not bins of tracks; use --method kmer"
+        )
     if strand is None:
         strand = "forward" if is_directional(labelled, training.both_strands) else "both"
     trained = NetworkTraining(labelled, config, seed)

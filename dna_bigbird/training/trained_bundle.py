@@ -21,7 +21,7 @@ from dna_bigbird.core.results import TrainedModel
 from dna_bigbird.core.rounding import rounded
 from dna_bigbird.metrics.calibration import calibrate, fit_lines, fit_scaling
 from dna_bigbird.metrics.scores import ModelMetrics, part_score_key, parts_in
-from dna_bigbird.models.label_types import REGRESSION
+from dna_bigbird.models.label_types import REGRESSION, TRACKS
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.fit import FitResult, training_settings
 from dna_bigbird.training.training_checks import validation_rows
@@ -41,7 +41,7 @@ def with_calibration(
     """
     config, labelled = setup.config(), setup.labelled
     described = BundleConfig.from_json(config)
-    if not result.is_writer:
+    if not result.is_writer or described.label_type == TRACKS:
         return config, {}
     bundle = Bundle(
         task.model, described, setup.source.tokenizer, Metrics.from_json({}), labelled.path

@@ -98,6 +98,9 @@ def check_trainable(labelled: LabelledSet) -> None:
                 f"{labelled.path}: no row in the {split} split; build the set with other regions "
                 "for its splits"
             )
+        if labelled.num_bins:
+            _check_tracks(labelled)
+            continue
         if labelled.label_type == REGRESSION:
             if not labelled.labels_of(rows).std(axis=0).all():
                 raise InputError(
@@ -111,6 +114,25 @@ def check_trainable(labelled: LabelledSet) -> None:
             raise InputError(
                 f"{labelled.path}: no label has both positives and negatives among the {len(rows)} "
                 f"{split} rows; build the set with other regions for its splits"
+            )
+
+
+def _check_tracks(labelled: LabelledSet) -> None:
+    """Raise InputError for a track whose training bins are all the same, or have a negative value."""
+    for name, std, least in zip(
+        labelled.label_names,
+        labelled.track_training.std,
+        labelled.track_training.least,
+        strict=True,
+    ):
+        if not std > 0:
+            raise InputError(
+                f"{labelled.path}: track {name!r} is the same in all training bins; leave it out"
+            )
+        if least < 0:
+            raise InputError(
+                f"{labelled.path}: track {name!r} has a negative value ({least:g}), and a model predicts coverage, "
+                "at least 0; leave it out"
             )
 
 

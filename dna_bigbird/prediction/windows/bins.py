@@ -7,27 +7,30 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.labelled.chromatin.bin_groups import CENTRAL_SHARE
 from dna_bigbird.models.config import BIN
+from dna_bigbird.models.label_types import TRACKS
 from dna_bigbird.prediction.windows.tiling import Window
 
 
 @dataclass(frozen=True)
 class BinRows:
-    """Bins in the middle of windows of equal length: as many on either side of the centre bin.
+    """Bins in the middle of windows of equal length: as many bases on either side.
 
     Example:
-        >>> bins = BinRows(window_bp=18, bin_bp=2, reach=1)
+        >>> bins = BinRows(window_bp=18, bin_bp=2, count=3)
         >>> [(b.start, b.bases) for b in bins.of(Window("x", 100, 118, "NNNNNNAACCGGNNNNNN"))]
         [(106, 'AA'), (108, 'CC'), (110, 'GG')]
     """
 
     window_bp: int
     bin_bp: int
-    reach: int
-    """Bins on either side."""
+    count: int
+    """Bins of a window."""
 
     @classmethod
     def for_bundles(cls, bundles: Sequence[Bundle], window_bp: int) -> "BinRows":
-        """Return the bins of `bins_at_once`: to a quarter of the window from the centre."""
+        """Return the bins of tracks, or those of `bins_at_once`: to a quarter of the window from the centre."""
+        if bundles[0].config.label_type == TRACKS:
+            return cls._of_tracks(bundles, window_bp)
         for bundle in bundles:
             config = bundle.config
             if config.members is not None or config.head is None or config.head.pooling != BIN:
@@ -53,20 +56,31 @@ class BinRows:
                 f"--span bins: bins of {bin_bp} bp are not in the middle of windows of {window_bp}; give a "
                 f"--window of {window_bp - 1}"
             )
-        return cls(window_bp, bin_bp, reach)
+        return cls(window_bp, bin_bp, 2 * reach + 1)
+
+    @classmethod
+    def _of_tracks(cls, bundles: Sequence[Bundle], window_bp: int) -> "BinRows":
+        heads = [bundle.config.head for bundle in bundles]
+        bin_bp, crop_bp = heads[0].bin_bp, heads[0].crop_bp
+        if any((head.bin_bp, head.crop_bp) != (bin_bp, crop_bp) for head in heads):
+            raise InputError(
+                "the models of tracks have bins of different lengths, or other bases without bins"
+            )
+        middle_bp = window_bp - 2 * crop_bp
+        if middle_bp <= 0 or middle_bp % bin_bp:
+            raise InputError(
+                f"--window {window_bp}: {bundles[0].folder} has bins of {bin_bp} bp and {crop_bp} bp without bins at "
+                f"either end; expected {2 * crop_bp} bp and a multiple of {bin_bp}"
+            )
+        return cls(window_bp, bin_bp, middle_bp // bin_bp)
 
     def notes(self, bundles: Sequence[Bundle]) -> list[str]:
         """Return what a user should know about the bins, one line each."""
-        if all(bundle.config.head.bins_at_once for bundle in bundles):
+        if all(x.config.head.bins_at_once or x.config.label_type == TRACKS for x in bundles):
             return []
         return [
             "the model was trained for the bin in the middle alone, not with --head.bins_at_once true"
         ]
-
-    @property
-    def count(self) -> int:
-        """Bins of a window."""
-        return 2 * self.reach + 1
 
     @property
     def stride_bp(self) -> int:
@@ -75,7 +89,7 @@ class BinRows:
 
     def of(self, window: Window) -> list[Window]:
         """Return the bins of a window, in the order of its bases."""
-        first = (self.window_bp - self.bin_bp) // 2 - self.reach * self.bin_bp
+        first = (self.window_bp - self.count * self.bin_bp) // 2
         bins = []
         for number in range(self.count):
             start = first + number * self.bin_bp

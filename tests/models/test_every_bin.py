@@ -1,0 +1,118 @@
+"""Heads that read every bin of a window, and the losses of tracks: against loops and scipy."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from dna_bigbird.metrics.label_objectives import SMALLEST, TOTAL_WEIGHT, TrackValues
+from dna_bigbird.models.classifier import BinStates, EnsembleClassifier
+from dna_bigbird.models.config import HeadConfig, stored_head
+from dna_bigbird.models.label_types import TRACKS
+
+PIECE_BP = [0, 0, 0, 1, 2, 5, 7]
+"""Bases of the tokens of a vocabulary."""
+
+
+@pytest.mark.parametrize(("bin_bp", "crop_bp"), [(1, 0), (2, 3), (4, 2), (6, 0)])
+def test_a_bin_is_the_mean_over_its_bases(bin_bp, crop_bp):
+    """Tokens are shorter and longer than a bin, and cross its borders."""
+    rng = np.random.default_rng(0)
+    windows = [[6, 3, 5, 4, 3, 6, 3, 4], [3] * 26, [4] * 13]  # 26 bases each
+    ids = torch.zeros(3, 28, dtype=torch.long)
+    for row, window in zip(ids, windows, strict=True):
+        row[1 : len(window) + 1] = torch.tensor(window)
+        row[0], row[len(window) + 1] = 1, 2
+    is_padding = torch.arange(28) >= torch.tensor([len(x) + 2 for x in windows])[:, None]
+    hidden = torch.from_numpy(rng.normal(size=(3, 28, 4)))
+    bins = BinStates(bin_bp, crop_bp, len(PIECE_BP))
+    bins.know_pieces(torch.tensor(PIECE_BP))
+    states = bins(hidden, ids, is_padding)
+    for states_PE, row, row_hidden in zip(states, ids, hidden, strict=True):
+        of_bases = torch.repeat_interleave(row_hidden, torch.tensor(PIECE_BP)[row], dim=0)
+        middle = of_bases[crop_bp : len(of_bases) - crop_bp]
+        expected = middle[: len(middle) // bin_bp * bin_bp].reshape(-1, bin_bp, 4).mean(dim=1)
+        torch.testing.assert_close(states_PE, expected)
+
+
+@pytest.fixture
+def values():
+    """Outputs and counts of 3 windows, 5 bins and 2 tracks; some bins were not measured."""
+    rng = np.random.default_rng(1)
+    truth = rng.poisson(2.0, (3, 5, 2)).astype(np.float64)
+    truth[0, 1, 0] = truth[2, :3, 1] = np.nan
+    return torch.from_numpy(rng.normal(size=truth.shape)), torch.from_numpy(truth)
+
+
+def test_poisson_is_that_of_scipy_up_to_a_constant(values):
+    outputs, truth = values
+    objective = TrackValues([1.0, 1.0], "poisson")
+    rates = objective.predictions(outputs).numpy()
+    known = ~np.isnan(truth.numpy())
+    counts = truth.numpy()[known]
+    expected = -stats.poisson.logpmf(counts, rates[known]) - np.vectorize(
+        lambda n: np.log(float(np.prod(np.arange(1, n + 1))))
+    )(counts)
+    assert float(objective.loss(outputs, truth)) == pytest.approx(expected.mean(), abs=1e-4)
+
+
+def test_poisson_multinomial_is_that_of_scipy_up_to_a_constant(values):
+    """Of each window and track: the multinomial of its shape, and 0.2 times the Poisson of its total."""
+    outputs, truth = values
+    objective = TrackValues([1.0, 1.0], "poisson_multinomial")
+    rates, known = objective.predictions(outputs).numpy(), ~np.isnan(truth.numpy())
+    losses = []
+    for window in range(3):
+        for track in range(2):
+            here = known[window, :, track]
+            n, p = truth.numpy()[window, here, track], rates[window, here, track]
+            coefficient = np.log([float(np.prod(np.arange(1, x + 1))) for x in (n.sum(), *n)])
+            shape = -stats.multinomial.logpmf(n, n.sum(), p / p.sum())
+            shape += coefficient[0] - coefficient[1:].sum()
+            total = p.sum() - n.sum() * np.log(p.sum())
+            losses.append(shape + TOTAL_WEIGHT * total)
+    expected = sum(losses) / known.sum()
+    assert float(objective.loss(outputs, truth)) == pytest.approx(expected, abs=1e-4)
+
+
+def test_values_are_divided_by_the_mean_of_their_track(values):
+    outputs, truth = values
+    means = torch.tensor([3.0, 50.0], dtype=torch.float64)
+    for name in ("poisson", "poisson_multinomial"):
+        scaled = TrackValues(means.tolist(), name).loss(outputs, truth * means)
+        torch.testing.assert_close(scaled, TrackValues([1.0, 1.0], name).loss(outputs, truth))
+    objective = TrackValues(means.tolist(), "mse_log")
+    errors = (objective.predictions(outputs) + SMALLEST * means).log1p() - (truth * means).log1p()
+    known = errors[~truth.isnan()]
+    torch.testing.assert_close(objective.loss(outputs, truth * means), (known**2).mean())
+
+
+@pytest.mark.parametrize("name", ["poisson", "poisson_multinomial", "mse_log"])
+def test_a_bin_that_was_not_measured_teaches_nothing(values, name):
+    outputs, truth = values
+    outputs = outputs.clone().requires_grad_()
+    TrackValues([1.0, 2.0], name).loss(outputs, truth).backward()
+    assert (outputs.grad[truth.isnan()] == 0).all()
+    assert (outputs.grad[~truth.isnan()] != 0).all()
+
+
+def test_an_ensemble_predicts_the_mean_of_its_members():
+    class Fixed(torch.nn.Module):
+        def __init__(self, value):
+            super().__init__()
+            self.value = value
+
+        def forward(self, ids, is_padding):
+            return torch.full((1, 2, 1), self.value)
+
+    logits = EnsembleClassifier([Fixed(-3.0), Fixed(40.0)], TRACKS)(None, None)
+    mean = torch.nn.functional.softplus(torch.tensor([-3.0, 40.0])).mean()
+    torch.testing.assert_close(torch.nn.functional.softplus(logits), mean.expand(1, 2, 1))
+
+
+def test_settings_of_other_heads_are_not_stored():
+    head = stored_head(HeadConfig(pooling="bins", bin_bp=32, crop_bp=64))
+    assert (head["bin_bp"], head["crop_bp"], head["loss"]) == (32, 64, "poisson")
+    assert not {"parts", "bins_at_once", "queries"} & head.keys()
+    assert not {"bin_bp", "crop_bp", "loss"} & stored_head(HeadConfig(pooling="mean")).keys()
+    assert {"bin_bp", "bins_at_once"} <= stored_head(HeadConfig(pooling="bin")).keys()
