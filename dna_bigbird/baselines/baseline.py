@@ -65,7 +65,7 @@ def baseline(
         dna-bigbird baseline --genome hg19.fa --data chromatin.h5 --output deepsea_cnn.h5 --method deepsea
 
     Args:
-        data: Labelled set: made by sequence-set, promoter-set, chromatin-set or deepsea-set.
+        data: Labelled set: made by sequence-set, promoter-set, chromatin-set, track-set or deepsea-set.
         output: Result to write: probabilities of every validation and test row, HDF5.
         method: Method: k-mer counts, GC content, composition, bases by position (windows of one length), the
             motif rule (sets of `promoter-set`), gkm-SVM, or a published network (docs/baselines.md).

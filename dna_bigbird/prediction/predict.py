@@ -83,7 +83,8 @@ def predict(
         span: Bases that get a score in BED and bigWig files: the whole 'window', or only the 'bin'
             in its middle that a chromatin model labels. The stride should then be no longer than
             the bin. 'bins': in any format, a row for each bin within a quarter of a window from its middle, all
-            predicted at once by a model of --head.pooling bin; by default the stride is as long as these.
+            predicted at once by a model of --head.pooling bin; by default the stride is as long as these. A model of
+            tracks always has a row for each bin of the middle of a window.
         raw: Leave out the correction of probabilities that `finetune` fitted on validation rows.
         compute: Fields of `Compute`: speed and memory.
 

@@ -58,7 +58,7 @@ def finetune(
     with the same weights. With other settings or inputs an unfinished run is not given up: that needs another
     folder of `checkpoints`. The states of a finished one move to a subfolder. The bundle has the weights of the step with the
     highest score on validation: macro AUROC of labels, Matthews correlation of classes, Pearson correlation
-    of targets.
+    of targets and of tracks.
 
     Examples:
         dna-bigbird finetune --data set.h5 --output model --scored scored
@@ -67,7 +67,7 @@ def finetune(
         dna-bigbird finetune --genome hg19.fa --data promoters.h5 --tokenizer bases --output results/trained/small
 
     Args:
-        data: Labelled set: made by sequence-set, promoter-set or chromatin-set.
+        data: Labelled set: made by sequence-set, promoter-set, chromatin-set or track-set.
         pretrained: Pretrained bundle: encoder and tokenizer of `dna-bigbird pretrain`, `convert` or
             `finetune`; if not given, the bundled encoder.
         checkpoints: Folder for the state of the run; not part of the result. By default the path of
