@@ -124,23 +124,28 @@ SMALLEST = 1e-6
 class TrackValues:
     """Values of bins (B, P, L), at least 0; scored by the mean correlation of the tracks.
 
-    A prediction is softplus(output) times the mean of its track over the training bins.
+    A prediction is softplus(output) times the mean of its track over the training bins. The Poisson losses of a track
+    are divided by its dispersion, variance over mean: else a track of few high peaks has nearly all of the gradient.
     """
 
     means: Sequence[float]
     """Of the training bins, one per track."""
+    stds: Sequence[float]
     loss_name: str = "poisson"
     """`HeadConfig.loss`."""
     monitor = MONITORS[TRACKS]
 
     def loss(self, outputs_BL: Tensor, labels_BL: Tensor) -> Tensor:
         """Return the mean over the measured bins; both are (B, P, L)."""
-        means_L = outputs_BL.new_tensor(self.means)
+        means_L, stds_L = (outputs_BL.new_tensor(x) for x in (self.means, self.stds))
+        weights_L = (means_L / stds_L) ** 2  # the values below are in units of the mean
+        weights_L = weights_L / weights_L.mean()
         known_BPL = ~labels_BL.isnan()
         truth_BPL = labels_BL.nan_to_num() / means_L
         values_BPL = nn.functional.softplus(outputs_BL) + SMALLEST
         if self.loss_name == "mse_log":
             cells_BPL = ((values_BPL * means_L).log1p() - (truth_BPL * means_L).log1p()) ** 2
+            weights_L = torch.ones_like(weights_L)
         elif self.loss_name == "poisson":
             cells_BPL = values_BPL - truth_BPL * values_BPL.log()
         else:
@@ -150,7 +155,7 @@ class TrackValues:
             total_loss_B1L = total_B1L - truth_B1L * total_B1L.log()
             share_BPL = known_BPL / known_BPL.sum(dim=1, keepdim=True).clamp(min=1)
             cells_BPL = shape_BPL + TOTAL_WEIGHT * total_loss_B1L * share_BPL
-        return (cells_BPL * known_BPL).sum() / known_BPL.sum().clamp(min=1)
+        return (cells_BPL * known_BPL * weights_L).sum() / known_BPL.sum().clamp(min=1)
 
     def scores(self, labels_NL: np.ndarray, outputs_NL: np.ndarray) -> dict[str, float]:
         """Return the mean over tracks of the correlation along the measured bins."""

@@ -280,7 +280,7 @@ class HeadConfig:
     """Bases at either end of a window that 'bins' gives no value."""
     loss: Literal["poisson", "poisson_multinomial", "mse_log"] = "poisson"
     """Loss of 'bins': Poisson of each bin; Poisson of a window's total and multinomial of its shape, as Borzoi has it;
-    or the squared error of log(1 + value). Values are divided by the mean of their track, but in the last one."""
+    or the squared error of log(1 + value). The first two are divided by the dispersion of the track."""
 
     def __post_init__(self) -> None:
         check_fields(self, "head")

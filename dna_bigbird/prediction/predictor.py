@@ -91,10 +91,8 @@ class Predictor:
         budgets = [token_budget(b.config.encoder, device) for b in bundles]
         self._chunk_bp = min(budgets) * CHUNK_BATCHES * BP_PER_TOKEN
         num_bins = bins.count if bins else 1
-        if self.label_type == TRACKS and not bins:
-            raise InputError(
-                f"{bundles[0].folder}: a model of tracks, which predict and evaluate read; not this command"
-            )
+        if not bins:
+            check_no_tracks(bundles[0])
         self._workers: Workers | None = None
         self._num_workers = allowed_workers(compute.workers, _worker_bytes(bundles))
         if self._num_workers:
@@ -235,6 +233,14 @@ def check_together(bundles: Sequence[Bundle]) -> None:
                 f"{bundle.folder}: its labels {_direction(bundle)}, those of {first.folder} "
                 f"{_direction(first)}; models that are averaged must agree"
             )
+
+
+def check_no_tracks(bundle: Bundle) -> None:
+    """Raise InputError for a model that gives values of many bins."""
+    if bundle.config.label_type == TRACKS:
+        raise InputError(
+            f"{bundle.folder}: a model of tracks, which predict and evaluate read; not this command"
+        )
 
 
 def _direction(bundle: Bundle) -> str:

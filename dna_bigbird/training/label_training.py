@@ -221,7 +221,9 @@ def objective_for(
     if labelled.label_type == MULTI_CLASS:
         return OneClass()
     if labelled.label_type == TRACKS:
-        return TrackValues(labelled.track_training.mean.tolist(), track_loss)
+        return TrackValues(
+            labelled.track_training.mean.tolist(), labelled.track_training.std.tolist(), track_loss
+        )
     return Targets(*standardisation(labelled.labels_of(labelled.rows("train"))))
 
 

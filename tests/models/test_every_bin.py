@@ -46,7 +46,7 @@ def values():
 
 def test_poisson_is_that_of_scipy_up_to_a_constant(values):
     outputs, truth = values
-    objective = TrackValues([1.0, 1.0], "poisson")
+    objective = TrackValues([1.0, 1.0], [2.0, 2.0], "poisson")
     rates = objective.predictions(outputs).numpy()
     known = ~np.isnan(truth.numpy())
     counts = truth.numpy()[known]
@@ -59,7 +59,7 @@ def test_poisson_is_that_of_scipy_up_to_a_constant(values):
 def test_poisson_multinomial_is_that_of_scipy_up_to_a_constant(values):
     """Of each window and track: the multinomial of its shape, and 0.2 times the Poisson of its total."""
     outputs, truth = values
-    objective = TrackValues([1.0, 1.0], "poisson_multinomial")
+    objective = TrackValues([1.0, 1.0], [2.0, 2.0], "poisson_multinomial")
     rates, known = objective.predictions(outputs).numpy(), ~np.isnan(truth.numpy())
     losses = []
     for window in range(3):
@@ -75,13 +75,23 @@ def test_poisson_multinomial_is_that_of_scipy_up_to_a_constant(values):
     assert float(objective.loss(outputs, truth)) == pytest.approx(expected, abs=1e-4)
 
 
-def test_values_are_divided_by_the_mean_of_their_track(values):
+def test_a_track_is_divided_by_its_mean_and_weighs_by_its_dispersion(values):
     outputs, truth = values
     means = torch.tensor([3.0, 50.0], dtype=torch.float64)
     for name in ("poisson", "poisson_multinomial"):
-        scaled = TrackValues(means.tolist(), name).loss(outputs, truth * means)
-        torch.testing.assert_close(scaled, TrackValues([1.0, 1.0], name).loss(outputs, truth))
-    objective = TrackValues(means.tolist(), "mse_log")
+        scaled = TrackValues(means.tolist(), means.tolist(), name).loss(outputs, truth * means)
+        plain = TrackValues([1.0, 1.0], [3.0, 3.0], name).loss(outputs, truth)
+        torch.testing.assert_close(scaled, plain)
+        # Variances of 1 and 3 with means of 1: of 4 parts the first track has 3.
+        weighted = TrackValues([1.0, 1.0], [1.0, 3**0.5], name).loss(outputs, truth)
+        alone = [
+            TrackValues([1.0], [1.0], name).loss(outputs[..., i:][..., :1], truth[..., i:][..., :1])
+            for i in range(2)
+        ]
+        known = (~truth.isnan()).sum(dim=(0, 1))
+        expected = (1.5 * known[0] * alone[0] + 0.5 * known[1] * alone[1]) / known.sum()
+        torch.testing.assert_close(weighted, expected)
+    objective = TrackValues(means.tolist(), [1.0, 1.0], "mse_log")
     errors = (objective.predictions(outputs) + SMALLEST * means).log1p() - (truth * means).log1p()
     known = errors[~truth.isnan()]
     torch.testing.assert_close(objective.loss(outputs, truth * means), (known**2).mean())
@@ -91,7 +101,7 @@ def test_values_are_divided_by_the_mean_of_their_track(values):
 def test_a_bin_that_was_not_measured_teaches_nothing(values, name):
     outputs, truth = values
     outputs = outputs.clone().requires_grad_()
-    TrackValues([1.0, 2.0], name).loss(outputs, truth).backward()
+    TrackValues([1.0, 2.0], [1.0, 2.0], name).loss(outputs, truth).backward()
     assert (outputs.grad[truth.isnan()] == 0).all()
     assert (outputs.grad[~truth.isnan()] != 0).all()
 

@@ -24,7 +24,7 @@ from dna_bigbird.prediction.attribution.embedding_gradients import (
 )
 from dna_bigbird.prediction.compute import Compute, beyond_training
 from dna_bigbird.prediction.engine import set_up
-from dna_bigbird.prediction.predictor import check_together, columns_of
+from dna_bigbird.prediction.predictor import check_no_tracks, check_together, columns_of
 from dna_bigbird.prediction.runner import BundleRunner, label_values
 
 Method = Literal["constant", "gradient", "integrated"]
@@ -92,6 +92,7 @@ class Attributor:
         check_fields(self)
         check_together(self.bundles)
         first = self.bundles[0]
+        check_no_tracks(first)
         self.label_names = [first.config.label_names[i] for i in self.labels]
         self.window_bp: int = first.config.window_bp
         for bundle in self.bundles:

@@ -160,6 +160,7 @@ def test_other_losses(loss):
         ("predict --fasta genome.fa --model model --window 210", "--window 210: "),
         ("predict --fasta genome.fa --model model --format bed --output x.bed", "BED file needs probabilities"),
         ("mutagenesis --fasta genome.fa --region chr1:101-300 --model model --output x.tsv", "a model of tracks, which"),
+        ("attribute --fasta genome.fa --model model --output x.tsv", "a model of tracks, which predict and evaluate"),
         ("baseline --genome genome.fa --data set.h5 --method positional --output x.h5", "--method positional is for"),
         ("baseline --genome genome.fa --data set.h5 --method gkm --output x.h5", "--method gkm is for labels"),
         ("baseline --genome genome.fa --data set.h5 --method deepsea --output x.h5", "a network reads whole windows"),
