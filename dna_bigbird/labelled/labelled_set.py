@@ -145,7 +145,9 @@ class LabelledSet:
         """
         if self.num_bins:
             nothing = np.empty((0, self.num_bins, len(self.label_names)), np.float32)
-            parts = (self._arrays.read("labels/bins", row, row + 1) for row in rows.tolist())
+            parts = (
+                self._arrays.read("labels/bins", row, row + 1) for row in np.asarray(rows).tolist()
+            )
             return np.concatenate([nothing, *parts])
         return (self.packed_labels if self._targets is None else self._targets)[np.asarray(rows)]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyBigWig
 import pytest
 
+from dna_bigbird.bundles.info import describe_labelled
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome
@@ -151,6 +152,17 @@ def test_values_are_clipped_at_a_percentile_of_the_training_bins_and_then_transf
     np.testing.assert_allclose(made.track_training.mean, np.nanmean(known, axis=0))
     np.testing.assert_allclose(made.track_training.std, np.nanstd(known, axis=0))
     np.testing.assert_allclose(made.track_training.least, np.nanmin(known, axis=0))
+
+
+def test_a_data_frame_has_a_row_per_bin(files, toy):
+    made = build(files, toy)
+    frame = made.to_dataframe()
+    assert len(frame) == len(made) * made.num_bins
+    for row in frame.iloc[[0, 5, -1]].itertuples():
+        value = expected(files / "a.bw", row.chrom, row.bin_start, row.bin_end - row.bin_start)
+        np.testing.assert_equal(np.float32(row.a), value)
+    facts = describe_labelled(made.path)
+    assert facts["first_labels"][0]["mean"] == pytest.approx(made.track_training.mean[0])
 
 
 def test_equal_inputs_give_equal_bytes(files, toy):
