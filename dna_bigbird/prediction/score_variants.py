@@ -12,7 +12,7 @@ from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, StreamFile
-from dna_bigbird.core.settings import Positive
+from dna_bigbird.core.settings import NotNegative, Positive
 from dna_bigbird.core.shared_options import AlleleStrands, Labels, Progress, Resume
 from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
 from dna_bigbird.prediction.results import VariantScores, VariantSummary, ZeroShotScores
@@ -35,6 +35,7 @@ def score_variants(
     score: Literal["labels", "embedding", "likelihood"] = "labels",
     shifts: Positive = 1,
     shift_step: Positive = 16,
+    network_weight: NotNegative = 1.0,
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,
@@ -81,6 +82,8 @@ def score_variants(
         shifts: Shifts of the window: effects are means over so many windows, the centred one and
             others that begin --shift_step bases earlier or later, twice as many bases, and so on.
         shift_step: Step of the shifts in base pairs.
+        network_weight: Weight of the network of a model with k-mer counts: its logits are multiplied by it, and 0
+            leaves the counts alone. Choose it with `rank-variants` on variants of known effect.
         compute: Fields of `Compute`: speed and memory.
 
     Examples:
@@ -121,6 +124,7 @@ def score_variants(
         score=score,
         shifts=shifts_of(shifts, shift_step),
         anchors=sites,
+        network_weight=network_weight,
     )
     if resume and not run.is_resumable:
         raise InputError(

@@ -1,20 +1,24 @@
 """One run over the variants of a VCF file: scores in memory, as a stream, or via partial results on disk."""
 
+import copy
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dna_bigbird import __version__
+from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.choice import Models, allele_notes, load_models, notes_on
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, Interrupted
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.core.signals import status_of
 from dna_bigbird.genome.variants import VcfHeader
+from dna_bigbird.models.classifier import counting_part
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.partial_results import computed_rows, file_identity, progress_bar
 from dna_bigbird.prediction.partial_results_file import PartialResults
@@ -59,6 +63,7 @@ class VariantRun:
         score: Score = "labels",
         shifts: tuple[int, ...] = (0,),
         anchors: Path | str | None = None,
+        network_weight: float = 1.0,
     ) -> None:
         check_table(score, targets, probabilities)
         if anchors is not None:
@@ -67,6 +72,10 @@ class VariantRun:
         self._model_notes = [
             *notes_on(model), *allele_notes(bundles, "--sites", anchors is not None)
         ]  # fmt: skip
+        changed = {}
+        if network_weight != 1:
+            bundles = [with_network_weight(bundle, network_weight) for bundle in bundles]
+            changed["network_weight"] = f"{network_weight:g}"
         genome = open_genome(fasta, vcf)
         self.scorer = make_scorer(score, bundles, compute, labels)
         self.window_bp = choose_window(window, self.scorer.window_bp, genome)
@@ -90,10 +99,10 @@ class VariantRun:
         self.score, self.shifts = score, shifts
         some = score == "labels" and not probabilities
         self.columns = EFFECTS[:2] if some else tuple(self.scorer.columns)
-        shifted = {} if shifts == (0,) else {"shifts": " ".join(map(str, shifts))}
+        changed |= {} if shifts == (0,) else {"shifts": " ".join(map(str, shifts))}
         self.origin = Origin(
             [(b.folder.resolve().name, sha256_of(b.folder / "model.safetensors")) for b in bundles],
-            {"window": f"{self.window_bp} bp", "strand": strand, **shifted, "version": __version__},
+            {"window": f"{self.window_bp} bp", "strand": strand, **changed, "version": __version__},
         )
 
     @property
@@ -245,6 +254,19 @@ class VariantRun:
             **({} if self.score == "labels" else {"score": self.score}),
             **({"sites": file_identity(self.anchors.path)} if self.anchors else {}),
         }
+
+
+def with_network_weight(bundle: Bundle, weight: float) -> Bundle:
+    """Return a bundle whose network weighs so much next to its counts."""
+    model = copy.deepcopy(bundle.model)
+    if counting_part(model) is None:
+        raise InputError(
+            f"--network_weight {weight:g} is for a model with k-mer counts next to its network, and "
+            f"{bundle.folder} has none: leave it out"
+        )
+    for member in getattr(model, "members", [model]):
+        member.mix_outputs(weight, 0.0, 0.0)
+    return replace(bundle, model=model)
 
 
 def check_table(score: str, targets: Sequence[VariantTarget], probabilities: bool) -> None:

@@ -1,16 +1,21 @@
 """What the scores of variants promise, with a tiny untrained model."""
 
+import copy
 import gzip
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pysam
 import pytest
+import torch
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
+from dna_bigbird.models.kmer_config import KmerHeadConfig
+from dna_bigbird.models.kmer_head import bases_of_pieces
 from dna_bigbird.prediction.predict import predict
 from dna_bigbird.prediction.score_variants import score_variants
 
@@ -74,6 +79,33 @@ def test_a_genome_that_carries_the_other_allele_gives_the_negative(
         one = score_variants(**toy([(pos, alt, ref)], changed), model=bundle_folder, window=window)
         swapped.append(one.log_odds[0])
     np.testing.assert_allclose(found.log_odds, -np.array(swapped), atol=ROUNDING)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.25])
+def test_the_network_weighs_as_much_as_asked_next_to_the_counts(toy, bases, bundle_folder, weight):
+    bundle = load_bundle(bundle_folder)
+    head = bundle.model.add_kmer_head(
+        KmerHeadConfig(max_k=2, piece_bp=max(bundle.tokenizer.piece_bp))
+    )
+    with torch.no_grad():
+        spelled = bases_of_pieces(bundle.tokenizer.pieces, bundle.tokenizer.piece_bp)
+        head.counts.bases_VI.copy_(torch.from_numpy(spelled))
+        head.linear.weight.copy_(torch.randn(head.linear.weight.shape, generator=torch.Generator()))
+    given = toy(substitutions(bases, POSITIONS))
+    alone = replace(bundle, model=copy.deepcopy(bundle.model))
+    torch.nn.init.zeros_(alone.model.label_layer.weight)
+    both, counts, some = (
+        score_variants(**given, model=m, network_weight=w, strand="forward").log_odds
+        for m, w in ((bundle, 1.0), (alone, 1.0), (bundle, weight))
+    )
+    np.testing.assert_allclose(some, counts + weight * (both - counts), atol=3 * ROUNDING)
+    assert np.abs(some - both).max() > 100 * ROUNDING
+    assert np.array_equal(score_variants(**given, model=bundle, strand="forward").log_odds, both)
+
+
+def test_a_weight_needs_counts(toy, bases, bundle_folder):
+    with pytest.raises(InputError, match="network_weight"):
+        score_variants(**toy(substitutions(bases, [400])), model=bundle_folder, network_weight=0.5)
 
 
 @pytest.mark.parametrize("window", [200, 201])
