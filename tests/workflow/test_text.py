@@ -14,7 +14,8 @@ from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.text.report.text_results import published_tables
 
 ROOT = Path(__file__).parents[2]
-SETS = {column.run for table in published_tables() for column in table.columns} - {"", "pretrained"}
+PRETRAINED = {"", "pretrained", "large-pretrained"}
+SETS = {column.run for table in published_tables() for column in table.columns} - PRETRAINED
 
 
 def paths_of(config: str) -> set[str]:
@@ -197,7 +198,7 @@ def test_every_table_of_the_paper_is_planned(planned, workflow):
     numbers = {
         table.number
         for table in published_tables()
-        if {column.run for column in table.columns} <= scored | {"pretrained", ""}
+        if {column.run for column in table.columns} <= scored | PRETRAINED
     }
     assert numbers >= {2, 4, 10, 15, 16, 20}
     output = workflow.snakemake("-n", "experiments", "--configfile", "config/grch37.yaml")
@@ -364,3 +365,50 @@ def test_a_table_1_that_cannot_be_is_refused(workflow, changes, message):
     (workflow.folder / "models").mkdir()
     output = workflow.snakemake("-n", "text_table1", "--configfile", config, check=False)
     assert message in output
+
+
+ROWS = {
+    # attention, hidden size, tokens per step; None: of the bundle that it starts from
+    "bigbird-itc": [("bigbird", 768, 256 * 4096), ("bigbird", 1024, 2048 * 4096)],
+    "bigbird-etc": [("etc", 768, 256 * 4096), ("etc", 1024, 2048 * 4096)],
+    "roberta-512": [("roberta-512", None), ("roberta-large-512", None)],
+    "longformer": [("warm-start", 64), ("warm-start-large", 64)],
+}
+"""Of Table 10, base and large."""
+
+
+def test_table_10_pretrains_every_row_in_both_sizes(new_workflow, monkeypatch):
+    workflow = new_workflow("table10")
+    output = plan(workflow, "config/text.yaml", target="text_table10")
+    found = commands(workflow, output)
+    assert workflow.jobs_of(output)["text_pretrain"] == 2 * len(ROWS)
+    monkeypatch.chdir(workflow.folder)
+    for command in found:
+        first, second, *words = shlex.split(command)
+        parser, _ = build_parser(f"{first} {second}", words)
+        settings = SimpleNamespace(**read_arguments(parser, words))
+        if second == "tables":
+            assert str(settings.results).endswith("/table10/bigbird-itc")
+            folders = {name: str(path) for name, path in settings.variant_results.items()}
+            assert folders == {
+                name: f"results/text-base/text/table10/{name}" for name in ROWS.keys() - {"bigbird-itc"}
+            }
+            continue
+        name, bundle = re.search(r"/table10/([\w-]+)/(\S+)$", str(settings.output)).groups()
+        expected = ROWS[name][["pretrained", "large-pretrained"].index(bundle)]
+        training, model = settings.training, settings.model
+        rows = training.batch_size * training.accumulate
+        if name.startswith("bigbird"):
+            assert (model.attention, model.hidden_size, rows * model.max_tokens) == expected
+            assert settings.initial is None
+            continue
+        assert settings.initial.name == expected[0]
+        assert expected[1] in (None, rows)
+        # A weight of RoBERTa is far above the smallest step that float32 has at this rate.
+        assert (training.learning_rate < 1e-20) == (name == "roberta-512")
+
+
+def test_table_10_pretrains_its_rows(workflow):
+    config = workflow.config("config/text.yaml", text__pretrained="./models")
+    output = workflow.snakemake("-n", "text_table10", "--configfile", config, check=False)
+    assert "`table10` pretrains each row; leave one out" in output

@@ -10,7 +10,7 @@ FIRST = {
     c.run: c.keys[0]
     for t in published_tables()
     for c in t.columns
-    if c.run not in ("", "pretrained")
+    if c.run not in ("", "pretrained", "large-pretrained")
 }
 
 

@@ -1,6 +1,7 @@
 # Text tasks (config section `text`): made or real text -> vocabulary -> pretraining -> every task
 # -> official scores -> report. Targets `text` and those below it; no part of `all` where there is a genome.
-# Pretraining, training and scoring are also those of every pattern of `table1` (text_table1.smk).
+# Pretraining, training and scoring are also those of every pattern of `table1` (text_table1.smk), pretraining that of
+# every row of `table10` (text_table10.smk).
 
 
 import os
@@ -9,7 +10,7 @@ TEXT = RUN.text.folder
 
 
 wildcard_constraints:
-    pattern="|table1/[a-z][a-z0-9_]*/seed[0-9]+/",
+    pattern="|table1/[a-z][a-z0-9_]*/seed[0-9]+/|table10/[a-z0-9-]+/(large-)?",
 
 
 rule made_text:
@@ -78,7 +79,9 @@ rule text_pretrain:
     input:
         train=lambda wildcards: RUN.text.corpus_source("train"),
         validation=lambda wildcards: RUN.text.corpus_source("validation"),
-        start=RUN.text.initial or RUN.text.vocabulary,
+        start=lambda wildcards: (
+            RUN.text.pretrainings[wildcards.pattern].initial or RUN.text.vocabulary
+        ),
     output:
         directory(f"{TEXT}/{{pattern}}pretrained"),
     log:
@@ -93,7 +96,9 @@ rule text_pretrain:
         runtime=1440,
     params:
         run=lambda wildcards, resources, threads: launched(
-            RUN.text.settings("pretraining"), resources, threads
+            RUN.text.pretrainings[wildcards.pattern].section.get("pretraining", {}),
+            resources,
+            threads,
         ),
         version=VERSION,
         seed=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].seed,
@@ -101,14 +106,21 @@ rule text_pretrain:
         validation=lambda wildcards: RUN.text.corpus("validation"),
         checkpoints=f"{RES}/checkpoints/text/{{pattern}}pretrained",
         start=lambda wildcards, input: option(
-            "initial" if RUN.text.initial else "tokenizer", input.start
+            "initial"
+            if RUN.text.pretrainings[wildcards.pattern].initial
+            else "tokenizer",
+            input.start,
         ),
-        model=lambda wildcards: options(
-            RUN.text.pretrainings[wildcards.pattern].model, "model"
+        model=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].options(
+            "model"
         ),
-        masking=options(RUN.text.settings("masking"), "masking"),
-        cpc=options(RUN.text.settings("cpc"), "cpc"),
-        training=options(RUN.text.settings("pretraining"), "training"),
+        masking=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].options(
+            "masking"
+        ),
+        cpc=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].options("cpc"),
+        training=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].options(
+            "pretraining", "training"
+        ),
     shell:
         "keep_log {log}; {params.run} text pretrain --train {params.train}"
         " --validation {params.validation} {params.start} --output {output}"

@@ -189,6 +189,11 @@ def _text(text: Mapping) -> Iterator[Check]:
     for name in patterns:
         pattern = _top(patterns, name, ("text", "table1", "patterns"))
         yield from _typed(pretrain, model=section("model") + pattern)
+    for name, sizes in text.get("table10", {}).items():
+        for size, changes in sizes.items():
+            row = {key: _top(changes, key, ("text", "table10", name, size)) for key in changes}
+            own = {key: row.get(key, section(key)) for key in keys}
+            yield from _typed(pretrain, training=row.get("pretraining", training), **own)
     for name in text["tasks"]:
         layers = _top(text["tasks"], name, ("text", "tasks"))
         yield from _text_task(name, section("training"), layers)
