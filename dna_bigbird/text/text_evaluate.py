@@ -78,7 +78,7 @@ def evaluate(
         rows, outputs = stack.enter_context(ran)
         predictions = task.decode(rows, outputs)
         described = {"split": split, "training_seed": bundle.config.seed}
-        described |= {"step": bundle.metrics.step}
+        described |= {"step": bundle.metrics.step, "initial_weights": bundle.config.initial_weights}
         metrics = evaluation(
             task,
             rows,

@@ -391,7 +391,8 @@ def test_table_10_pretrains_every_row_in_both_sizes(new_workflow, monkeypatch):
             assert str(settings.results).endswith("/table10/bigbird-itc")
             folders = {name: str(path) for name, path in settings.variant_results.items()}
             assert folders == {
-                name: f"results/text-base/text/table10/{name}" for name in ROWS.keys() - {"bigbird-itc"}
+                name: f"results/text-base/text/table10/{name}"
+                for name in ROWS.keys() - {"bigbird-itc"}
             }
             continue
         name, bundle = re.search(r"/table10/([\w-]+)/(\S+)$", str(settings.output)).groups()
