@@ -193,6 +193,11 @@ class TextTasks:
         """All trainings by the name of their folder."""
         return {folder: x for name in self.runs for folder, x in self.trainings_of(name).items()}
 
+    @property
+    def submitted(self) -> list[str]:
+        """The trainings whose predictions are written for a leaderboard."""
+        return [name for name, each in self.trainings.items() if "submitted" in each.settings]
+
     def start(self, pattern: str, name: str) -> str:
         """Return the bundle that a training starts from; of `table1` that of its pattern and seed."""
         return f"{self.folder}/{pattern}pretrained" if pattern else self.trainings[name].pretrained

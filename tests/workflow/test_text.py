@@ -54,6 +54,8 @@ SUMMARIES = {"arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum"}
 SHORT = {f"full-512/{name}" for name in CLASSES | {"hotpotqa", "triviaqa", "wikihop"}}
 SHORT |= {f"full-512-summaries/{name}" for name in SUMMARIES}
 """Rows of 512 tokens in config/text.yaml: Tables 2, 4, 15 and 20."""
+FRESH = {f"base-transformer/{name}" for name in SUMMARIES}
+"""Those of Tables 4 and 20 that begin from random weights."""
 QUESTIONS = {"hotpotqa", "natural-questions", "triviaqa", "wikihop"}
 LONGFORMER = {f"longformer/{name}" for name in QUESTIONS - {"natural-questions"}}
 """Its row of Table 2."""
@@ -75,7 +77,7 @@ def planned(new_workflow):
 def test_every_set_of_the_tables_is_trained_and_scored(planned, config):
     jobs, found, _ = planned[config]
     is_paper = config == "config/text.yaml"
-    expected = SETS | (SHORT | LONGFORMER if is_paper else set())
+    expected = SETS | (SHORT | FRESH | LONGFORMER if is_paper else set())
     repeated = REPEATED if is_paper else set()
     assert jobs["text_train"] == jobs["text_evaluate"] == len(expected) + 4 * len(repeated)
     assert jobs["text_pretrain"] == jobs["text_report"] == 1
@@ -130,6 +132,15 @@ def test_rows_of_512_tokens_change_the_start_and_the_length_and_nothing_else(pla
         assert own.split() == usual.split()
 
 
+def test_the_base_transformer_begins_from_random_weights(planned):
+    _, found, _ = planned["config/text.yaml"]
+    for name in SUMMARIES:
+        own = the_one(found, "text train", f"/trained/base-transformer/{name} ")
+        warm = the_one(found, "text train", f"/trained/full-512-summaries/{name} ")
+        own = own.replace("base-transformer", "full-512-summaries")
+        assert sorted(own.split()) == sorted([*warm.split(), "--from_scratch", "true"])
+
+
 def test_five_seeds_are_joined(planned):
     _, found, _ = planned["config/text.yaml"]
     for seed in range(5):
@@ -172,6 +183,14 @@ def test_the_rows_of_etc_have_the_settings_of_its_recipes(planned, config, size)
     assert (text["masking"], text["cpc"]) == (recipe["masking"], recipe["cpc"])
 
 
+def test_predictions_are_written_for_the_leaderboard_of_table_3(planned):
+    _, found, _ = planned["config/text-etc-large.yaml"]
+    command = the_one(found, "text predict")
+    assert "--data text/triviaqa-rc --split test" in command
+    assert "--output results/text-etc-large/text/predictions/triviaqa " in command
+    assert "--model results/text-etc-large/text/trained/triviaqa " in command
+
+
 def test_longformer_of_table_2_changes_the_start_and_nothing_else(planned):
     _, found, _ = planned["config/text.yaml"]
     for name in LONGFORMER:
@@ -203,8 +222,10 @@ def test_every_table_of_the_paper_is_planned(planned, workflow):
     assert numbers >= {2, 4, 10, 15, 16, 20}
     output = workflow.snakemake("-n", "experiments", "--configfile", "config/grch37.yaml")
     pattern = r"compare-(?:lm|heads) .*?--table (\w+)"
-    tables = {re.search(pattern, c)[1] for c in commands(workflow, output) if "compare-" in c}
+    found = commands(workflow, output)
+    tables = {re.search(pattern, c)[1] for c in found if "compare-" in c}
     assert tables >= {"table1", "table5", "figure8", "table6", "table7"}
+    assert "--gkm.max_rows 8000" in the_one(found, "--method gkm", "/baselines/chromatin/gkm.h5")
 
 
 def test_a_variant_of_an_unknown_task_is_refused(workflow):

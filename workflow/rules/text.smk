@@ -106,9 +106,11 @@ rule text_pretrain:
         validation=lambda wildcards: RUN.text.corpus("validation"),
         checkpoints=f"{RES}/checkpoints/text/{{pattern}}pretrained",
         start=lambda wildcards, input: option(
-            "initial"
-            if RUN.text.pretrainings[wildcards.pattern].initial
-            else "tokenizer",
+            (
+                "initial"
+                if RUN.text.pretrainings[wildcards.pattern].initial
+                else "tokenizer"
+            ),
             input.start,
         ),
         model=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].options(
@@ -202,6 +204,30 @@ rule text_evaluate:
         " --threads {threads} > {log} 2>&1"
 
 
+rule text_predict:
+    input:
+        data=lambda wildcards: RUN.text.trainings[wildcards.task].path("submitted"),
+        model=f"{TEXT}/trained/{{task}}",
+    output:
+        directory(f"{TEXT}/predictions/{{task}}"),
+    log:
+        f"{LOGS}/text/predict_{{task}}.log",
+    wildcard_constraints:
+        task=one_of(RUN.text.submitted),
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=32000,
+        runtime=480,
+    params:
+        run=command,
+        version=VERSION,
+    shell:
+        "{params.run} text predict --model {input.model} --data {input.data} --split test"
+        " --output {output} --threads {threads} > {log} 2>&1"
+
+
 rule text_runs:
     input:
         lambda wildcards: expand(
@@ -261,3 +287,4 @@ rule text_report:
 rule text:
     input:
         rules.text_report.output,
+        expand("{text}/predictions/{run}", text=TEXT, run=RUN.text.submitted),

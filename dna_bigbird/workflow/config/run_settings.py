@@ -42,6 +42,8 @@ def _checks(run: Mapping) -> Iterator[Check]:
         yield from _bench(run["bench"])
     if "text" in run:
         yield from _text(run["text"])
+    if "characters" in run:
+        yield from _characters(run["characters"])
 
 
 def _corpus(run: Mapping) -> Iterator[Check]:
@@ -174,6 +176,15 @@ def _bench(suites: Mapping) -> Iterator[Check]:
     for name, suite in suites.items():
         keys = ("head", "training")
         yield from _typed(bench, **{key: _top(suite, key, ("bench", name)) for key in keys})
+
+
+def _characters(section: Mapping) -> Iterator[Check]:
+    from dna_bigbird.training.train_characters import train_characters
+
+    own, training = (_top(section, key, ("characters",)) for key in ("model", "training"))
+    for name in section["models"]:
+        changes = _top(section["models"], name, ("characters", "models"))
+        yield from _typed(train_characters, model=own + changes, training=training)
 
 
 def _text(text: Mapping) -> Iterator[Check]:
