@@ -291,20 +291,6 @@ def run_settings(
     }
 
 
-COUNTED_EXAMPLES = 1024
-"""Examples whose tokens are counted: the mean length of 512-token examples is then known to about one token."""
-
-
-def mean_tokens(
-    examples: PretrainExamples | HiddenSentenceExamples | RepeatWeighted,
-) -> float:
-    """Return the tokens of an example on average, special ones included, over the first ones of a training."""
-    while not isinstance(examples, PretrainExamples):
-        examples = examples.examples
-    pairs = map(examples.pair, range(min(COUNTED_EXAMPLES, examples.examples_per_epoch)))
-    return round(float(np.mean([pair.a.length + pair.b.length + 3 for pair in pairs])), 1)
-
-
 def pretrained_config(
     corpus: TokenizedCorpus,
     start: DnaStart,
@@ -315,6 +301,8 @@ def pretrained_config(
 ) -> dict:
     """Return what the bundle's config says of model and data; it names no regions if earlier ones are unknown."""
     store, before = corpus.train, start.seen_regions
+    while not isinstance(examples, PretrainExamples):
+        examples = examples.examples
     own = seen_in_pretraining(store)
     read = [] if before is None else [*(record for record in before if record != own), own]
     return {
@@ -325,7 +313,7 @@ def pretrained_config(
         "encoder": stored_encoder(start.encoder),
         "assembly": store.assembly,
         "bp_per_token": round(store.num_bp / store.num_tokens, 3),
-        "tokens_per_example": mean_tokens(examples),
+        "tokens_per_example": examples.mean_tokens(),
         "masking": asdict(masking),
         "objective": objective.stored,
         "heads": list(objective.heads),

@@ -177,7 +177,7 @@ def differences(runs: Sequence[Run]) -> list[str]:
 
 
 def _real_tokens(runs: Sequence[Run]) -> list[str]:
-    """Say how many tokens a step reads of each run, where they differ by more than a hundredth."""
+    """Return the tokens per step of each run in a note, if they differ by more than 1 %."""
     known = [(run.name, run.real_tokens_per_step) for run in runs if run.real_tokens_per_step]
     counts = [count for _, count in known] or [1]
     is_equal = max(counts) <= 1.01 * min(counts)
