@@ -145,20 +145,15 @@ class TextTasks:
                 pretrainings[key] = TextPretraining(self.seed, {**self.section, **changes})
         return pretrainings
 
-    def folders(self, table: str) -> list[str]:
-        """Return the folders of the pretrainings of `table1` or `table10`, each once."""
-        names = (name.rpartition("/")[0] for name in self.pretrainings)
-        return list(
-            dict.fromkeys(f"{self.folder}/{name}" for name in names if name.startswith(f"{table}/"))
-        )
+    @property
+    def table1_folders(self) -> list[str]:
+        names = [name for name in self.pretrainings if name.startswith("table1/")]
+        return [f"{self.folder}/{name}".rstrip("/") for name in names]
 
     @property
     def table10_bundles(self) -> list[str]:
-        return [
-            f"{self.folder}/{name}pretrained"
-            for name in self.pretrainings
-            if name.startswith("table10/")
-        ]
+        names = [name for name in self.pretrainings if name.startswith("table10/")]
+        return [f"{self.folder}/{name}pretrained" for name in names]
 
     # --- what is scored
 
@@ -228,8 +223,8 @@ class TextTasks:
     @property
     def table10_options(self) -> str:
         """The rows of Table 10 other than BigBird-ITC, and whether their text is generated, as options."""
-        folders = {folder.rpartition("/")[2]: folder for folder in self.folders("table10")}
-        del folders["bigbird-itc"]
+        names = [name for name in self.settings("table10") if name != "bigbird-itc"]
+        folders = {name: f"{self.folder}/table10/{name}" for name in names}
         rows = option("variant_results", folders) if folders else ""
         return f"{rows} {self.synthetic_option([])}".strip()
 

@@ -261,6 +261,7 @@ def test_table5_has_baselines_models_and_the_papers_figures(tmp_path):
     ]
     assert [r["n_bp"] for r in rows] == ["900", "5000", "900", "900"]
     assert [r["counted_bp"] for r in rows] == ["2500000", "", "", ""]
+    assert rows[1]["differs"] == "Witten-Bell; paper: order, unit and discounting not stated"
     assert rows[3]["differs"] == "vocabulary 2,048 for 32,000"
     assert notes[0] == (
         "By bits per base, best first: bigbird_4096 1.700 [1.690, 1.710]; full_512 1.900 "

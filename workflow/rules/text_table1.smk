@@ -4,10 +4,10 @@
 
 rule text_table1_page:
     input:
-        pretrained=expand("{training}/pretrained", training=RUN.text.folders("table1")),
+        pretrained=expand("{training}/pretrained", training=RUN.text.table1_folders),
         evaluations=expand(
             "{training}/evaluation/{task}",
-            training=RUN.text.folders("table1"),
+            training=RUN.text.table1_folders,
             task=RUN.text.table1_tasks,
         ),
     output:
@@ -27,7 +27,7 @@ rule text_table1_page:
     params:
         run=command,
         version=VERSION,
-        runs=option("runs", RUN.text.folders("table1")),
+        runs=option("runs", RUN.text.table1_folders),
         options=RUN.text.synthetic_option(RUN.text.table1_tasks),
     shell:
         "{params.run} text compare-patterns {params.runs} --output {output}"

@@ -285,13 +285,17 @@ def differs(run: Run) -> str:
 def _baseline_row(key: str, scores: PredictorScores, run: Run) -> dict:
     causal = "causal" in key
     is_paper = key == "token_ngram_causal"
+    unstated = "paper: order, unit and discounting not stated" if is_paper else ""
+    discounting = ""
+    if causal and "ngram" in key:
+        discounting = "modified Kneser-Ney" if "kenlm" in key else "Witten-Bell"
     return (
         {"predictor": ngram_name(key), "seen": "causal" if causal else "masked"}
         | cells("bits_per_base", scores.bits_per_base)
         | {"n_bp": scores.number("n_bp") if causal else run.metrics.number("n_masked_bp")}
         | {"counted_bp": scores.number("n_counted_bp")}
         | {"paper": 1.57 if is_paper else None, "real_tokens_per_step": None}
-        | {"differs": "paper: order and unit not stated" if is_paper else ""}
+        | {"differs": "; ".join(filter(None, (discounting, unstated)))}
     )
 
 
