@@ -1,15 +1,18 @@
 """The whole target `text` of the demo's config, from made text to the report."""
 
 import json
-from random import Random
+import shlex
+import shutil
+from pathlib import Path
 
 import pytest
 import yaml
 
 from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.cli.main import main
 from dna_bigbird.models.attention_config import EtcConfig
-from dna_bigbird.text.made.writing import wikihop_item
 from dna_bigbird.text.report.text_results import published_tables
+from dna_bigbird.workflow.text_tasks import TextTasks
 from tests.text_bundle import write_text_bundle
 from tests.workflow.conftest import ROOT
 
@@ -90,46 +93,46 @@ def test_every_row_of_table_10_runs(workflow):
 
 
 @pytest.mark.slow
-def test_longformers_ablations_and_questions_with_hidden_sentences_run(workflow):
-    """The rows of config/text-longformer.yaml and the regulariser of config/text/etc, tiny, on made text."""
-    sizes = {"dropout": 0.0, "max_tokens": 256}
+def test_longformers_ablations_and_questions_with_hidden_sentences_run(tmp_path, monkeypatch):
+    """The commands of the rows of config/text-longformer.yaml and of a recipe with CPC, tiny, on made text."""
+    monkeypatch.chdir(tmp_path)
     etc = EtcConfig(radius=8, max_distance=3, tokens_per_global=8)
     for attention, more in (("longformer", {}), ("etc", {"etc": etc}), ("full", {})):
-        write_text_bundle(workflow.folder / attention, attention=attention, **sizes, **more)
-    text = yaml.safe_load((ROOT / "config/text-longformer.yaml").read_text())["text"]
-    variants = text["variants"]
+        write_text_bundle(Path(attention), attention=attention, dropout=0.0, **more)
+    variants = yaml.safe_load((ROOT / "config/text-longformer.yaml").read_text())["text"][
+        "variants"
+    ]
     variants["tokens-2048"]["options"] = {"max_tokens": 64}
     variants["roberta-512"] = {"pretrained": "./full", "options": {"max_tokens": 64}}
     variants["not-pretrained"]["pretrained"] = "./longformer"
     variants["epochs-15"]["training"] = {"max_steps": 6}
     variants["etc"] = {"pretrained": "./etc", "recipe": ["./cpc.yaml"]}
-    recipe = (ROOT / "config/text/longformer/full-512.yaml").read_text().replace("512", "128")
-    (workflow.folder / "config/text/longformer/full-512.yaml").write_text(recipe)
-    (workflow.folder / "cpc.yaml").write_text("cpc: {weight: 0.2, fewest_sentences: 2}\n")
+    shutil.copytree(ROOT / "config/text/longformer", "config/text/longformer")
+    full = Path("config/text/longformer/full-512.yaml")
+    full.write_text(full.read_text().replace("max_tokens: 512", "max_tokens: 128"))
+    Path("cpc.yaml").write_text("cpc: {weight: 0.2, fewest_sentences: 2}\n")
+    main(["text", "made-data", "--output", "made", "--examples", "24"])
     section = {
-        "made": {"seed": 0, "examples": 24},
         "pretrained": "./longformer",
-        "training": STEPS,
-        "tasks": {"wikihop": {"options": {"max_tokens": 256}, "submitted": "./test.json"}},
+        "training": STEPS | {"measure_speed": False},
+        "tasks": {"wikihop": {"options": {"max_tokens": 256}}},
         "variants": variants,
     }
-    questions = [wikihop_item(Random(i), i, "test", False) for i in range(3)]
-    for question in questions:
-        del question["answer"]
-    (workflow.folder / "test.json").write_text(json.dumps(questions))
-    (workflow.folder / "mine.yaml").write_text(yaml.safe_dump({"name": "mine", "text": section}))
-    workflow.snakemake("--cores", "2", "text", "--configfile", "mine.yaml")
-    folder = workflow.folder / "results/mine/text"
-    encoders = {
-        name: load_bundle(folder / "trained" / name / "wikihop").config.encoder for name in variants
-    }
-    assert {name: encoder.attention for name, encoder in encoders.items()} == {
-        **dict.fromkeys(variants, "longformer"),
-        "tokens-512-full": "full",
-        "roberta-512": "full",
-        "etc": "etc",
-    }
-    submitted = json.loads((folder / "predictions/wikihop/predictions.json").read_text())
-    assert list(submitted) == [question["id"] for question in questions]
+    encoders = {}
+    for name, row in TextTasks(".", section, 0).trainings.items():
+        train, scored = row.path("train"), row.path("scored")
+        main(
+            shlex.split(
+                f"text train {row.task_options} --train {train} --validation {row.path('validation')} "
+                f"--pretrained {row.pretrained} --output trained/{name} --checkpoints runs/{name} "
+                f"--threads 1 {row.options}"
+            )
+        )
+        line = f"text evaluate --model trained/{name} --data {scored} --split validation"
+        main(f"{line} --output scores/{name} --threads 1".split())
+        encoders[name.partition("/")[0]] = load_bundle(f"trained/{name}").config.encoder
+    attentions = dict.fromkeys([*variants, "wikihop"], "longformer")
+    attentions |= {"tokens-512-full": "full", "roberta-512": "full", "etc": "etc"}
+    assert {name: encoder.attention for name, encoder in encoders.items()} == attentions
     assert not encoders["shared-projections"].longformer.separate_global
-    assert "shared-projections, this run" in (folder / "report.html").read_text()
+    assert encoders["wikihop"].longformer.separate_global
