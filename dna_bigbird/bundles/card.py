@@ -292,5 +292,6 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
         "dropout": config.encoder.dropout,
         "vocabulary": config.encoder.vocab_size,
         "base pairs per token of the training text": config.bp_per_token,
+        "tokens per example of pretraining": config.tokens_per_example,
         "seed": config.seed,
     }

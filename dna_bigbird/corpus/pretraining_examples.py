@@ -132,6 +132,11 @@ class PretrainExamples:
         maskable[[0, len(a) + 1, -1]] = False
         return Unmasked(token_ids.astype(np.int64), segment_ids, maskable, pair, rng)
 
+    def mean_tokens(self) -> float:
+        """Return the tokens of an example on average, special ones included, over the first 1,024."""
+        pairs = map(self.pair, range(min(1024, self.examples_per_epoch)))
+        return round(float(np.mean([pair.a.length + pair.b.length + 3 for pair in pairs])), 1)
+
     def predicted_spans(
         self, index: int, piece_bp: np.ndarray, positions: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -135,7 +135,7 @@ def pretrain(
         settings=steps.run_settings(corpus, start, masking, objective, reading),
         collate=collate,
     )
-    config = steps.pretrained_config(corpus, start, masking, seed, objective)
+    config = steps.pretrained_config(corpus, start, masking, seed, objective, examples["train"])
     scores = result.best_metrics
     if counts and result.is_writer:
         described, more = add_copies(task, corpus, seed, validation_examples)

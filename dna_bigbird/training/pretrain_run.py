@@ -297,9 +297,12 @@ def pretrained_config(
     masking: MaskingConfig,
     seed: int,
     objective: ObjectiveConfig,
+    examples: PretrainExamples | HiddenSentenceExamples | RepeatWeighted,
 ) -> dict:
     """Return what the bundle's config says of model and data; it names no regions if earlier ones are unknown."""
     store, before = corpus.train, start.seen_regions
+    while not isinstance(examples, PretrainExamples):
+        examples = examples.examples
     own = seen_in_pretraining(store)
     read = [] if before is None else [*(record for record in before if record != own), own]
     return {
@@ -310,6 +313,7 @@ def pretrained_config(
         "encoder": stored_encoder(start.encoder),
         "assembly": store.assembly,
         "bp_per_token": round(store.num_bp / store.num_tokens, 3),
+        "tokens_per_example": examples.mean_tokens(),
         "masking": asdict(masking),
         "objective": objective.stored,
         "heads": list(objective.heads),
