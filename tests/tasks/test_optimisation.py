@@ -133,6 +133,9 @@ def test_published_constants():
         ({"decay_share": 1.5}, "--decay_share 1.5"),
         ({"schedule": "inverse_sqrt"}, "--warmup_steps must be at least 1"),
         ({"beta2": 1.0}, "--beta2 1.0"),
+        ({"muon_weight_decay": 0.1}, "--muon_weight_decay 0.1 is read with --optimizer muon only"),
+        ({"ema_decay": 0.9, "swa_share": 0.2}, "--ema_decay 0.9 and --swa_share 0.2: choose one"),
+        ({"swa_share": 0.2, "strategy": "fsdp"}, "--swa_share with --strategy fsdp"),
     ],
 )
 def test_contradictions_are_refused(settings, message):
