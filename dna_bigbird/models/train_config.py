@@ -171,6 +171,11 @@ class TrainConfig:
             )
 
     @property
+    def num_examples(self) -> int:
+        """Examples of the whole training."""
+        return self.max_steps * self.batch_size * self.accumulate * self.processes
+
+    @property
     def processes(self) -> int:
         """Training processes over all nodes."""
         return self.devices * self.nodes
