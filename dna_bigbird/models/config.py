@@ -33,7 +33,10 @@ LARGEST_BLOCK = 1024
 """Tokens in one block of a model that reads fewer tokens than that."""
 OWN_SETTINGS = {"etc": PAPER_ETC, "longformer": PAPER_LONGFORMER, "performer": PAPER_PERFORMER}
 """Settings that one attention reads, by its name, at their defaults; they are stored only with it."""
-PAIRS, STREAMS = "it reads labels of pairs of tokens", "its two streams have projections of their own"
+PAIRS, STREAMS = (
+    "it reads labels of pairs of tokens",
+    "its two streams have projections of their own",
+)
 NOT_IN_ETC = (
     ("positions", "learned", PAIRS),
     ("qk_norm", False, PAIRS),

@@ -20,7 +20,9 @@ class AveragedWeights(WeightAveraging):
             return mean + (weight - mean) * (9 / (10 + steps)).clamp(min=1 - config.ema_decay)
 
         super().__init__(use_buffers=False, avg_fn=moved if config.ema_decay else None)
-        self.first_step = round(config.max_steps * (1 - config.swa_share)) if config.swa_share else 0
+        self.first_step = (
+            round(config.max_steps * (1 - config.swa_share)) if config.swa_share else 0
+        )
         self.is_swapped = False
 
     def should_update(self, step_idx: int | None = None, epoch_idx: int | None = None) -> bool:
@@ -31,9 +33,7 @@ class AveragedWeights(WeightAveraging):
         """Follow the model to its device, on which it was not yet when the mean was set up."""
         self._average_model.to(pl_module.device)
 
-    def on_validation_epoch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule
-    ) -> None:
+    def on_validation_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Give the model the mean, if there is one."""
         if self._average_model.n_averaged > 0:
             self._swap(pl_module)
@@ -52,7 +52,9 @@ class AveragedWeights(WeightAveraging):
     def _swap(self, pl_module: pl.LightningModule) -> None:
         # Lightning 2.6 swaps buffers too, which differ (a Performer's features) and are not averaged.
         with torch.no_grad():
-            pairs = zip(self._average_model.module.parameters(), pl_module.parameters(), strict=True)
+            pairs = zip(
+                self._average_model.module.parameters(), pl_module.parameters(), strict=True
+            )
             for mean, weight in pairs:
                 kept = mean.clone()
                 mean.copy_(weight)

@@ -170,7 +170,9 @@ def estimate(
     from dna_bigbird.models.memory import pretraining_memory, pretraining_parameters
     from dna_bigbird.models.precision import BFLOAT16
 
-    predicted = int(max(masking.fraction, masking.last_fraction) * encoder.max_tokens) * training.batch_size
+    predicted = (
+        int(max(masking.fraction, masking.last_fraction) * encoder.max_tokens) * training.batch_size
+    )
     is_etc = encoder.attention == "etc"
     backends = BACKENDS if encoder.has_blocks else {"auto": "auto"}
     precision = BFLOAT16 if training.precision == "auto" else training.precision

@@ -67,16 +67,15 @@ def test_tied_weights_are_stored_once_and_stay_tied(bundle_folder, tmp_path):
 def test_a_switch_comes_back_and_is_refused_by_name_elsewhere(tmp_path, capsys, name, value):
     """The network that was saved is drawn again; without the switch it gives other logits."""
     sizes = {"num_layers": 2}
-    folder = write_pretrained_bundle(
-        tmp_path / "own", is_new=True, encoder={**sizes, name: value}
-    )
+    folder = write_pretrained_bundle(tmp_path / "own", is_new=True, encoder={**sizes, name: value})
     bundle = load_bundle(folder)
     encoder = bundle.config.encoder
     assert getattr(encoder, name) == value
     ids = torch.randint(5, encoder.vocab_size, (1, 40), generator=torch.Generator().manual_seed(0))
     inputs = (ids, ids < 0, None, torch.arange(40))
     drawn, off = (
-        PretrainingModel(replace(encoder, **{name: x}), seed=0).eval() for x in (value, type(value)())
+        PretrainingModel(replace(encoder, **{name: x}), seed=0).eval()
+        for x in (value, type(value)())
     )
     with torch.no_grad():
         found, expected, other = (model(*inputs)[0] for model in (bundle.model, drawn, off))

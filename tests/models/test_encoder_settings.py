@@ -312,7 +312,10 @@ def test_a_decoder_refuses_what_it_cannot_have(change):
     [
         ({"stem_width": 4}, "--model.stem_width 4 must be 0 or odd"),
         ({"stem_width": -1}, "--model.stem_width -1"),
-        ({"layer_skips": True, "num_layers": 1}, "--model.layer_skips true needs --model.num_layers"),
+        (
+            {"layer_skips": True, "num_layers": 1},
+            "--model.layer_skips true needs --model.num_layers",
+        ),
         ({"rotary_base": 0.0}, "--model.rotary_base 0.0"),
         ({"positions": "sine"}, "--model.positions='sine'"),
         (

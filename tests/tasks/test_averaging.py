@@ -87,7 +87,13 @@ def test_training_itself_does_not_notice(tiny_run, tmp_path, settings):
 @pytest.mark.parametrize("settings", [EMA, SWA], ids=str)
 def test_a_killed_run_ends_like_an_undisturbed_one(tiny_run, tmp_path, settings):
     undisturbed = run(tiny_run, tmp_path / "a", **SETTINGS, **settings)
-    for step, when in ((3, "end"), (4, "validation"), (7, "start"), (10, "end"), (12, "validation")):
+    for step, when in (
+        (3, "end"),
+        (4, "validation"),
+        (7, "start"),
+        (10, "end"),
+        (12, "validation"),
+    ):
         with pytest.raises(KilledError, match="on purpose"):
             callbacks = (KillAt(step, when),)
             run(tiny_run, tmp_path / "b", callbacks=callbacks, **SETTINGS, **settings)
