@@ -77,7 +77,7 @@ def is_within(block: str, region: tuple[str, int, int]) -> bool:
     return chrom == region[0] and region[1] < first and last <= region[2]
 
 
-def unseen_nats(folder: Path, hidden_in: PretrainExamples, count: int) -> np.ndarray:
+def hidden_nats(folder: Path, hidden_in: PretrainExamples, count: int) -> np.ndarray:
     """Return the nats of each hidden token of an arm; they are kept next to its weights."""
     path = folder / "test_nats.npy"
     marker = [hidden_in.seed, count, hidden_in.store.attributes["checksum"]]
@@ -100,7 +100,7 @@ def test_rows(folders: dict[str, Path], corpus: Path, count: int, seed: int) -> 
     length = bundle.config.encoder.max_tokens
     examples = PretrainExamples(stores["test"], bundle.tokenizer, length, PAPER, seed)
     hidden = HiddenTokens(examples, count, bundle.tokenizer.piece_bp)
-    values = [unseen_nats(folder, examples, count) for folder in folders.values()]
+    values = [hidden_nats(folder, examples, count) for folder in folders.values()]
     way = ways_to_divide(bundle, stores["train"], stores["test"], hidden, None)["by_class"]
     sums = hidden.by_part(way, np.column_stack([*values, hidden.bases]))[:, 0]
     rows = []
