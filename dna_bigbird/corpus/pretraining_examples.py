@@ -57,6 +57,7 @@ class PretrainExamples:
         random_second: Draw a random B for half of the examples.
         sites: Sites that a share of the examples is drawn around, in place of those that their numbers
             would give.
+        num_examples: Examples of the whole training, over which the masking changes if it has a `last_fraction`.
 
     Raises:
         InputError: If no document of the store has two sentences, or the store was made with
@@ -73,6 +74,7 @@ class PretrainExamples:
         *,
         random_second: bool = True,
         sites: SiteWindows | None = None,
+        num_examples: int = 1,
     ) -> None:
         if max_tokens < 8:
             raise ValueError(
@@ -87,6 +89,7 @@ class PretrainExamples:
         self.vocabulary = vocabulary
         self.max_tokens = max_tokens
         self.masking = masking
+        self.num_examples = num_examples
         self.seed = seed
         self.random_second = random_second and store.num_documents > 1
         sentences = np.diff(store.document_sentence_offsets)
@@ -109,7 +112,7 @@ class PretrainExamples:
         """
         drawn = self.unmasked(index)
         seen, positions, labels = mask_tokens(
-            drawn.token_ids, drawn.maskable, drawn.rng, self.masking, self.vocabulary
+            drawn.token_ids, drawn.maskable, drawn.rng, self.masking_of(index), self.vocabulary
         )
         return {
             "token_ids": seen,
@@ -118,6 +121,10 @@ class PretrainExamples:
             "labels": labels,
             "is_next": drawn.pair.is_next,
         }
+
+    def masking_of(self, index: int) -> MaskingConfig:
+        """Return the masking of example `index`."""
+        return self.masking.at(min(1.0, index / max(1, self.num_examples - 1)))
 
     def unmasked(self, index: int) -> "Unmasked":
         """Return one example before tokens are masked."""

@@ -219,6 +219,7 @@ def pretraining_examples(
     seed: int,
     objective: ObjectiveConfig,
     reading: PretrainingReading,
+    num_examples: int = 1,
 ) -> dict[str, PretrainExamples | HiddenSentenceExamples | RepeatWeighted]:
     """Return the examples of both splits: sentence pairs with masked tokens."""
     # Validation draws from another random stream than training. Its masked tokens are those of the
@@ -232,6 +233,7 @@ def pretraining_examples(
         2 * seed,
         random_second=objective.nsp_weight > 0,
         sites=reading.sites,
+        num_examples=num_examples,
     )
     validation = PretrainExamples(
         corpus.validation, tokenizer, encoder.max_tokens, PAPER, 2 * seed + 1
@@ -280,7 +282,7 @@ def run_settings(
     return {
         "command": "pretrain",
         "model": stored_encoder(start.encoder),
-        "masking": asdict(masking),
+        "masking": masking.stored,
         "objective": objective.stored,
         "inputs": {
             **checksums,
@@ -314,7 +316,7 @@ def pretrained_config(
         "assembly": store.assembly,
         "bp_per_token": round(store.num_bp / store.num_tokens, 3),
         "tokens_per_example": examples.mean_tokens(),
-        "masking": asdict(masking),
+        "masking": masking.stored,
         "objective": objective.stored,
         "heads": list(objective.heads),
         "seed": seed,
