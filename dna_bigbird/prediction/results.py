@@ -226,7 +226,7 @@ class VariantScores(VariantSummary, FirstRows):
     alt_probability: NDArray[np.float32]
     """Probability of ALT, mean over strands."""
     site: list[str] | None = None
-    """Name of the anchor whose window an allele is scored in; None without anchors."""
+    """Name of the anchor whose window an allele is scored in, or span, left, right of breakpoints; None without."""
 
     by_row = (*ALLELES, "site", "diff", "log_odds", "ref_probability", "alt_probability")
 

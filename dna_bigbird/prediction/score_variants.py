@@ -35,6 +35,7 @@ def score_variants(
     score: Literal["labels", "embedding", "likelihood"] = "labels",
     shifts: Positive = 1,
     shift_step: Positive = 16,
+    breakpoints: bool = False,
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,
@@ -43,9 +44,11 @@ def score_variants(
 
     For every alternative allele and label: `<label>_diff`, the probability with the allele minus that
     with REF, and `<label>_log_odds`, the same difference of the log-odds; means over the strands.
-    Substitutions, insertions and deletions are scored, also several alleles in one record. Symbolic
-    alleles, breakends, `*` and alleles longer than half the window are not scored: they have nan in a
-    table and '.' in a VCF, and are counted on standard error. REF must agree with the genome.
+    Substitutions, insertions and deletions are scored, also several alleles in one record; `<DEL>`, `<DUP>`
+    and `<INV>` with END or SVLEN, `<INS>` with its bases (INFO SEQ or SVINSSEQ), and breakends of one
+    chromosome. An allele longer than half the window is scored at its breakpoints alone, and has the
+    larger effect of the two. Other alleles have nan in a table and '.' in a VCF, and are counted on
+    standard error. REF must agree with the genome.
 
     The reference window is centred on REF, on each strand in its own direction. The window of an
     alternative allele has the same flank before the allele, and as much of the flank after it as fits.
@@ -81,6 +84,9 @@ def score_variants(
         shifts: Shifts of the window: effects are means over so many windows, the centred one and
             others that begin --shift_step bases earlier or later, twice as many bases, and so on.
         shift_step: Step of the shifts in base pairs.
+        breakpoints: Breakpoints of alleles of 50 or more bases: a table has rows for all of the allele in one
+            window (nan if it is longer than half of it) and for the windows centred on its breakpoints; the
+            column site is span, left or right.
         compute: Fields of `Compute`: speed and memory.
 
     Examples:
@@ -121,6 +127,7 @@ def score_variants(
         score=score,
         shifts=shifts_of(shifts, shift_step),
         anchors=sites,
+        breakpoints=breakpoints,
     )
     if resume and not run.is_resumable:
         raise InputError(

@@ -59,10 +59,13 @@ class VariantRun:
         score: Score = "labels",
         shifts: tuple[int, ...] = (0,),
         anchors: Path | str | None = None,
+        breakpoints: bool = False,
     ) -> None:
         check_table(score, targets, probabilities)
         if anchors is not None:
             check_anchored(anchors, targets, strand, shifts)
+        if breakpoints:
+            check_breakpoints(score, targets, anchors)
         bundles = load_models(model)
         self._model_notes = [
             *notes_on(model), *allele_notes(bundles, "--sites", anchors is not None)
@@ -85,9 +88,11 @@ class VariantRun:
             must_be_sorted=any(target.is_indexed for target in targets),
             only_substitutions=score == "likelihood",
             anchors=self.anchors,
+            breakpoints=breakpoints,
         )
         self.targets, self.strand, self.progress = targets, strand, progress
         self.score, self.shifts = score, shifts
+        self.with_sites = breakpoints or anchors is not None
         some = score == "labels" and not probabilities
         self.columns = EFFECTS[:2] if some else tuple(self.scorer.columns)
         shifted = {} if shifts == (0,) else {"shifts": " ".join(map(str, shifts))}
@@ -109,6 +114,11 @@ class VariantRun:
             question := sites.assembly_note()
         ):  # for a file it is printed earlier
             notes.append(question)
+        if sites.at_breakpoints:
+            notes.append(
+                f"{sites.at_breakpoints:,} alleles are longer than {sites.longest:,} bp and were scored at their "
+                "breakpoints alone"
+            )
         if sites.skipped:
             parts = ", ".join(f"{n:,} {reason}" for reason, n in sorted(sites.skipped.items()))
             notes.append(
@@ -130,8 +140,7 @@ class VariantRun:
                     (site.variant, alt) for site in sites if site.fits for alt in site.variant.alts
                 ]
                 names += [
-                    site.window.name if site.window else "."
-                    for site in sites if site.fits for _ in site.variant.alts
+                    site.name for site in sites if site.fits for _ in site.variant.alts
                 ]  # fmt: skip
                 has_row = rows_of_fitting(sites)
                 frames.append({name: values[has_row] for name, values in effects.items()})
@@ -145,7 +154,7 @@ class VariantRun:
             "id": [v.id for v, _ in variants],
             "ref": [v.written_ref for v, _ in variants],
             "alt": [alt for _, alt in variants],
-            "site": names if self.anchors else None,
+            "site": names if self.with_sites else None,
         }
         if self.score != "labels":
             (name,) = values
@@ -211,7 +220,7 @@ class VariantRun:
             self.targets,
             labels=self.scorer.label_names,
             columns=self.columns,
-            with_sites=self.anchors is not None,
+            with_sites=self.with_sites,
             origin=self.origin,
             longest_bp=max(self.sites.genome.lengths.values()),
         ) as writers:
@@ -234,7 +243,8 @@ class VariantRun:
             "models": [checksum for _, checksum in self.origin.models],
             "labels": self.scorer.label_names,
             "window": self.window_bp,
-            "alleles": "one form",  # earlier versions centred the window on the written REF
+            "alleles": "one form, and breakpoints",  # earlier versions scored no structural alleles
+            "breakpoints": self.with_sites,
             "strand": self.strand,
             "ref_mismatch": self.sites.skip_mismatches,
             "probabilities": len(self.columns) > 2,
@@ -275,6 +285,20 @@ def check_anchored(
         option = f"--shifts {len(shifts)}" if len(shifts) > 1 else f"--strand {strand}"
         raise InputError(
             f"{option}: the windows of --sites {anchors} have the place and strand of their site; leave it out"
+        )
+
+
+def check_breakpoints(score: str, targets: Sequence[VariantTarget], anchors: object) -> None:
+    """Raise InputError for what has no rows for breakpoints."""
+    if anchors is not None or score == "likelihood":
+        other = "--score likelihood" if anchors is None else f"--sites {anchors}"
+        raise InputError(
+            f"--breakpoints: {other} scores no structural alleles; leave one of them out"
+        )
+    if any(target.format == "vcf" for target in targets):
+        raise InputError(
+            "--breakpoints: an allele has a row for each breakpoint, so a table is written, not a VCF: end the name of "
+            "--output in .tsv or .csv"
         )
 
 

@@ -56,7 +56,7 @@ class TableWriter:
         rows = iter(values.tolist())
         for site in sites:
             v = site.variant
-            of_site = [site.window.name if site.window else "."] if self._with_sites else []
+            of_site = [site.name] if self._with_sites else []
             for alt in v.alts if site.fits else ():
                 scores = [format_score(x, "nan") for x in next(rows)]
                 fields = [v.chrom, str(v.pos), v.id, v.written_ref, alt, *of_site, *scores]
