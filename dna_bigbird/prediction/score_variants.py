@@ -13,9 +13,14 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, StreamFile
 from dna_bigbird.core.settings import Positive
-from dna_bigbird.core.shared_options import AlleleStrands, Labels, Progress, Resume
+from dna_bigbird.core.shared_options import AlleleStrands, Labels, Progress, Resume, Unphased
 from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
-from dna_bigbird.prediction.results import VariantScores, VariantSummary, ZeroShotScores
+from dna_bigbird.prediction.results import (
+    HaplotypeScores,
+    VariantScores,
+    VariantSummary,
+    ZeroShotScores,
+)
 
 
 @checked(rest=Compute)
@@ -36,10 +41,12 @@ def score_variants(
     shifts: Positive = 1,
     shift_step: Positive = 16,
     breakpoints: bool = False,
+    haplotypes: bool = False,
+    unphased: Unphased = "error",
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,
-) -> VariantScores | ZeroShotScores | VariantSummary:
+) -> VariantScores | ZeroShotScores | HaplotypeScores | VariantSummary:
     """Score the variants of a VCF file: how each allele changes the predictions of a model.
 
     For every alternative allele and label: `<label>_diff`, the probability with the allele minus that
@@ -87,6 +94,10 @@ def score_variants(
         breakpoints: Breakpoints of alleles of 50 or more bases: a table has rows for all of the allele in one
             window (nan if it is longer than half of it) and for the windows centred on its breakpoints; the
             column site is span, left or right.
+        haplotypes: Haplotypes of the samples: alleles with the other variants of their haplotype in the window,
+            by phased genotypes of a sorted VCF. A table has a row for each allele, sample and haplotype with
+            changes of the log odds: alone, in_background (in the haplotype), together (all variants of the
+            window), interaction (in_background minus alone).
         compute: Fields of `Compute`: speed and memory.
 
     Examples:
@@ -98,8 +109,8 @@ def score_variants(
             --score likelihood --model results/models/pretrained
 
     Returns:
-        `VariantScores` if the output is None (`ZeroShotScores` for a score without labels), else a `VariantSummary`. A model may also be a loaded
-        bundle.
+        `VariantScores` if the output is None (`ZeroShotScores` for a score without labels, `HaplotypeScores` with
+        haplotypes), else a `VariantSummary`. A model may also be a loaded bundle.
 
     Raises:
         TypeError: If there is no such argument.
@@ -128,6 +139,8 @@ def score_variants(
         shifts=shifts_of(shifts, shift_step),
         anchors=sites,
         breakpoints=breakpoints,
+        haplotypes=haplotypes,
+        unphased=unphased,
     )
     if resume and not run.is_resumable:
         raise InputError(

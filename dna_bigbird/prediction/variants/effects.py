@@ -49,6 +49,8 @@ EFFECTS = ("diff", "log_odds", "ref", "alt")
 Strands = Literal["both", "forward", "reverse"]
 Effects = dict[str, NDArray[np.float32]]
 """Columns of these names, each (alleles, labels)."""
+Windows = tuple[Sequence[int], list[str]]
+"""Which of the scored alleles of a site, and for each shift and strand the window of the reference and theirs."""
 
 
 class LogitModel(Protocol):
@@ -79,6 +81,18 @@ def site_effects(
     cut: WindowCutter | OneWindow = WindowCutter(genome, window_bp, strand, tuple(shifts))
     if within:
         cut = OneWindow(genome.fetch(within), within.start, strand)
+    yield from compared_sites(scorer, cut, sites, strand, compare, EFFECTS)
+
+
+def compared_sites(
+    scorer: LogitModel,
+    cut: Callable[[Site], list[Windows]],
+    sites: Iterable[Site],
+    strand: str,
+    compare: Callable[..., NDArray[np.float32]],
+    columns: Sequence[str],
+) -> Iterator[tuple[list[Site], Effects]]:
+    """Yield chunks of sites with what `compare` makes of the logits of their windows."""
     higher_of = 2 if getattr(scorer, "is_directional", False) and strand == "both" else 1
     correction = getattr(scorer, "correction", None)
     compared = with_effects(
@@ -87,7 +101,7 @@ def site_effects(
         sites,
         lambda logits: compare(logits, higher_of=higher_of, correction=correction),
     )
-    yield from framed(compared, EFFECTS, len(scorer.label_names))
+    yield from framed(compared, columns, len(scorer.label_names))
 
 
 def framed(
@@ -151,10 +165,6 @@ def compare(
 
 def _by_column(rows: list[NDArray[np.float32]], columns: Sequence[str]) -> Effects:
     return dict(zip(columns, np.concatenate(rows, axis=1), strict=True))
-
-
-Windows = tuple[Sequence[int], list[str]]
-"""Which of the scored alleles of a site, and for each shift and strand the window of the reference and theirs."""
 
 
 @dataclass(frozen=True)
@@ -326,10 +336,15 @@ def allele_windows(
     flank = max(before, window_bp - before - min(len(a) for a in alleles))
     bases = genome.fetch(Interval(site.chrom, site.start - flank, site.end + flank))
     left, right = bases[:flank], bases[flank + site.length :]
-    forward, reverse = [], []
-    for allele in map(normalise, alleles):
-        forward.append((left[flank - before :] + allele + right)[:window_bp])
-        reverse.append(reverse_complement((left + allele + right[:before])[-window_bp:]))
+    return flanked_windows(left, right, [*map(normalise, alleles)], window_bp, before, before)
+
+
+def flanked_windows(
+    left: str, right: str, alleles: Sequence[str], window_bp: int, before: int, after: int
+) -> tuple[list[str], list[str]]:
+    """Return a window per allele between two flanks, `before` bases before it on one strand, `after` on the other."""
+    forward = [(left[len(left) - before :] + x + right)[:window_bp] for x in alleles]
+    reverse = [reverse_complement((left + x + right[:after])[-window_bp:]) for x in alleles]
     return forward, reverse
 
 

@@ -4,16 +4,17 @@ import contextlib
 import itertools
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import looks_like, shown_name
 from dna_bigbird.genome.allele_form import AlleleForm, allele_form
 from dna_bigbird.genome.alphabet import first_bases
 from dna_bigbird.genome.fasta import Genome
+from dna_bigbird.genome.haplotypes import Change
 from dna_bigbird.genome.interval import Interval, promoter_window
 from dna_bigbird.genome.sites.reading import read_sites
 from dna_bigbird.genome.structural import Edit, structural_edit
@@ -83,6 +84,17 @@ class AnchorWindows:
 
 
 @dataclass(frozen=True, slots=True)
+class Background:
+    """What else is on the haplotypes of an allele in its window."""
+
+    changes: tuple[Change, ...]
+    text: str
+    """The variants, as position from 1, REF and ALT; '.' if there are none."""
+    carriers: tuple[tuple[str, int], ...] = ()
+    """Names of samples and numbers of their haplotypes, 1 or 2."""
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """A record and its alternative alleles that can be scored."""
 
@@ -95,11 +107,24 @@ class Site:
     """The window to score it in; None: one centred on the variant."""
     part: Part | None = None
     """What to score; None: all in one window, or the breakpoints of alleles that are too long for that."""
+    background: Background | None = None
+    """The haplotype that its only allele is on."""
 
     @property
-    def name(self) -> str:
-        """Name in the column `site` of a table."""
-        return self.window.name if self.window else self.part or "."
+    def keys(self) -> list[tuple[str, ...]]:
+        """The further columns of its rows: a row per haplotype, or one with the name of the site."""
+        if self.background is None:
+            return [(self.window.name if self.window else self.part or ".",)]
+        text = self.background.text
+        return [(name, str(number), text) for name, number in self.background.carriers]
+
+
+class HaplotypeReader(Protocol):
+    """Puts the alleles of sites into the haplotypes of samples; `HaplotypeSites` does."""
+
+    def read(self, header: VcfHeader, sites: Iterable[Site]) -> Iterator[Site]:
+        """Yield the sites of the haplotypes."""
+        ...
 
 
 class VariantSites:
@@ -120,6 +145,7 @@ class VariantSites:
         only_substitutions: bool = False,
         anchors: AnchorWindows | None = None,
         breakpoints: bool = False,
+        haplotypes: HaplotypeReader | None = None,
     ) -> None:
         self.vcf, self.genome = vcf, genome
         self._shown = shown_name(vcf)
@@ -127,7 +153,8 @@ class VariantSites:
         """Whether it can be read once only: standard input or a pipe."""
         self.longest = longest_allele(window_bp)
         self._breakpoints = breakpoints
-        self._structural = not only_substitutions and anchors is None
+        self._haplotypes = haplotypes
+        self._structural = not only_substitutions and anchors is None and haplotypes is None
         self.skip_mismatches, self._must_be_sorted = skip_mismatches, must_be_sorted
         self._only_substitutions, self._anchors = only_substitutions, anchors
         self.records: int | None = None
@@ -158,7 +185,8 @@ class VariantSites:
         with open_vcf(self.vcf) as (header, variants):
             if self._must_be_sorted:
                 variants = self._sorted(variants)
-            yield header, self._sites(variants, header)
+            sites = self._sites(variants, header)
+            yield header, self._haplotypes.read(header, sites) if self._haplotypes else sites
 
     def _sites(self, variants: Iterator[Variant], header: VcfHeader) -> Iterator[Site]:
         records = rows = alleles = scored = mismatches = absent = at_breakpoints = 0
