@@ -100,18 +100,18 @@ class Haplotype:
         return "".join(parts)
 
 
-def sample_columns(header: VcfHeader, shown: str, wanted: str | None = None) -> dict[str, int]:
-    """Return the column of each sample, or of the one that is wanted, by name."""
+def sample_columns(header: VcfHeader, shown: str, selected: str | None = None) -> dict[str, int]:
+    """Return the column of each sample, or of the one that is selected, by name."""
     names = header.lines[-1].split("\t")[FIRST_SAMPLE:]
     columns = {name: column for column, name in enumerate(names, start=FIRST_SAMPLE)}
     some = ", ".join(map(shortened, names[:5])) + (", …" if len(names) > 5 else "")
     if not columns:
         raise InputError(f"{shown}: no column of a sample; expected genotypes (FORMAT and samples)")
-    if wanted is None:
+    if selected is None:
         return columns
-    if wanted not in columns:
-        raise InputError(f"--sample {wanted}: {shown} has no such sample; it has {some}")
-    return {wanted: columns[wanted]}
+    if selected not in columns:
+        raise InputError(f"--sample {selected}: {shown} has no such sample; it has {some}")
+    return {selected: columns[selected]}
 
 
 def calls_of(

@@ -25,9 +25,9 @@ from dna_bigbird.prediction.variants.effects import (
 from dna_bigbird.prediction.variants.sites import (
     Background,
     Site,
+    change_of,
     form_that_fits,
     longest_allele,
-    trimmed_edit,
 )
 
 
@@ -100,13 +100,6 @@ def compare_haplotypes(
     return np.stack([alone, inside, together, inside - alone])[:, None].astype(np.float32)
 
 
-def change_of(genome: Genome, variant: Variant, number: int) -> Change:
-    """Return the bases that an allele replaces."""
-    edit = trimmed_edit(genome, variant, number)
-    here = edit.interval
-    return Change(here.start, here.end, edit.fetch(genome, here.start, here.start + edit.length))
-
-
 @dataclass
 class _Record:
     """A record with what its alleles change and who carries them."""
@@ -177,9 +170,13 @@ class HaplotypeSites:
             on_NC = self._background(record, others, sample_C, side_C)
             backgrounds, which_C = np.unique(on_NC, axis=1, return_inverse=True)
             carriers: dict[Background, list[tuple[str, int]]] = {}
-            made = [self._made(variant, change, others, column) for column in backgrounds.T]
+            of_column = [
+                self._of_column(variant, change, others, column) for column in backgrounds.T
+            ]
             for sample, side, which in zip(sample_C, side_C, which_C.ravel(), strict=True):
-                carriers.setdefault(made[which], []).append((self._names[sample], int(side) + 1))
+                carriers.setdefault(of_column[which], []).append(
+                    (self._names[sample], int(side) + 1)
+                )
             for background, who in carriers.items():
                 self.rows += len(who)
                 self.distinct += 1
@@ -211,7 +208,7 @@ class HaplotypeSites:
         instead_NC = both_NC2.max(axis=2) if self.unphased == "both" else 0
         return np.where(is_apart_NC, instead_NC, on_NC)
 
-    def _made(
+    def _of_column(
         self,
         variant: Variant,
         change: Change,

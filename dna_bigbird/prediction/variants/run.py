@@ -348,14 +348,14 @@ def check_haplotypes(
     probabilities: bool,
 ) -> None:
     """Raise InputError for what alleles on haplotypes do not have."""
-    given = {
+    options = {
         f"--score {score}": score != "labels",
         f"--sites {anchors}": anchors is not None,
         f"--shifts {len(shifts)}": len(shifts) > 1,
         "--breakpoints": breakpoints,
         "--probabilities": probabilities,
     }
-    for option in (name for name, is_given in given.items() if is_given):
+    for option in (name for name, is_used in options.items() if is_used):
         raise InputError(
             f"--haplotypes: {option} is for alleles in the reference; leave one of them out"
         )

@@ -394,6 +394,13 @@ def trimmed_edit(genome: Genome, variant: Variant, number: int) -> Edit:
     return edit.trimmed(genome)
 
 
+def change_of(genome: Genome, variant: Variant, number: int) -> Change:
+    """Return the bases that an allele that can be scored replaces."""
+    edit = trimmed_edit(genome, variant, number)
+    here = edit.interval
+    return Change(here.start, here.end, edit.fetch(genome, here.start, here.start + edit.length))
+
+
 def form_that_fits(
     genome: Genome, variant: Variant, number: int, longest: int
 ) -> AlleleForm | None:
