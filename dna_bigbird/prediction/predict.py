@@ -142,7 +142,7 @@ def predict(
         resume=resume,
         haplotypes=haplotypes,
     )
-    settings |= {"haplotypes": [source.sample, unphased]} if vcf is not None else {}
+    settings |= {"haplotypes": [sample or "", unphased]} if vcf is not None else {}
     settings |= {"span": span} if run.bins else {}
     settings |= {"raw": raw} if raw else {}
     if output is None:
