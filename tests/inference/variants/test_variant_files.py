@@ -412,7 +412,7 @@ def test_windows_are_those_of_the_consensus_of_bcftools(tmp_path, random_dna):
 
 UNSCORED = (
     "1\t0\tt1\tN\t]2:10]N\t.\t.\t.\n"  # a breakend at a telomere
-    "1\t0\tt2\tN\t<DEL>\t.\t.\tSVTYPE=DEL;END=9\n"
+    "1\t0\tt2\tN\t<DEL>\t.\t.\tSVTYPE=DEL;END=0\n"
     "1\t7\ts1\tN\t<DUP>\t.\t.\tSVTYPE=DUP;\n"  # REF N as callers of structural variants write it
     "1\t8\ts2\tN\t<NON_REF>\t.\t.\tEND=20\n"
     "1\t9\ts3\tN\t.\t.\t.\tEND=20\n"
