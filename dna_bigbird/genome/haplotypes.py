@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.plain_numbers import whole_number
-from dna_bigbird.core.shared_options import Unphased
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.variants import Variant, VcfHeader
@@ -115,7 +114,7 @@ def sample_columns(header: VcfHeader, shown: str, selected: str | None = None) -
 
 
 def calls_of(
-    variant: Variant, columns: dict[str, int], unphased: Unphased, shown: str
+    variant: Variant, columns: dict[str, int], unphased: str, shown: str
 ) -> Iterator[Call]:
     """Yield the genotypes of samples at a record; without GT, or where it is '.', that of the reference."""
     fields = variant.text.split("\t")

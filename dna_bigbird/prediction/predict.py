@@ -68,7 +68,6 @@ def predict(
     Examples:
         dna-bigbird predict --fasta regions.fa > scores.tsv
         dna-bigbird predict --fasta hg19.fa --bed regions.bed --model results/models/chromatin --output scores.tsv
-        dna-bigbird predict --fasta hg19.fa --bed regions.bed --vcf phased.vcf.gz --sample NA12878 --output scores.tsv
         dna-bigbird predict --fasta hg19.fa --bed regions.bed --model results/models/chromatin --labels 'GM12878*' \\
             --span bin --stride 200 --format bigwig --output tracks
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.core.shared_options import Unphased
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.haplotypes import Change, Haplotype, calls_of, sample_columns
 from dna_bigbird.genome.interval import Interval
@@ -118,7 +117,7 @@ class HaplotypeSites:
     """Makes of the sites of a sorted VCF file one for each allele and distinct haplotype around it."""
 
     cut: HaplotypeWindows
-    unphased: Unphased
+    unphased: str
     shown: str
     rows: int = 0
     """Alleles on haplotypes, once read."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import looks_like, shown_name
@@ -33,9 +33,8 @@ NO_ALT = "no alternative allele (.)"
 MISMATCH = "record that does not fit the genome"
 STRUCTURAL_BP = 50
 """Bases that the longer one of REF and ALT has at least for an allele to have rows for its breakpoints."""
-Part = Literal["span", "left", "right"]
-"""All of an allele in one window, or one of its breakpoints."""
-BREAKPOINTS: tuple[Part, ...] = ("left", "right")
+SPAN, BREAKPOINTS = "span", ("left", "right")
+"""What a row is of: all of an allele in one window, or one of its breakpoints."""
 MISMATCHES_OF_OTHER_ASSEMBLY = 0.1
 """Share of skipped records above which a note asks for the assembly."""
 
@@ -105,7 +104,7 @@ class Site:
     """Whether the record fits the genome; if not, it has no row in a table."""
     window: AnchorWindow | None = None
     """The window to score it in; None: one centred on the variant."""
-    part: Part | None = None
+    part: str | None = None
     """What to score; None: all in one window, or the breakpoints of alleles that are too long for that."""
     background: Background | None = None
     """The haplotype that its only allele is on."""
@@ -283,7 +282,7 @@ class VariantSites:
         if not large:
             return [site]
         ends = [replace(site, scored=tuple(large), part=part) for part in BREAKPOINTS]
-        return [replace(site, scored=span, part="span"), *ends]
+        return [replace(site, scored=span, part=SPAN), *ends]
 
     def _sorted(self, variants: Iterator[Variant]) -> Iterator[Variant]:
         finished: set[str] = set()

@@ -13,7 +13,6 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import shown_name
 from dna_bigbird.core.several import check_each, several
-from dna_bigbird.core.shared_options import Unphased
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.bed import check_inside, iter_bed
 from dna_bigbird.genome.fasta import Genome
@@ -212,7 +211,7 @@ class HaplotypeSource(BedSource):
         fasta: Path | str,
         vcf: Path | str,
         sample: str | None,
-        unphased: Unphased,
+        unphased: str,
         **more: Any,
     ) -> None:
         super().__init__(bed, fasta, **more)
@@ -344,7 +343,7 @@ def window_source(
     coordinates: Coordinates = "record",
     model_bp: int | None = None,
     resume: bool = False,
-    haplotypes: tuple[Path | str, str | None, Unphased] | None = None,
+    haplotypes: tuple[Path | str, str | None, str] | None = None,
 ) -> WindowSource:
     """Return the windows of a FASTA file, intervals of it, or sequences in memory, checked."""
     # haplotypes: VCF file, name of the sample, what genotypes without phase are.
