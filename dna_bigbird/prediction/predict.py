@@ -126,6 +126,8 @@ def predict(
         "coordinates": coordinates or ("genome" if in_genome else "record"),
     }
     haplotypes = None
+    if vcf is None and sample is not None:
+        raise InputError(f"--sample {sample} is a sample of a --vcf file; none was given")
     if vcf is not None:
         if run.bins or (target is not None and target.is_track):
             raise InputError(

@@ -208,19 +208,25 @@ class VariantSummary(Result):
 
 
 @dataclass(frozen=True)
-class VariantScores(VariantSummary, FirstRows):
-    """One row per alternative allele, in the order of the file; NaN where there is no score.
+class Alleles(VariantSummary, FirstRows):
+    """The alleles of a VCF file that have a row, as it names them."""
 
-    Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
-    """
-
-    label_names: list[str]
     chrom: list[str]
     pos: NDArray[np.int64]
     """Counted from 1, as in the file."""
     id: list[str]
     ref: list[str]
     alt: list[str]
+
+
+@dataclass(frozen=True)
+class VariantScores(Alleles):
+    """One row per alternative allele, in the order of the file; NaN where there is no score.
+
+    Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
+    """
+
+    label_names: list[str]
     diff: NDArray[np.float32]
     """Probability of ALT minus that of REF, mean over strands, (alleles, labels)."""
     log_odds: NDArray[np.float32]
@@ -258,18 +264,12 @@ class VariantScores(VariantSummary, FirstRows):
 
 
 @dataclass(frozen=True)
-class ZeroShotScores(VariantSummary, FirstRows):
+class ZeroShotScores(Alleles):
     """One row per alternative allele, in the order of the file; NaN where there is no score.
 
     Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
     """
 
-    chrom: list[str]
-    pos: NDArray[np.int64]
-    """Counted from 1, as in the file."""
-    id: list[str]
-    ref: list[str]
-    alt: list[str]
     name: str
     """Name of the score, as the column of the table: 'embedding_distance', 'likelihood_log_ratio'."""
     score: NDArray[np.float32]
@@ -285,19 +285,13 @@ class ZeroShotScores(VariantSummary, FirstRows):
 
 
 @dataclass(frozen=True)
-class HaplotypeScores(VariantSummary, FirstRows):
+class HaplotypeScores(Alleles):
     """One row per alternative allele, sample and haplotype that has it, in the order of the file.
 
     Changes of the log odds, means over strands, (rows, labels).
     """
 
     label_names: list[str]
-    chrom: list[str]
-    pos: NDArray[np.int64]
-    """Counted from 1, as in the file."""
-    id: list[str]
-    ref: list[str]
-    alt: list[str]
     sample: list[str]
     haplotype: NDArray[np.int64]
     """1 or 2."""

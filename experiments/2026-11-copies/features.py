@@ -20,6 +20,7 @@ import yaml
 from torch import Tensor, nn
 
 from dna_bigbird.corpus.batches import collate_pretraining
+from dna_bigbird.corpus.masking import MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
@@ -49,7 +50,8 @@ class Suggested(nn.Module):
         self.weights = nn.Linear(HIDDEN, 1 + copies.config.num_copies)
         self.of_base = nn.Embedding(encoder.config.vocab_size, encoder.config.hidden_size)
         nn.init.normal_(self.of_base.weight, std=encoder.config.init_std)
-        self.left_out: Tensor | None = None
+        self.own: list[np.ndarray] = []
+        """Documents that the rows of the next batch lie in, which are left out; none: nothing is left out."""
         self.plain = encoder._embed
         encoder._embed = self.embed
 
@@ -58,7 +60,8 @@ class Suggested(nn.Module):
         (text, config), flat = self.read, token_ids_BT.flatten()
         at_P = torch.nonzero(flat == config.mask_id)[:, 0]
         rows = np.arange(len(flat)) // token_ids_BT.shape[1]
-        out = None if self.left_out is None else self.left_out.numpy()
+        out = np.stack(self.own) if self.own else None
+        self.own.clear()
         said, scores = text.copies(flat.numpy(), at_P.numpy(), config, out, rows)
         ids_PK, scores_PKF = torch.from_numpy(said), torch.from_numpy(scores)
         has_PK = ids_PK >= 0
@@ -72,9 +75,21 @@ class Suggested(nn.Module):
         return x_PE + packing.pack_states(more_BTE.view(*token_ids_BT.shape, -1))
 
 
+class TrainingExamples(PretrainExamples):
+    """Examples that say which documents they lie in when they are read."""
+
+    suggested: Suggested | None = None
+
+    def __getitem__(self, number: int) -> dict:
+        if self.suggested:
+            own = copying.own_documents(self, number, self.suggested.read[0])
+            self.suggested.own.append(own)
+        return super().__getitem__(number)
+
+
 def trained(
-    model: PretrainingModel, suggested: Suggested | None, examples, piece_bp, text, steps: int
-):
+    model: PretrainingModel, examples: TrainingExamples, piece_bp: np.ndarray, steps: int
+) -> PretrainingModel:
     """Train for some steps of a batch as bases.yaml has them."""
     config = TrainConfig(
         **(
@@ -82,7 +97,7 @@ def trained(
             | {"max_steps": steps, "warmup_steps": steps // 8, "validate_every": steps}
         )
     )
-    model.suggested = suggested
+    model.suggested = examples.suggested
     task = PretrainingTask(model, config, piece_bp, 0.0)
     setup = task.configure_optimizers()
     optimizer, schedule = setup["optimizer"], setup["lr_scheduler"]["scheduler"]
@@ -90,9 +105,6 @@ def trained(
     for step in range(steps):
         numbers = range(step * size, (step + 1) * size)
         batch = collate_pretraining([(n, examples[n]) for n in numbers])
-        if suggested:
-            out = [copying.own_documents(examples, n, text) for n in numbers]
-            suggested.left_out = torch.from_numpy(np.stack(out))
         logits_PV, _ = model(
             batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.positions_P
         )
@@ -104,8 +116,6 @@ def trained(
         schedule.step()
         if step % 50 == 0:
             print(f"# {step} {loss:.4f} {time.perf_counter() - begun:.0f} s", flush=True)
-    if suggested:
-        suggested.left_out = None
     return model.eval()
 
 
@@ -127,70 +137,53 @@ def main() -> None:
     settings = copying.settings_of(tokenizer, bp_per_token, chromosomes)
     encoder = EncoderConfig(vocab_size=tokenizer.vocab_size, **SETTINGS["model"])
     length, seed = encoder.max_tokens, asked.seed
-    masking = copying.MASKINGS[1]
-    examples = PretrainExamples(stores["train"], tokenizer, length, masking, seed)
+    regions = [
+        (PretrainExamples(TokenStore(path), tokenizer, length, ALL_MASKED, seed), count)
+        for path, count in zip(asked.test, asked.examples, strict=True)
+    ]
     nats_of: dict[str, list[np.ndarray]] = {}
-    for with_copies in (False, True):
+    for name in ("network", "inputs"):
+        torch.manual_seed(seed)
         model = PretrainingModel(encoder, seed, heads=("mlm",))
         copies = Copies(settings, torch.Generator().manual_seed(seed))
         copies.text = text
-        suggested = Suggested(model.encoder, copies) if with_copies else None
-        trained(model, suggested, examples, tokenizer.piece_bp, text, asked.steps)
+        suggested = Suggested(model.encoder, copies) if name == "inputs" else None
 
-        def sample(
-            store, own_seed, tokens, *, leaves_out, model=model, copies=copies, suggested=suggested
-        ):
-            kinds = [
-                PretrainExamples(store, tokenizer, length, m, own_seed) for m in copying.MASKINGS
-            ]
-            numbers = -(-tokens // length)
-            # One example at a time, as the network leaves out the documents of each.
-            parts = []
-            for n in range(numbers):
-                if suggested and leaves_out:
-                    own = copying.own_documents(kinds[n % len(kinds)], n, text)
-                    suggested.left_out = torch.from_numpy(own[None])
-                parts.append(_evidence(model, copies, kinds[n % len(kinds)], n, leaves_out))
-            if suggested:
-                suggested.left_out = None
-            ids, inputs, log_p, right = (torch.cat(x) for x in zip(*parts, strict=True))
-            return copying.Evidence(ids, inputs), log_p, right
+        def training(masking: MaskingConfig, own_seed: int, suggested=suggested):
+            examples = TrainingExamples(stores["train"], tokenizer, length, masking, own_seed)
+            examples.suggested = suggested
+            return examples
 
-        def _evidence(model, copies, kind, n, leaves_out):
-            batch = collate_pretraining([(n, kind[n])])
-            out = None
-            if leaves_out:
-                out = torch.from_numpy(copying.own_documents(kind, n, text)[None])
-            with torch.no_grad():
-                logits_PV, _ = model(
-                    batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.positions_P
-                )
-                seen = copies.evidence(logits_PV, batch.token_ids_BT, batch.positions_P, out)
-            nll_P = nn.functional.cross_entropy(logits_PV, batch.labels_P, reduction="none")
-            return (*seen, -nll_P, seen.ids_PK == batch.labels_P[:, None])
-
-        fitted = sample(stores["train"], 2 * seed, FITTED, leaves_out=True)
-        held_out = sample(stores["validation"], 2 * seed + 1, FITTED // 3, leaves_out=False)
+        trained(model, training(ALL_MASKED, seed), tokenizer.piece_bp, asked.steps)
+        read = [training(m, 2 * seed) for m in copying.MASKINGS]
+        held = [
+            PretrainExamples(stores["validation"], tokenizer, length, m, 2 * seed + 1)
+            for m in copying.MASKINGS
+        ]
+        fitted = copying.evidence_of(
+            model, copies, read, -(-FITTED // length), batch_size=1, leaves_out=True
+        )
+        held_out = copying.evidence_of(
+            model, copies, held, -(-FITTED // 3 // length), batch_size=1, leaves_out=False
+        )
         copying.fit_gate(copies, fitted, held_out, seed)
-        name = "features" if with_copies else "network"
-        for path, count in zip(asked.test, asked.examples, strict=True):
-            kind = PretrainExamples(TokenStore(path), tokenizer, length, ALL_MASKED, seed)
-            parts = [_evidence(model, copies, kind, n, False) for n in range(count)]
-            ids, inputs, log_p, right = (torch.cat(x) for x in zip(*parts, strict=True))
+        for examples, count in regions:
+            evidence = copying.evidence_of(
+                model, copies, [examples], count, batch_size=1, leaves_out=False
+            )
             with torch.no_grad():
-                gated = copying.nats(copies, copying.Evidence(ids, inputs), log_p, right)
-            nats_of.setdefault(name, []).append(-log_p.double().numpy())
-            nats_of.setdefault(f"{name} and gate", []).append(gated.double().numpy())
-    for i, (path, count) in enumerate(zip(asked.test, asked.examples, strict=True)):
-        kind = PretrainExamples(TokenStore(path), tokenizer, length, ALL_MASKED, seed)
-        hidden = HiddenTokens(kind, count, tokenizer.piece_bp)
+                gated = copying.nats(copies, *evidence).double().numpy()
+            nats_of.setdefault(name, []).append(-evidence[1].double().numpy())
+            nats_of.setdefault(f"{name} and gate", []).append(gated)
+    for i, (examples, count) in enumerate(regions):
+        hidden = HiddenTokens(examples, count, tokenizer.piece_bp)
         for name, of_name in nats_of.items():
             gain = of_name[i] - nats_of["network"][i]
             sums = hidden.by_block(np.column_stack([of_name[i], gain, hidden.bases]))
             nats, less, bases = sums.T
             scores = interval("bits", nats / math.log(2), bases, seed)
             scores |= interval("gain", less / math.log(2), bases, seed)
-            print(name, Path(path).stem, *scores.values(), sep="\t", flush=True)
+            print(name, Path(asked.test[i]).stem, *scores.values(), sep="\t", flush=True)
 
 
 if __name__ == "__main__":

@@ -313,7 +313,9 @@ def test_real_tokens_are_in_table_and_figure(tmp_path):
         assert note in notes
         assert not [x for x in notes if x.startswith("Not equal for all: tokens per step")]
     read = [read_run(Path(run)) for run in runs]
-    texts = [x.get_text() for x in steps_figure(read).axes[0].get_legend().get_texts()]
+    panels = steps_figure(read).axes
+    assert [x.get_ylabel()[:13] for x in panels] == ["masked tokens", "bits per base"]
+    texts = [x.get_text() for x in panels[0].get_legend().get_texts()]
     assert texts == ["full_512, 3,624 tokens per step", "bigbird_4096, 4,004 tokens per step"]
 
 

@@ -52,8 +52,8 @@ def steps_figure(runs: Sequence[Run], tag: str = "") -> Figure:
                 if points:
                     colour, line = line_look(i, LOOKS)
                     tokens = run.real_tokens_per_step
-                    label = f"{run.name}, {tokens:,} tokens per step" if tokens else run.name
-                    ax.plot(*np.array(points).T, color=colour, ls=line, lw=1.8, label=label)
+                    shown = f"{run.name}, {tokens:,} tokens per step" if tokens else run.name
+                    ax.plot(*np.array(points).T, color=colour, ls=line, lw=1.8, label=shown)
             ax.set(xlabel="optimizer step", ylabel=label)
             ax.ticklabel_format(axis="y", useOffset=False)
         fig.axes[0].legend()

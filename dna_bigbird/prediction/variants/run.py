@@ -80,7 +80,7 @@ class VariantRun:
         haplotypes: bool = False,
         unphased: Unphased = "error",
     ) -> None:
-        check_table(score, targets, probabilities)
+        check_table(score, targets, probabilities, network_weight)
         if anchors is not None:
             check_anchored(anchors, targets, strand, shifts)
         if breakpoints:
@@ -123,7 +123,7 @@ class VariantRun:
             haplotypes=self.haplotypes,
         )
         self.targets, self.strand, self.progress = targets, strand, progress
-        self.score, self.shifts = score, shifts
+        self.score, self.shifts, self.network_weight = score, shifts, network_weight
         self.keys = ("site",) if breakpoints or anchors is not None else ()
         some = score == "labels" and not probabilities
         self.columns = EFFECTS[:2] if some else tuple(self.scorer.columns)
@@ -299,6 +299,7 @@ class VariantRun:
             # As before these settings were there: a run that was interrupted then goes on.
             **({} if self.shifts == (0,) else {"shifts": list(self.shifts)}),
             **({} if self.score == "labels" else {"score": self.score}),
+            **({} if self.network_weight == 1 else {"network_weight": self.network_weight}),
             **({"sites": file_identity(self.anchors.path)} if self.anchors else {}),
         }
 
@@ -316,7 +317,9 @@ def with_network_weight(bundle: Bundle, weight: float) -> Bundle:
     return replace(bundle, model=model)
 
 
-def check_table(score: str, targets: Sequence[VariantTarget], probabilities: bool) -> None:
+def check_table(
+    score: str, targets: Sequence[VariantTarget], probabilities: bool, network_weight: float
+) -> None:
     """Raise InputError for results that a score without labels does not have."""
     if score == "labels":
         return
@@ -326,6 +329,18 @@ def check_table(score: str, targets: Sequence[VariantTarget], probabilities: boo
         )
     if probabilities:
         raise InputError(f"--probabilities: --score {score} has none; leave it out")
+    if network_weight != 1:
+        raise InputError(
+            f"--network_weight {network_weight:g}: --score {score} reads no counts of labels; leave it out"
+        )
+
+
+def check_is_table(targets: Sequence[VariantTarget], rows: str) -> None:
+    """Raise InputError for a VCF, which has one record for several rows."""
+    if any(target.format == "vcf" for target in targets):
+        raise InputError(
+            f"{rows}, so a table is written, not a VCF: end the name of --output in .tsv or .csv"
+        )
 
 
 def check_anchored(
@@ -335,11 +350,7 @@ def check_anchored(
     shifts: Sequence[int],
 ) -> None:
     """Raise InputError for what windows of anchors do not have."""
-    if any(target.format == "vcf" for target in targets):
-        raise InputError(
-            f"--sites {anchors}: a variant has a row for each site, so a table is written, not a VCF: end the name "
-            "of --output in .tsv or .csv"
-        )
+    check_is_table(targets, f"--sites {anchors}: a variant has a row for each site")
     if strand is not None or len(shifts) > 1:
         option = f"--shifts {len(shifts)}" if len(shifts) > 1 else f"--strand {strand}"
         raise InputError(
@@ -354,11 +365,7 @@ def check_breakpoints(score: str, targets: Sequence[VariantTarget], anchors: obj
         raise InputError(
             f"--breakpoints: {other} scores no structural alleles; leave one of them out"
         )
-    if any(target.format == "vcf" for target in targets):
-        raise InputError(
-            "--breakpoints: an allele has a row for each breakpoint, so a table is written, not a VCF: end the name of "
-            "--output in .tsv or .csv"
-        )
+    check_is_table(targets, "--breakpoints: an allele has a row for each breakpoint")
 
 
 def check_haplotypes(
@@ -381,11 +388,7 @@ def check_haplotypes(
         raise InputError(
             f"--haplotypes: {option} is for alleles in the reference; leave one of them out"
         )
-    if any(target.format == "vcf" for target in targets):
-        raise InputError(
-            "--haplotypes: an allele has a row for each haplotype, so a table is written, not a VCF: end the name of "
-            "--output in .tsv or .csv"
-        )
+    check_is_table(targets, "--haplotypes: an allele has a row for each haplotype")
 
 
 def largest_shift(shifts: Sequence[int], window_bp: int) -> int:

@@ -18,6 +18,7 @@ from dna_bigbird.prediction.score_variants import score_variants
 from dna_bigbird.prediction.variants import effects as variant_effects
 from dna_bigbird.prediction.variants.effects import allele_windows
 from dna_bigbird.prediction.variants.writers import choose_targets, info_ids
+from tests.tiny_bundle import with_counts
 
 HEADER = """\
 ##fileformat=VCFv4.2
@@ -291,6 +292,9 @@ def test_a_run_of_other_settings_is_not_continued(inputs, tmp_path, monkeypatch)
             score_variants(**inputs, output=tmp_path / "out.tsv")
     with pytest.raises(InputError, match=r"cannot continue .* its window was 200, now it is 100"):
         score_variants(**inputs, output=tmp_path / "out.tsv", window=100, resume=True)
+    inputs |= {"model": with_counts(inputs["model"])}  # of the same file
+    with pytest.raises(InputError, match=r"cannot continue .* its network_weight"):
+        score_variants(**inputs, output=tmp_path / "out.tsv", network_weight=0.5, resume=True)
     score_variants(**inputs, output=tmp_path / "out.tsv", resume=True)
 
 

@@ -14,10 +14,9 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import reverse_complement
-from dna_bigbird.models.kmer_config import KmerHeadConfig
-from dna_bigbird.models.kmer_head import bases_of_pieces
 from dna_bigbird.prediction.predict import predict
 from dna_bigbird.prediction.score_variants import score_variants
+from tests.tiny_bundle import with_counts
 
 COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
 LENGTH = 1500
@@ -83,14 +82,7 @@ def test_a_genome_that_carries_the_other_allele_gives_the_negative(
 
 @pytest.mark.parametrize("weight", [0.0, 0.25])
 def test_the_network_weighs_as_much_as_asked_next_to_the_counts(toy, bases, bundle_folder, weight):
-    bundle = load_bundle(bundle_folder)
-    head = bundle.model.add_kmer_head(
-        KmerHeadConfig(max_k=2, piece_bp=max(bundle.tokenizer.piece_bp))
-    )
-    with torch.no_grad():
-        spelled = bases_of_pieces(bundle.tokenizer.pieces, bundle.tokenizer.piece_bp)
-        head.counts.bases_VI.copy_(torch.from_numpy(spelled))
-        head.linear.weight.copy_(torch.randn(head.linear.weight.shape, generator=torch.Generator()))
+    bundle = with_counts(bundle_folder)
     given = toy(substitutions(bases, POSITIONS))
     alone = replace(bundle, model=copy.deepcopy(bundle.model))
     torch.nn.init.zeros_(alone.model.label_layer.weight)
@@ -104,8 +96,11 @@ def test_the_network_weighs_as_much_as_asked_next_to_the_counts(toy, bases, bund
 
 
 def test_a_weight_needs_counts(toy, bases, bundle_folder):
-    with pytest.raises(InputError, match="network_weight"):
-        score_variants(**toy(substitutions(bases, [400])), model=bundle_folder, network_weight=0.5)
+    given = toy(substitutions(bases, [400])) | {"network_weight": 0.5}
+    with pytest.raises(InputError, match=r"^network_weight 0.5 .*k-mer counts"):
+        score_variants(**given, model=bundle_folder)
+    with pytest.raises(InputError, match=r"^network_weight 0.5: score embedding"):
+        score_variants(**given, model=with_counts(bundle_folder), score="embedding")
 
 
 @pytest.mark.parametrize("window", [200, 201])

@@ -145,6 +145,8 @@ def test_what_haplotypes_need(made, bundle_folder, tmp_path):
         InputError, match=r"^sample NA1: .*x.vcf has no such sample; it has S0, S1,"
     ):
         predict(**settings, sample="NA1")
+    with pytest.raises(InputError, match=r"^sample S1 is a sample of a vcf file"):
+        predict(settings["fasta"], bed=settings["bed"], model=bundle_folder, sample="S1")
     with pytest.raises(
         InputError, match=r"^vcf: the rows of two haplotypes are written as a table"
     ):
