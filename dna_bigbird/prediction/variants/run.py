@@ -155,8 +155,8 @@ class VariantRun:
             )
         if sites.at_breakpoints:
             notes.append(
-                f"{sites.at_breakpoints:,} alleles are longer than {sites.longest:,} bp and were scored at their "
-                "breakpoints alone"
+                f"scored at their breakpoints alone, being longer than {sites.longest:,} bp: {sites.at_breakpoints:,} of "
+                f"{sites.alleles:,} alleles"
             )
         if sites.skipped:
             parts = ", ".join(f"{n:,} {reason}" for reason, n in sorted(sites.skipped.items()))

@@ -153,7 +153,7 @@ def test_a_symbol_a_sequence_and_the_edited_genome_have_one_score(made, bundle_f
     assert np.abs(diff).max() > 1e-3
     long = sum(len(places) == 2 for places in flat)
     assert 200 < long < 450
-    assert any(f"{long} alleles are longer than 30 bp" in note for note in symbols.notes)
+    assert any(f"longer than 30 bp: {long} of" in note for note in symbols.notes)
 
 
 def test_rows_of_breakpoints(made, bundle_folder, tmp_path):
