@@ -3,10 +3,14 @@
 from pathlib import Path
 
 import numpy as np
+import torch
 
+from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.bundles.weights import build_model
 from dna_bigbird.corpus.tokenizer import DnaTokenizer, TokenizerConfig, train_tokenizer
+from dna_bigbird.models.kmer_config import KmerHeadConfig
+from dna_bigbird.models.kmer_head import bases_of_pieces
 
 
 def draw_dna(length: int, seed: int) -> str:
@@ -89,3 +93,14 @@ def write_pretrained_bundle(folder: Path, algorithm: str = "bases", *, scale: fl
         "regions_read": [],
     }  # fmt: skip
     return _write(folder, config, tokenizer, scale=scale)
+
+
+def with_counts(folder: Path) -> Bundle:
+    """Return a bundle with a regression on k-mer counts of drawn weights next to its network."""
+    bundle = load_bundle(folder)
+    pieces, piece_bp = bundle.tokenizer.pieces, bundle.tokenizer.piece_bp
+    head = bundle.model.add_kmer_head(KmerHeadConfig(max_k=2, piece_bp=max(piece_bp)))
+    with torch.no_grad():
+        head.counts.bases_VI.copy_(torch.from_numpy(bases_of_pieces(pieces, piece_bp)))
+        head.linear.weight.normal_(generator=torch.Generator().manual_seed(0))
+    return bundle

@@ -165,8 +165,9 @@ class Run:
         scored = steps.pretraining_examples(
             self.corpus, self.encoder, self.masking, 0, OBJECTIVE, PretrainingReading()
         )
+        self.examples = drawn["train"]
         data = pretraining_data(
-            drawn["train"],
+            self.examples,
             scored["validation"],
             batch_size=self.options.batch_size,
             validation_examples=self.options.examples,
@@ -250,7 +251,9 @@ class Run:
         """Write the model in pieces."""
         call, examples = self.start.call, self.options.examples
         origin = DnaStart(self.encoder, self.corpus.tokenizer, self.options.tokenizer)
-        described = steps.pretrained_config(self.corpus, origin, self.masking, call, OBJECTIVE)
+        described = steps.pretrained_config(
+            self.corpus, origin, self.masking, call, OBJECTIVE, self.examples
+        )
         described["examples_per_step"] = self.options.batch_size
         pieces.write_pieces(
             self.options.output,

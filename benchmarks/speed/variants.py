@@ -3,6 +3,7 @@ r"""Scoring variants: rate, what it takes in addition to the model, memory at tw
     python -m benchmarks.speed variants               # a small untrained model, about three minutes
     python -m benchmarks.speed variants --model results/models/chromatin \
         --vcf results/inputs/demo/variants.vcf --fasta results/genome/genome.fa   # bfloat16 only
+    python -m benchmarks.speed variants --founders 2,10,50,200    # haplotypes of 100 samples only
 
 The ratio compares the command with its own model on ready windows: what reading, checking, cutting
 and writing cost. Memory is that of the process and its children.
@@ -108,6 +109,42 @@ def share_of_the_model(
     return spread([len(groups) / s for s in times[whole]]), ratio(times, alone, whole)
 
 
+def simulate_haplotypes(path: Path, genome: Genome, founders: int, count: int = 300) -> Path:
+    """Write substitutions 100 bp apart, phased, of 100 samples whose 200 haplotypes are those of some founders."""
+    rng = np.random.default_rng(founders)
+    frequencies = rng.beta(0.3, 1, count)
+    of_founder = (rng.random((founders, count)) < frequencies).astype(int)
+    pairs = rng.permutation(np.arange(200) % founders).reshape(100, 2)
+    names = "\t".join(f"S{i}" for i in range(len(pairs)))
+    with open(path, "w") as stream:
+        stream.write(HEADER.rstrip("\n") + f"\tFORMAT\t{names}\n")
+        for number in range(count):
+            start = 1_000_000 + 100 * number
+            ref = genome.fetch(Interval("chr1", start, start + 1))
+            alt = "ACGT"[("ACGT".index(ref) + 1) % 4]
+            both = of_founder[pairs, number]
+            calls = "\t".join(f"{first}|{second}" for first, second in both)
+            stream.write(f"chr1\t{start + 1}\t.\t{ref}\t{alt}\t.\t.\t.\tGT\t{calls}\n")
+    return path
+
+
+def time_of_haplotypes(folder: Path, model: Path, genome: Genome, founders: list[int]) -> list[str]:
+    """Return a line for each number of founders: processor seconds, rows, distinct windows."""
+    bundle = load_bundle(model)
+    vcfs = {x: simulate_haplotypes(folder / f"{x}.vcf", genome, x) for x in founders}
+    lines = []
+    for number, vcf in vcfs.items():
+        spent = []
+        for _ in range(MIN_ROUNDS):
+            start = time.process_time()
+            scores = score_variants(vcf, genome.path, bundle, haplotypes=True)
+            spent.append(time.process_time() - start)
+        (note,) = (x for x in scores.notes if "distinct windows" in x)
+        low, middle, high = np.quantile(spent, [0, 0.5, 1])
+        lines.append(f"{number} founders: {middle:.1f} [{low:.1f}, {high:.1f}] s; {note}")
+    return lines
+
+
 def bfloat16_error(vcf: Path, fasta: Path, model: Path) -> list[str]:
     """Return lines on how far effects in bfloat16 are from those in float32."""
     exact, rounded = (
@@ -132,6 +169,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--model", type=Path, help="bundle; a small untrained one if not given")
     parser.add_argument("--vcf", type=Path, help="only the error of bfloat16, on these variants")
     parser.add_argument("--fasta", type=Path, help="their genome")
+    parser.add_argument("--founders", help="only the time of 100 samples' haplotypes: 2,10,50")
     parser.add_argument("--few", type=int, default=1_000, help="variants, also of a timed round")
     parser.add_argument("--many", type=int, default=10_000, help="variants of the larger run")
     parser.add_argument("--rounds", type=int, default=MIN_ROUNDS)
@@ -149,6 +187,10 @@ def main(argv: list[str] | None = None) -> None:
         folder = Path(name)
         genome = Genome(simulate(folder / "simulated.fa", GENOME_MBP))
         model = options.model or small_bundle(folder / "model", genome)
+        if options.founders:
+            founders = [int(x) for x in options.founders.split(",")]
+            print(*time_of_haplotypes(folder, model, genome, founders), sep="\n")
+            return
         few, many = (
             simulate_variants(folder / f"{count}.vcf", genome, count)
             for count in (options.few, options.many)

@@ -54,6 +54,11 @@ def own_settings(encoder: EncoderConfig) -> list[str]:
         "a norm of queries and keys": encoder.qk_norm,
         f"a convolution of {width} tokens on the embeddings": width > 0,
         f"{encoder.patch_tokens} tokens read as one by the layers": encoder.patch_tokens > 1,
+        "skips between layers": encoder.layer_skips,
+        "value embeddings": encoder.value_embeddings,
+        "gates of heads": encoder.head_gates,
+        "an untied head for masked tokens": encoder.untied_head,
+        f"logits of at most {encoder.logit_cap:g}": encoder.logit_cap > 0,
     }
     return [text for text, is_set in settings.items() if is_set]
 
@@ -293,5 +298,6 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
         "dropout": config.encoder.dropout,
         "vocabulary": config.encoder.vocab_size,
         "base pairs per token of the training text": config.bp_per_token,
+        "tokens per example of pretraining": config.tokens_per_example,
         "seed": config.seed,
     }

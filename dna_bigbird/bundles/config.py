@@ -105,6 +105,8 @@ class BundleConfig(Mapping[str, Any]):
     chosen_step: int | None = None
     examples_per_step: int | None = None
     bp_per_token: float | None = None
+    tokens_per_example: float | None = None
+    """Tokens that a pretraining example has on average; None in bundles of older versions."""
     training: StoredTraining = field(default_factory=StoredTraining)
     masking: dict[str, Any] = field(default_factory=dict)
     """Settings of `corpus.masking.MaskingConfig`."""

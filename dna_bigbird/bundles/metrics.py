@@ -12,7 +12,8 @@ from dna_bigbird.core.writing import json_text
 
 LOW, HIGH = "_low", "_high"
 FACTS = (
-    "n", "n_examples", "seed", "split", "step", "max_tokens", "strand", "description", "baselines"
+    "n", "n_examples", "seed", "split", "step", "max_tokens", "strand", "description", "baselines",
+    "initial_weights",
 )  # fmt: skip
 """Keys that are not scores or counts."""
 SHOWN = 3

@@ -136,6 +136,13 @@ AlleleStrands = Annotated[
         "allele; 'forward' and 'reverse' read one. Default: 'forward' for a directional model, else 'both'."
     ),
 ]
+Unphased = Annotated[
+    Literal["error", "reference", "both"],
+    Doc(
+        "Heterozygous genotypes without phase, and those of another phase set in one window: 'error', as the "
+        "'reference', or the allele on 'both' haplotypes."
+    ),
+]
 Progress = Annotated[
     bool, Doc("Show a progress bar: on standard error if that is a terminal, and in a notebook.")
 ]

@@ -147,8 +147,9 @@ class HiddenSentenceExamples:
         if self.keeps_masks:
             return with_copy(examples[index], is_hidden, mask_id) | more
         shown = np.where(is_hidden, mask_id, drawn.token_ids)
+        masking = examples.masking_of(index)
         seen, positions, labels = mask_tokens(
-            shown, drawn.maskable & ~is_hidden, drawn.rng, examples.masking, examples.vocabulary
+            shown, drawn.maskable & ~is_hidden, drawn.rng, masking, examples.vocabulary
         )
         usual = {"token_ids": seen, "positions": positions, "labels": labels}
         return usual | {"segment_ids": drawn.segment_ids, "is_next": drawn.pair.is_next} | more

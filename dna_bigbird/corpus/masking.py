@@ -1,7 +1,7 @@
 """Dynamic masking for masked language modelling (specification §7: 15 %, 80/10/10), also of spans."""
 
-from dataclasses import dataclass
-from typing import Annotated, Protocol
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Protocol, Self
 
 import numpy as np
 
@@ -36,6 +36,29 @@ class MaskingConfig(HidingConfig):
     span_bp: Count = 0
     """Hide spans of neighbouring tokens, each of a random length of 1 to this many bases; 0: single
     tokens."""
+    last_fraction: Share = 0.0
+    """Share of tokens to predict at the end of the training; it begins at `fraction` and changes linearly, example by
+    example. 0: `fraction` throughout."""
+
+    def at(self, progress: float) -> Self:
+        """Return the masking of an example, from 0 (the first of a training) to 1 (the last).
+
+        Example:
+            >>> MaskingConfig(0.4, last_fraction=0.2).at(0.5) == MaskingConfig(0.3)
+            True
+        """
+        if not self.last_fraction:
+            return self
+        fraction = (1 - progress) * self.fraction + progress * self.last_fraction
+        return replace(self, fraction=round(fraction, 6), last_fraction=0.0)
+
+    @property
+    def stored(self) -> dict:
+        """Settings for a file, without a last fraction that does not apply."""
+        settings = asdict(self)
+        if not self.last_fraction:
+            del settings["last_fraction"]
+        return settings
 
     @property
     def in_words(self) -> str:
@@ -48,8 +71,9 @@ class MaskingConfig(HidingConfig):
             '30 % (100 % [MASK], 0 % random, spans of up to 30 bp)'
         """
         spans = f", spans of up to {self.span_bp} bp" if self.span_bp else ""
+        last = f" to {100 * self.last_fraction:g}" if self.last_fraction else ""
         return (
-            f"{100 * self.fraction:g} % ({100 * self.mask_share:g} % [MASK], "
+            f"{100 * self.fraction:g}{last} % ({100 * self.mask_share:g} % [MASK], "
             f"{100 * self.random_share:g} % random{spans})"
         )
 

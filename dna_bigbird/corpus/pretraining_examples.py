@@ -57,6 +57,7 @@ class PretrainExamples:
         random_second: Draw a random B for half of the examples.
         sites: Sites that a share of the examples is drawn around, in place of those that their numbers
             would give.
+        num_examples: Examples of the whole training, over which the masking changes if it has a `last_fraction`.
 
     Raises:
         InputError: If no document of the store has two sentences, or the store was made with
@@ -73,6 +74,7 @@ class PretrainExamples:
         *,
         random_second: bool = True,
         sites: SiteWindows | None = None,
+        num_examples: int = 1,
     ) -> None:
         if max_tokens < 8:
             raise ValueError(
@@ -87,6 +89,7 @@ class PretrainExamples:
         self.vocabulary = vocabulary
         self.max_tokens = max_tokens
         self.masking = masking
+        self.num_examples = num_examples
         self.seed = seed
         self.random_second = random_second and store.num_documents > 1
         sentences = np.diff(store.document_sentence_offsets)
@@ -109,7 +112,7 @@ class PretrainExamples:
         """
         drawn = self.unmasked(index)
         seen, positions, labels = mask_tokens(
-            drawn.token_ids, drawn.maskable, drawn.rng, self.masking, self.vocabulary
+            drawn.token_ids, drawn.maskable, drawn.rng, self.masking_of(index), self.vocabulary
         )
         return {
             "token_ids": seen,
@@ -118,6 +121,10 @@ class PretrainExamples:
             "labels": labels,
             "is_next": drawn.pair.is_next,
         }
+
+    def masking_of(self, index: int) -> MaskingConfig:
+        """Return the masking of example `index`."""
+        return self.masking.at(min(1.0, index / max(1, self.num_examples - 1)))
 
     def unmasked(self, index: int) -> "Unmasked":
         """Return one example before tokens are masked."""
@@ -131,6 +138,11 @@ class PretrainExamples:
         maskable = np.ones(len(token_ids), dtype=bool)
         maskable[[0, len(a) + 1, -1]] = False
         return Unmasked(token_ids.astype(np.int64), segment_ids, maskable, pair, rng)
+
+    def mean_tokens(self) -> float:
+        """Return the tokens of an example on average, special ones included, over the first 1,024."""
+        pairs = map(self.pair, range(min(1024, self.examples_per_epoch)))
+        return round(float(np.mean([pair.a.length + pair.b.length + 3 for pair in pairs])), 1)
 
     def predicted_spans(
         self, index: int, piece_bp: np.ndarray, positions: np.ndarray | None = None

@@ -89,8 +89,8 @@ class TokenStatistics(Rows):
         """Return the base pairs per token, over all and by repeat class."""
         values = self.statistics
         lines = [
-            f"{self.output}: {values['bp_per_token']} bp per token (paper: {PAPER_BP_PER_TOKEN}), by "
-            "class:"
+            f"{self.output}: {values['bp_per_token']} bp per token (paper: {PAPER_BP_PER_TOKEN}, perhaps "
+            "the mean length of the entries), by class:"
         ]
         for name in self.classes:
             if f"n.{name}" in values:

@@ -133,6 +133,8 @@ def _projections(config: EncoderConfig) -> dict[str, Any]:
         "output_bias": config.output_bias,
         "rotary_base": config.rotary_base if config.positions == "rotary" else None,
         "qk_norm": config.qk_norm,
+        "value_embeddings": config.value_embeddings,
+        "head_gates": config.head_gates,
     }
 
 

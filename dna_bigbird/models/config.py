@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
 from dna_bigbird.core.choices import check_fields
-from dna_bigbird.core.settings import AboveZero, Count, Positive, Range, ShareBelowOne
+from dna_bigbird.core.settings import AboveZero, Count, NotNegative, Positive, Range, ShareBelowOne
 from dna_bigbird.models.attention_config import (
     PAPER_ETC,
     PAPER_LONGFORMER,
@@ -33,6 +33,20 @@ LARGEST_BLOCK = 1024
 """Tokens in one block of a model that reads fewer tokens than that."""
 OWN_SETTINGS = {"etc": PAPER_ETC, "longformer": PAPER_LONGFORMER, "performer": PAPER_PERFORMER}
 """Settings that one attention reads, by its name, at their defaults; they are stored only with it."""
+PAIRS, STREAMS = (
+    "it reads labels of pairs of tokens",
+    "its two streams have projections of their own",
+)
+NOT_IN_ETC = (
+    ("positions", "learned", PAIRS),
+    ("qk_norm", False, PAIRS),
+    ("patch_tokens", 1, PAIRS),
+    ("value_embeddings", False, STREAMS),
+    ("head_gates", False, STREAMS),
+)
+"""Settings without effect with attention etc, their only value, and why."""
+LATER_SETTINGS = ("layer_skips", "value_embeddings", "head_gates", "untied_head", "logit_cap")
+"""Settings that files of earlier versions do not have; they are stored only if they are on."""
 OTHER_BLOCKS = {
     "full": "full attention",
     "etc": "band + global tokens",
@@ -116,6 +130,18 @@ class EncoderConfig:
     patch_tokens: Positive = 1
     """Neighbouring tokens that the layers read as one, 1 for none: they see the maximum of each number, and every
     token keeps a state of its own; needs `norm_first` and rotary positions."""
+    layer_skips: bool = False
+    """Skips between layers, as in a U-Net: what the first half of the layers reads is added to what the second
+    half reads, first to last, each times a learned number that begins at 1."""
+    value_embeddings: bool = False
+    """Add a linear map of the input of the first layer, normed, to the values of every layer, times a learned number
+    that begins at 0.5."""
+    head_gates: bool = False
+    """Multiply the output of every attention head by a number from 0 to 1: a sigmoid of a linear map of the token."""
+    untied_head: bool = False
+    """The head for masked tokens has a table of its own in place of the word embeddings."""
+    logit_cap: NotNegative = 0.0
+    """Largest logit of a masked token: x becomes cap * tanh(x / cap). 0: no cap."""
     scale_residual: bool = False
     """Draw the last matrices of attention and feed-forward layer with `init_std` / sqrt(2 *
     `num_layers`): the sum of all layers' outputs begins as small as that of one."""
@@ -166,15 +192,18 @@ class EncoderConfig:
                 f"--model.positions rotary needs heads of an even size; --model.hidden_size "
                 f"{self.hidden_size} / --model.num_heads {self.num_heads} is odd"
             )
+        if self.layer_skips and self.num_layers < 2:
+            raise ValueError(
+                f"--model.layer_skips true needs --model.num_layers of at least 2, got {self.num_layers}"
+            )
         self._check_own_settings()
         self._check_pattern()
 
     def _check_etc(self) -> None:
-        for name, only in (("positions", "learned"), ("qk_norm", False), ("patch_tokens", 1)):
+        for name, only, why in NOT_IN_ETC:
             if (value := getattr(self, name)) != only:
                 raise ValueError(
-                    f"--model.attention etc has no --model.{name} {str(value).lower()}: it reads labels "
-                    "of pairs of tokens; leave it out"
+                    f"--model.attention etc has no --model.{name} {str(value).lower()}: {why}; leave it out"
                 )
 
     def _check_own_settings(self) -> None:
@@ -299,7 +328,7 @@ def stored_encoder(encoder: EncoderConfig) -> dict:
         else:  # as JSON returns them
             own = settings[name].items()
             settings[name] = {k: list(v) if isinstance(v, tuple) else v for k, v in own}
-    return settings
+    return {k: v for k, v in settings.items() if v or k not in LATER_SETTINGS}
 
 
 def stored_head(head: HeadConfig) -> dict:

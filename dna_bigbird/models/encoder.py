@@ -47,13 +47,15 @@ class EncoderLayer(nn.Module):
         self.ffn_norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, x_PE: Tensor, packing: Packing, shared: Any = None) -> Tensor:
+    def forward(
+        self, x_PE: Tensor, packing: Packing, shared: Any = None, first_PE: Tensor | None = None
+    ) -> Tensor:
         """Return the layer's output (packed tokens, hidden); `shared` is by all layers."""
         if self.norm_first:
-            mixed_PE = self.attention.packed(self.attention_norm(x_PE), packing, shared)
+            mixed_PE = self.attention.packed(self.attention_norm(x_PE), packing, shared, first_PE)
             y_PE = x_PE + self.dropout(mixed_PE)
             return y_PE + self.dropout(self.ffn(self.ffn_norm(y_PE)))
-        mixed_PE = self.attention.packed(x_PE, packing, shared)
+        mixed_PE = self.attention.packed(x_PE, packing, shared, first_PE)
         y_PE = self.attention_norm(x_PE + self.dropout(mixed_PE))
         return self.ffn_norm(y_PE + self.dropout(self.ffn(y_PE)))
 
@@ -102,6 +104,9 @@ class Encoder(nn.Module):
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(self.layer_type(config, i) for i in range(config.num_layers))
+        self.skip_scales = None
+        if config.layer_skips:
+            self.skip_scales = nn.Parameter(torch.ones(config.num_layers // 2))
         initialise(self, config.init_std, generator or torch.Generator().manual_seed(0))
         if config.scale_residual:
             self._scale_residual()
@@ -201,12 +206,29 @@ class Encoder(nn.Module):
             is_first_P = packing.positions_P == 0
             is_global_P = is_first_P if is_global_BT is None else packing.pack(is_global_BT)
         shared = self.layers[0].attention.shared(packing, x_PE.dtype, is_global_P)
-        for layer in list(self.layers)[:num_layers]:
+        first_PE = None
+        if self.config.value_embeddings:
+            first_PE = nn.functional.layer_norm(x_PE, x_PE.shape[-1:])
+        return self._through_layers((x_PE,), num_layers, packing, shared, first_PE)[0]
+
+    def _through_layers(
+        self, streams: tuple[Tensor, ...], num_layers: int | None, *shared: Any
+    ) -> tuple[Tensor, ...]:
+        skipping = [] if self.skip_scales is None else list(self.skip_scales.unbind())
+        kept: list[tuple[Tensor, ...]] = []
+        for number, layer in enumerate(list(self.layers)[:num_layers]):
+            mirrored = len(self.layers) - 1 - number
+            if number < len(skipping):
+                kept.append(streams)
+            elif mirrored < len(skipping):
+                pairs = zip(streams, kept.pop(), strict=True)
+                streams = tuple(x + skipping[mirrored] * skipped for x, skipped in pairs)
             if self.config.gradient_checkpointing and torch.is_grad_enabled():
-                x_PE = checkpoint(layer, x_PE, packing, shared, use_reentrant=False)
+                after = checkpoint(layer, *streams, *shared, use_reentrant=False)
             else:
-                x_PE = layer(x_PE, packing, shared)
-        return x_PE
+                after = layer(*streams, *shared)
+            streams = (after,) if isinstance(after, Tensor) else after
+        return streams
 
     def _last_norm(
         self, x: Tensor, num_layers: int | None, norm: nn.LayerNorm | None = None

@@ -38,6 +38,8 @@ KEPT = (
     "qkv_bias",
     "output_bias",
     "rotary_base",
+    "untied_head",
+    "logit_cap",
     "train_positions",
     "scale_embeddings",
     "dropout",

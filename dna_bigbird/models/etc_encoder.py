@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from dna_bigbird.attention.cores import BigBirdEtc
 from dna_bigbird.attention.cores.etc import LabelTable
@@ -183,12 +182,7 @@ class EtcEncoder(Encoder):
         layout = global_tokens.layout
         long_BLE = packing.unpack(self._embed(packing, token_ids_BT, segment_ids_BT), is_padding_BT)
         global_BGE = self._normed(self.global_type(global_tokens.types_BG), self.global_norm)
-        for layer in list(self.layers)[:num_layers]:
-            if self.config.gradient_checkpointing and torch.is_grad_enabled():
-                states = checkpoint(layer, long_BLE, global_BGE, layout, use_reentrant=False)
-            else:
-                states = layer(long_BLE, global_BGE, layout)
-            long_BLE, global_BGE = states
+        long_BLE, global_BGE = self._through_layers((long_BLE, global_BGE), num_layers, layout)
         return (
             self._last_norm(long_BLE, num_layers).masked_fill(is_padding_BT[..., None], 0.0),
             self._last_norm(global_BGE, num_layers, self.global_norm).masked_fill(

@@ -70,8 +70,11 @@ def _unread_by_one_global(encoder: Encoder, num_tokens: int) -> int:
     if not config.longformer.separate_global:
         return 0
     E, H = config.hidden_size, config.num_heads
-    if config.positions == "rotary" or config.qk_norm:  # its query alone is not projected for all
-        return config.num_layers * 2 * E * E * (num_tokens - 1)
+    if (
+        config.positions == "rotary" or config.qk_norm or config.value_embeddings
+    ):  # its query alone is not projected for all
+        again = config.value_embeddings * num_tokens  # the values that global tokens read
+        return config.num_layers * 2 * E * E * (num_tokens - 1 - again)
     projected = 6 * E * E * (num_tokens - 1)
     return config.num_layers * (projected - 4 * (H - 1) * E * num_tokens)
 

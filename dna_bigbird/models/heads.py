@@ -19,7 +19,7 @@ LOWEST = -1e30
 
 
 class MlmHead(nn.Module):
-    """Dense, activation, LayerNorm, then the word-embedding table (tied) and a free bias."""
+    """Dense, activation, LayerNorm, then the word-embedding table (tied) or an own one, and a free bias."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -27,11 +27,17 @@ class MlmHead(nn.Module):
         self.activation = activation(config.activation)
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.table = None
+        if config.untied_head:
+            self.table = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.cap = config.logit_cap
 
     def forward(self, hidden_PE: Tensor, table_VE: Tensor) -> Tensor:
-        """Return logits (positions, vocabulary)."""
+        """Return logits (positions, vocabulary); `table_VE` are the word embeddings."""
         states_PE = self.norm(activated(self.dense, self.activation, hidden_PE))
-        return nn.functional.linear(states_PE, table_VE, self.bias)
+        table_VE = table_VE if self.table is None else self.table.weight
+        logits_PV = nn.functional.linear(states_PE, table_VE, self.bias)
+        return self.cap * torch.tanh(logits_PV / self.cap) if self.cap else logits_PV
 
 
 class Pooler(nn.Module):

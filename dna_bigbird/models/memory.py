@@ -97,6 +97,7 @@ def longformer_kept(config: EncoderConfig, num_tokens: int, value: int) -> float
     if is_narrow:
         kept += (FLOAT32 + value) * h
     has_plain_keys = config.positions != "rotary" and not config.qk_norm
+    has_plain_keys = has_plain_keys and not config.value_embeddings
     if has_plain_keys:
         return kept + 2 * value * h * h / num_tokens
     kept += 3 * value * h  # the product, and the keys after it
@@ -162,16 +163,20 @@ def pretraining_parameters(config: EncoderConfig) -> int:
     attention += 2 * (h // config.num_heads) * config.qk_norm
     if has_global_projections(config):
         attention += 3 * h * h + 3 * h * config.qkv_bias
+    attention += config.value_embeddings * (h * h + 1)
+    attention += config.head_gates * (h + 1) * config.num_heads
     layer = attention + 2 * h * f + f + h + 4 * h
     positions = config.max_tokens if config.has_position_table else 0
     embeddings = (config.vocab_size + positions + config.num_segments) * h + 2 * h
+    embeddings += config.untied_head * config.vocab_size * h
+    embeddings += config.layer_skips * (config.num_layers // 2)
+    if config.stem_width:
+        embeddings += config.stem_width * h * h + h
     if config.attention == "etc":
         layer = layer_parameters(config)
         embeddings += embedding_parameters(config)
         cpc = 2 * (h * h + h)
         return config.num_layers * layer + embeddings + h * h + 3 * h + config.vocab_size + cpc
-    if config.stem_width:
-        embeddings += config.stem_width * h * h + h
     if config.patch_tokens > 1:
         embeddings += config.patch_tokens * (h * h + h)
     mlm, pooler, nsp = h * h + 3 * h + config.vocab_size, h * h + h, 2 * h + 2
@@ -193,7 +198,8 @@ def muon_parameters(config: EncoderConfig) -> int:
     if config.attention == "etc":
         return config.num_layers * layer_matrices(config)
     projections = 7 if has_global_projections(config) else 4
-    return config.num_layers * (projections * h * h + 2 * h * f)
+    own = config.value_embeddings * h * h + config.head_gates * h * config.num_heads
+    return config.num_layers * (projections * h * h + 2 * h * f + own)
 
 
 def has_global_projections(config: EncoderConfig) -> bool:
@@ -240,6 +246,10 @@ def layer_bytes(
     sums = FLOAT32 * config.num_heads  # logarithm of each row's denominator
     if config.qk_norm:  # queries and keys in float32, and divided by their root mean square
         norms += 2 * FLOAT32 * h * (1 + (value == BFLOAT16))
+    if config.value_embeddings:  # the sum, what is added, and a narrow copy of what is mapped
+        attention += (2 + (value == BFLOAT16)) * h
+    if config.head_gates:  # the product, and what is multiplied
+        attention += h + 2 * config.num_heads
     kept = value * (inputs + attention + f) + 2 * mask * h + norms + sums
     in_addition = IN_ADDITION.get(config.attention)
     return kept if in_addition is None else kept + in_addition(config, num_tokens, value)
@@ -290,6 +300,7 @@ def pretraining_memory(
     # The sum of the embeddings and its dropout, and the neighbours that the stem reads.
     mask = (1 if device == "cuda" else FLOAT32) if config.dropout else 0
     embedded = (FLOAT32 + mask + value * config.stem_width) * config.hidden_size
+    embedded += FLOAT32 * config.hidden_size * config.value_embeddings
     return StepMemory(
         weights=FLOAT32 * parameters,
         gradients=FLOAT32 * (accumulates + (processes > 1)) * parameters,

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from dna_bigbird.models.attention_config import PAPER_LONGFORMER
-from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.config import LATER_SETTINGS, EncoderConfig
 from dna_bigbird.models.encoder import Encoder, EncoderLayer, initialise
 from dna_bigbird.models.text_config import SummaryHead
 from dna_bigbird.models.weight_transfer import copy_weights, with_tables
@@ -118,6 +118,7 @@ class Decoder(nn.Module):
                 f"{config.num_layers}"
             )
         needed = {"positions": "learned", "qk_norm": False, "stem_width": 0, "patch_tokens": 1}
+        needed |= {name: getattr(EncoderConfig, name) for name in LATER_SETTINGS}
         for name, only in needed.items():
             if getattr(config, name) != only:
                 raise ValueError(f"--model.{name} must be {only} in a model with a decoder")

@@ -10,6 +10,7 @@ from dna_bigbird.core.settings import (
     NotNegative,
     Positive,
     Range,
+    Share,
     ShareBelowOne,
 )
 
@@ -50,6 +51,14 @@ class TrainConfig:
     """Decay of Adam's second moments; Adafactor has a rule of its own."""
     weight_decay: NotNegative = 0.01
     """Decoupled weight decay; biases and LayerNorms are spared."""
+    muon_weight_decay: NotNegative | None = None
+    """Decoupled weight decay of the matrices that Muon updates; by default `weight_decay` there too."""
+    ema_decay: ShareBelowOne = 0.0
+    """Decay of a moving mean of the weights, step by step, less in the first steps. The mean is what is validated
+    and exported; 0: the weights as they are."""
+    swa_share: Share = 0.0
+    """Share of the steps, the last ones, whose weights have an equal mean (SWA), which is validated and exported; 0:
+    the weights as they are."""
     gradient_clip: NotNegative = 0.0
     """Largest norm of the whole gradient; 0 leaves it alone, as the paper's code does."""
     precision: Literal["auto", "32-true", "bf16-mixed"] = "auto"
@@ -140,6 +149,19 @@ class TrainConfig:
                 f"--max_steps {self.max_steps} is not a multiple of --validate_every "
                 f"{self.validate_every}: the last steps would never be validated"
             )
+        if self.muon_weight_decay is not None and self.optimizer != "muon":
+            raise ValueError(
+                f"--muon_weight_decay {self.muon_weight_decay} is read with --optimizer muon only; leave it out"
+            )
+        if self.ema_decay and self.swa_share:
+            raise ValueError(
+                f"--ema_decay {self.ema_decay} and --swa_share {self.swa_share}: choose one mean of the weights"
+            )
+        if (self.ema_decay or self.swa_share) and self.strategy == "fsdp":
+            raise ValueError(
+                f"--{'ema_decay' if self.ema_decay else 'swa_share'} with --strategy fsdp is not supported: it needs "
+                "whole weights; choose ddp"
+            )
         if self.compile and self.strategy == "fsdp":
             raise ValueError("--compile true with --strategy fsdp is not supported; choose one")
         if self.optimizer in ("adafactor", "muon", "lamb") and self.strategy == "fsdp":
@@ -147,6 +169,11 @@ class TrainConfig:
                 f"--optimizer {self.optimizer} with --strategy fsdp is not supported: it needs whole "
                 "matrices"
             )
+
+    @property
+    def num_examples(self) -> int:
+        """Examples of the whole training."""
+        return self.max_steps * self.batch_size * self.accumulate * self.processes
 
     @property
     def processes(self) -> int:

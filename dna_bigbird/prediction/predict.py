@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked, renamed
+from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import check_random_access
 from dna_bigbird.core.paths import InputFile, StreamFile
 from dna_bigbird.core.shared_options import (
@@ -24,6 +25,7 @@ from dna_bigbird.core.shared_options import (
     Resume,
     Sequences,
     Stride,
+    Unphased,
 )
 from dna_bigbird.prediction.compute import Compute, ComputeOptions
 from dna_bigbird.prediction.results import Predictions, WrittenPredictions
@@ -46,6 +48,9 @@ def predict(
     strand: Literal["both", "forward", "interval"] | None = None,
     coordinates: Coordinates = None,
     span: Literal["window", "bin", "bins"] = "window",
+    vcf: InputFile | None = None,
+    sample: str | None = None,
+    unphased: Unphased = "error",
     raw: bool = False,
     assembly: CoordinatesName = "unknown",
     resume: Resume = False,
@@ -85,6 +90,10 @@ def predict(
             the bin. 'bins': in any format, a row for each bin within a quarter of a window from its middle, all
             predicted at once by a model of --head.pooling bin; by default the stride is as long as these. A model of
             tracks always has a row for each bin of the middle of a window.
+        vcf: VCF file: plain, gzip, bgzip, or '-' for standard input. The two haplotypes of a sample are read
+            instead of the reference, by phased genotypes: two rows for each window of --bed, of as many bases
+            around the same base, with the coordinates of the reference. The column name says which.
+        sample: Sample of the VCF file, by name. Default: the only one.
         raw: Leave out the correction of probabilities that `finetune` fitted on validation rows.
         compute: Fields of `Compute`: speed and memory.
 
@@ -117,7 +126,25 @@ def predict(
         "strand": run.strand,
         "coordinates": coordinates or ("genome" if in_genome else "record"),
     }
-    source = window_source(fasta, bed, sequences, **settings, model_bp=run.window_bp, resume=resume)
+    haplotypes = None
+    if vcf is None and sample is not None:
+        raise InputError(f"--sample {sample} is a sample of a --vcf file; none was given")
+    if vcf is not None:
+        if run.bins or (target is not None and target.is_track):
+            raise InputError(
+                "--vcf: the rows of two haplotypes are written as a table or HDF5, of whole windows"
+            )
+        haplotypes = (vcf, sample, unphased)
+    source = window_source(
+        fasta,
+        bed,
+        sequences,
+        **settings,
+        model_bp=run.window_bp,
+        resume=resume,
+        haplotypes=haplotypes,
+    )
+    settings |= {"haplotypes": [sample or "", unphased]} if vcf is not None else {}
     settings |= {"span": span} if run.bins else {}
     settings |= {"raw": raw} if raw else {}
     if output is None:

@@ -23,7 +23,11 @@ LETTERS = "ACGT"
 """The bases of an axis of length 4 of `Mutagenesis`, in order."""
 WINDOWS = ("sequence", "start", "end", "name")
 ALLELES = ("chrom", "pos", "id", "ref", "alt")
+CARRIERS = ("sample", "haplotype", "background")
 EFFECTS = ("diff", "log_odds")
+HAPLOTYPE_EFFECTS = ("alone", "in_background", "together", "interaction")
+"""Changes of the log odds: by the allele in the reference, by the allele in the haplotype, by all variants of the
+window together, and the second minus the first."""
 Pooling = Literal["mean", "cls", "max", "tokens"]
 Effect = Literal["log_odds", "diff"]
 VectorFormat = Literal["hdf5", "npz"]
@@ -204,19 +208,25 @@ class VariantSummary(Result):
 
 
 @dataclass(frozen=True)
-class VariantScores(VariantSummary, FirstRows):
-    """One row per alternative allele, in the order of the file; NaN where there is no score.
+class Alleles(VariantSummary, FirstRows):
+    """The alleles of a VCF file that have a row, as it names them."""
 
-    Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
-    """
-
-    label_names: list[str]
     chrom: list[str]
     pos: NDArray[np.int64]
     """Counted from 1, as in the file."""
     id: list[str]
     ref: list[str]
     alt: list[str]
+
+
+@dataclass(frozen=True)
+class VariantScores(Alleles):
+    """One row per alternative allele, in the order of the file; NaN where there is no score.
+
+    Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
+    """
+
+    label_names: list[str]
     diff: NDArray[np.float32]
     """Probability of ALT minus that of REF, mean over strands, (alleles, labels)."""
     log_odds: NDArray[np.float32]
@@ -226,7 +236,7 @@ class VariantScores(VariantSummary, FirstRows):
     alt_probability: NDArray[np.float32]
     """Probability of ALT, mean over strands."""
     site: list[str] | None = None
-    """Name of the anchor whose window an allele is scored in; None without anchors."""
+    """Name of the anchor whose window an allele is scored in, or span, left, right of breakpoints; None without."""
 
     by_row = (*ALLELES, "site", "diff", "log_odds", "ref_probability", "alt_probability")
 
@@ -254,18 +264,12 @@ class VariantScores(VariantSummary, FirstRows):
 
 
 @dataclass(frozen=True)
-class ZeroShotScores(VariantSummary, FirstRows):
+class ZeroShotScores(Alleles):
     """One row per alternative allele, in the order of the file; NaN where there is no score.
 
     Records that do not fit the genome (`ref_mismatch="skip"`) have no row.
     """
 
-    chrom: list[str]
-    pos: NDArray[np.int64]
-    """Counted from 1, as in the file."""
-    id: list[str]
-    ref: list[str]
-    alt: list[str]
     name: str
     """Name of the score, as the column of the table: 'embedding_distance', 'likelihood_log_ratio'."""
     score: NDArray[np.float32]
@@ -278,6 +282,38 @@ class ZeroShotScores(VariantSummary, FirstRows):
     def to_dataframe(self) -> DataFrame:
         """Return a row per alternative allele: chrom, pos (from 1), id, ref, alt, score."""
         return dataframe(_alleles(self) | {self.name: self.score})
+
+
+@dataclass(frozen=True)
+class HaplotypeScores(Alleles):
+    """One row per alternative allele, sample and haplotype that has it, in the order of the file.
+
+    Changes of the log odds, means over strands, (rows, labels).
+    """
+
+    label_names: list[str]
+    sample: list[str]
+    haplotype: NDArray[np.int64]
+    """1 or 2."""
+    background: list[str]
+    """Other variants of the haplotype in the window, as 'pos:REF>ALT;...'; '.' if there are none."""
+    alone: NDArray[np.float32]
+    """By the allele in the reference."""
+    in_background: NDArray[np.float32]
+    """By the allele in the haplotype."""
+    together: NDArray[np.float32]
+    """By all variants of the window, in the reference."""
+    interaction: NDArray[np.float32]
+    """`in_background` minus `alone`."""
+
+    by_row = (*ALLELES, *CARRIERS, *HAPLOTYPE_EFFECTS)
+
+    def to_dataframe(self) -> DataFrame:
+        """Return the columns of the table: chrom, pos, id, ref, alt, sample, haplotype, background, scores."""
+        columns = {name: getattr(self, name) for name in (*ALLELES, *CARRIERS)}
+        names = [f"{label}_{name}" for label in self.label_names for name in HAPLOTYPE_EFFECTS]
+        values_nLS = np.stack([getattr(self, name) for name in HAPLOTYPE_EFFECTS], axis=-1)
+        return with_values(columns, names, values_nLS.reshape(len(values_nLS), len(names)))
 
 
 @dataclass(frozen=True)

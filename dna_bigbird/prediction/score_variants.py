@@ -12,10 +12,15 @@ from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, StreamFile
-from dna_bigbird.core.settings import Positive
-from dna_bigbird.core.shared_options import AlleleStrands, Labels, Progress, Resume
+from dna_bigbird.core.settings import NotNegative, Positive
+from dna_bigbird.core.shared_options import AlleleStrands, Labels, Progress, Resume, Unphased
 from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
-from dna_bigbird.prediction.results import VariantScores, VariantSummary, ZeroShotScores
+from dna_bigbird.prediction.results import (
+    HaplotypeScores,
+    VariantScores,
+    VariantSummary,
+    ZeroShotScores,
+)
 
 
 @checked(rest=Compute)
@@ -35,17 +40,23 @@ def score_variants(
     score: Literal["labels", "embedding", "likelihood"] = "labels",
     shifts: Positive = 1,
     shift_step: Positive = 16,
+    network_weight: NotNegative = 1.0,
+    breakpoints: bool = False,
+    haplotypes: bool = False,
+    unphased: Unphased = "error",
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,
-) -> VariantScores | ZeroShotScores | VariantSummary:
+) -> VariantScores | ZeroShotScores | HaplotypeScores | VariantSummary:
     """Score the variants of a VCF file: how each allele changes the predictions of a model.
 
     For every alternative allele and label: `<label>_diff`, the probability with the allele minus that
     with REF, and `<label>_log_odds`, the same difference of the log-odds; means over the strands.
-    Substitutions, insertions and deletions are scored, also several alleles in one record. Symbolic
-    alleles, breakends, `*` and alleles longer than half the window are not scored: they have nan in a
-    table and '.' in a VCF, and are counted on standard error. REF must agree with the genome.
+    Substitutions, insertions and deletions are scored, also several alleles in one record; `<DEL>`, `<DUP>`
+    and `<INV>` with END or SVLEN, `<INS>` with its bases (INFO SEQ or SVINSSEQ), and breakends of one
+    chromosome. An allele longer than half the window is scored at its breakpoints alone, and has the
+    larger effect of the two. Other alleles have nan in a table and '.' in a VCF, and are counted on
+    standard error. REF must agree with the genome.
 
     The reference window is centred on REF, on each strand in its own direction. The window of an
     alternative allele has the same flank before the allele, and as much of the flank after it as fits.
@@ -81,6 +92,15 @@ def score_variants(
         shifts: Shifts of the window: effects are means over so many windows, the centred one and
             others that begin --shift_step bases earlier or later, twice as many bases, and so on.
         shift_step: Step of the shifts in base pairs.
+        network_weight: Weight of the network of a model with k-mer counts: its logits are multiplied by it, and 0
+            leaves the counts alone. Choose it with `rank-variants` on variants of known effect.
+        breakpoints: Breakpoints of alleles of 50 or more bases: a table has rows for all of the allele in one
+            window (nan if it is longer than half of it) and for the windows centred on its breakpoints; the
+            column site is span, left or right.
+        haplotypes: Haplotypes of the samples: alleles with the other variants of their haplotype in the window,
+            by phased genotypes of a sorted VCF. A table has a row for each allele, sample and haplotype with
+            changes of the log odds: alone, in_background (in the haplotype), together (all variants of the
+            window), interaction (in_background minus alone).
         compute: Fields of `Compute`: speed and memory.
 
     Examples:
@@ -92,8 +112,8 @@ def score_variants(
             --score likelihood --model results/models/pretrained
 
     Returns:
-        `VariantScores` if the output is None (`ZeroShotScores` for a score without labels), else a `VariantSummary`. A model may also be a loaded
-        bundle.
+        `VariantScores` if the output is None (`ZeroShotScores` for a score without labels, `HaplotypeScores` with
+        haplotypes), else a `VariantSummary`. A model may also be a loaded bundle.
 
     Raises:
         TypeError: If there is no such argument.
@@ -121,6 +141,10 @@ def score_variants(
         score=score,
         shifts=shifts_of(shifts, shift_step),
         anchors=sites,
+        network_weight=network_weight,
+        breakpoints=breakpoints,
+        haplotypes=haplotypes,
+        unphased=unphased,
     )
     if resume and not run.is_resumable:
         raise InputError(

@@ -77,8 +77,8 @@ def evaluate(
         ran = run_set(task, bundle, Path(data), split, settings, gold=True, output=output)
         rows, outputs = stack.enter_context(ran)
         predictions = task.decode(rows, outputs)
-        described = {"split": split, "training_seed": bundle.config.seed}
-        described |= {"step": bundle.metrics.step}
+        described: dict[str, Any] = {"split": split, "training_seed": bundle.config.seed}
+        described |= {"step": bundle.metrics.step, "initial_weights": bundle.config.initial_weights}
         metrics = evaluation(
             task,
             rows,

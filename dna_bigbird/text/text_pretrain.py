@@ -108,5 +108,7 @@ def pretrain(
         training,
         result,
         config=steps.bundle_config(start, corpus, masking, seed, cpc),
-        metrics=validation_metrics(scores, result.best_step, seed),
+        metrics=validation_metrics(
+            scores, result.best_step, seed, initial_weights=start.initial_weights
+        ),
     )

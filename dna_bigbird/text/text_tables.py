@@ -31,7 +31,7 @@ def tables(
     variant_results: dict[str, InputPath] = {},  # noqa: B006
     figure_folder: FigureFolder = None,
 ) -> TablesPage:
-    """Compare measured scores with Tables 1, 2, 4, 10, 15, 16 and 20 of the paper, as one HTML page.
+    """Compare measured scores with Tables 1, 2, 3, 4, 10, 15, 16 and 20 of the paper, as one HTML page.
 
     It reads metrics.json files only. Published scores are shown, not ranked. Measured scores are shown
     with n, split, interval and their best baseline; the page says which were scored on training
@@ -45,7 +45,8 @@ def tables(
         output: Result to write: an HTML page.
         pretrained: Pretrained bundle: of `text pretrain`, for Table 10.
         variant_results: Results folders of the same sets with other settings, by name:
-            full-512=scores/full-512 adds a row to their tables.
+            full-512=scores/full-512 adds a row to their tables. `pretrained` and `large-pretrained` in
+            one are bundles of `text pretrain`, for a row of Table 10.
     """
     from dna_bigbird.core.writing import atomic_path
     from dna_bigbird.text.report.text_page import text_report

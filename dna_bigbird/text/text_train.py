@@ -21,6 +21,7 @@ from dna_bigbird.core.shared_options import (
 from dna_bigbird.models.attention_config import EtcChanges, LongformerChanges, PerformerChanges
 from dna_bigbird.models.encoder_changes import EncoderChanges
 from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.objective_config import CpcConfig
 
 
 @checked()
@@ -44,6 +45,7 @@ def train(
     etc: EtcChanges = EtcChanges(),  # noqa: B008 - the help shows the default
     longformer: LongformerChanges = LongformerChanges(),  # noqa: B008 - the help shows the default
     performer: PerformerChanges = PerformerChanges(),  # noqa: B008 - the help shows the default
+    cpc: CpcConfig = CpcConfig(weight=0.0),  # noqa: B008 - the help shows the default
     training: TrainConfig = TrainConfig(),  # noqa: B008 - the help shows the default
     max_unpacked_gib: MaxUnpackedGib = 0,
     threads: ProcessThreads = 0,
@@ -79,6 +81,8 @@ def train(
         longformer: Settings of attention longformer that differ from those of `pretrained`. With it the
             question, candidates and marks of titles and sentences are global, in other tasks [CLS].
         performer: Settings of attention performer that differ from those of `pretrained`.
+        cpc: Hidden sentences, as in pretraining: in question answering with attention etc, as a regulariser (the
+            paper, appendix E.2). A batch is then read twice.
         training: How it is trained.
 
     Examples:
@@ -108,6 +112,7 @@ def train(
     )
     encoder = steps.encoder_settings(text_task, bundle, dropout, changes, from_scratch)
     text_task = text_task.changed(head=text_task.head_from(bundle.config), encoder=encoder)
+    steps.check_contrast(text_task, cpc)
     paths = {"train": Path(train), "validation": Path(validation)}
     text_task, sets = steps.stored_sets(
         text_task,
@@ -119,16 +124,21 @@ def train(
         max_unpacked_gib,
         threads,
     )
+    model = steps.start_model(text_task, bundle, encoder, seed, from_scratch)
+    if cpc.weight:
+        model.cpc = steps.contrast_head(bundle, encoder, seed, from_scratch)
+    start = bundle.config.initial_weights or "not recorded"
     return steps.fit_and_save(
         text_task,
-        steps.start_model(text_task, bundle, encoder, seed, from_scratch),
+        model,
         sets,
         training,
         tokenizer=bundle.tokenizer,
         output=output,
         checkpoints=Path(checkpoints),
         seed=seed,
-        initial_weights="random" if from_scratch else "pretrained",
+        initial_weights="random" if from_scratch else f"pretrained (start: {start})",
+        cpc=cpc,
     )
 
 

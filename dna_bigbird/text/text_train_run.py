@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,17 @@ from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.core.errors import InputError, checked_settings
 from dna_bigbird.core.limits import use_threads
 from dna_bigbird.core.results import TrainedModel
+from dna_bigbird.corpus.hidden_sentence_examples import (
+    choose_sentences,
+    sentence_fields,
+    with_sentences,
+)
+from dna_bigbird.models.attention_config import HIDDEN_SENTENCE, SENTENCE
 from dna_bigbird.models.config import BIN, EncoderConfig, stored_encoder
+from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.encoder_changes import EncoderChanges
+from dna_bigbird.models.etc_encoder import GlobalTokens
+from dna_bigbird.models.pretraining_model import CpcHead, HiddenSentences
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.prediction.partial_results import Outputs, as_arrays, in_order, split_rows
 from dna_bigbird.text.data.row_store import StoredSet
@@ -23,6 +33,8 @@ from dna_bigbird.text.stored_sets import stored_set
 from dna_bigbird.text.tasks.task import TextTask, text_data
 from dna_bigbird.training.fit import fit
 from dna_bigbird.training.objective import Objective, Sums, pair
+from dna_bigbird.training.objective_config import CpcConfig
+from dna_bigbird.training.pretraining_task import contrast, figures_of, loss_of
 from dna_bigbird.training.trained_bundle import save_trained, validation_metrics
 from dna_bigbird.training.training_checks import (
     check_compiles,
@@ -30,6 +42,8 @@ from dna_bigbird.training.training_checks import (
     module_sha256,
     set_training_backend,
 )
+
+NO_CPC = CpcConfig(weight=0.0)
 
 
 def scores_of(task: TextTask, text_set: TextSet, outputs: list[Outputs]) -> dict[str, float]:
@@ -40,14 +54,66 @@ def scores_of(task: TextTask, text_set: TextSet, outputs: list[Outputs]) -> dict
     return {name: float(value) for name, value in metrics.items()}  # checkpoints hold plain values
 
 
+# B batch, T tokens, G global tokens, S hidden sentences
+
+
+def hide_sentences(batch: Any, cpc: CpcConfig, mask_id: int) -> HiddenSentences:
+    """Hide some sentences of each row, all equally likely; `numbers_S` are those of their global tokens."""
+    tokens = batch.global_tokens
+    owns_BTG = tokens.layout.belongs & (tokens.types_BG == SENTENCE)[:, None]
+    rng = np.random.default_rng(int(torch.randint(2**62, ())))  # seeded before every micro-batch
+    examples = []
+    for ids_T, owns_TG in zip(
+        batch.token_ids_BT.cpu().numpy(), owns_BTG.cpu().numpy(), strict=True
+    ):
+        numbers = np.flatnonzero(owns_TG.any(axis=0))
+        is_text = owns_TG.any(axis=1)
+        sentences = np.where(is_text, np.searchsorted(numbers, owns_TG.argmax(axis=1)), -1)
+        chosen = choose_sentences(sentences, is_text, rng, cpc)
+        shown = np.where(np.isin(sentences, chosen), mask_id, ids_T)
+        example = with_sentences(ids_T, sentences, chosen) | {"hidden_ids": shown}
+        examples.append(example | {"hidden": numbers[chosen]})
+    fields = sentence_fields(list(enumerate(examples))).items()
+    device = batch.token_ids_BT.device
+    return HiddenSentences.of(SimpleNamespace(**{k: v.to(device) for k, v in fields}))
+
+
+def check_contrast(task: TextTask, cpc: CpcConfig) -> None:
+    """Raise InputError if CPC is asked for where rows have no global tokens of sentences."""
+    if cpc.weight and not (task.two_streams and hasattr(task.options, "max_global_tokens")):
+        raise InputError(
+            f"--cpc.weight {cpc.weight:g}: sentences have global tokens in question answering with attention etc "
+            "only; leave it out"
+        )
+
+
+def contrast_head(bundle: Bundle, encoder: EncoderConfig, seed: int, from_scratch: bool) -> CpcHead:
+    """Return the head of CPC of a pretrained model, or a fresh one."""
+    head = CpcHead(encoder.hidden_size)
+    initialise(head, encoder.init_std, torch.Generator().manual_seed(seed))
+    own = getattr(bundle.model, "cpc", None)
+    if own is not None and not from_scratch:
+        head.load_state_dict(own.state_dict())
+    return head
+
+
 class TextModule(Objective):
     """Training of a text task; validation decodes and scores with its official metric."""
 
+    # With CPC a training batch is read once more, with hidden sentences, so that answers are learned from whole
+    # texts; its head is `model.cpc`, which no bundle has.
+
     def __init__(
-        self, model: nn.Module, task: TextTask, config: TrainConfig, validation: TextSet
+        self,
+        model: nn.Module,
+        task: TextTask,
+        config: TrainConfig,
+        validation: TextSet,
+        cpc: CpcConfig = NO_CPC,
+        mask_id: int = 0,
     ) -> None:
         super().__init__(model, config)
-        self.task = task
+        self.task, self.cpc, self.mask_id = task, cpc, mask_id
         self.validation = validation
         self.monitor, self.mode = task.monitor, task.mode
         self._outputs: list[tuple[int, Outputs]] = []
@@ -60,6 +126,11 @@ class TextModule(Objective):
         loss = self.task.loss(outputs, batch)
         rows = len(batch.rows_B)
         sums = {"loss": pair(loss * rows, rows)}
+        if self.training and self.cpc.weight:
+            hidden = hide_sentences(batch, self.cpc, self.mask_id)
+            result = contrast(*self.vectors(batch, hidden), gather=True)
+            loss = (1 - self.cpc.weight) * loss + self.cpc.weight * loss_of(result)
+            sums = {"loss": pair(loss * rows, rows), **figures_of(result)}
         if not self.training:
             if self.task.scored_by_loss:
                 sums |= self.task.loss_sums(outputs, batch)
@@ -68,6 +139,16 @@ class TextModule(Objective):
                     as_arrays(self.task.kept(outputs, batch)), batch.rows_B.tolist()
                 )
         return loss, sums
+
+    def vectors(self, batch: Any, hidden: HiddenSentences) -> tuple[Tensor, Tensor]:
+        """Return vectors of hidden sentences in their rows, and read alone."""
+        types_BG = batch.global_tokens.types_BG.clone()
+        types_BG[hidden.rows_S, hidden.numbers_S] = HIDDEN_SENTENCE
+        tokens = GlobalTokens(types_BG, batch.global_tokens.layout)
+        rest = (batch.is_padding_BT, batch.segment_ids_BT)
+        encoder = self.model.encoder
+        _, global_BGE = encoder.both(hidden.hidden_ids_BT, *rest, global_tokens=tokens)
+        return self.model.cpc(encoder, global_BGE, hidden)
 
     def on_validation_epoch_start(self) -> None:
         """Forget the rows of the validation before."""
@@ -181,15 +262,17 @@ def fit_and_save(
     sets: dict[str, StoredSet],
     training: TrainConfig,
     *,
-    tokenizer: object,
+    tokenizer: Any,
     output: Path,
     checkpoints: Path,
     seed: int,
     initial_weights: str,
+    cpc: CpcConfig = NO_CPC,
 ) -> TrainedModel:
     """Train a model, and write the bundle of the best validation."""
     set_training_backend(model.encoder, training.attention_backend)
-    module = TextModule(model, task, training, sets["validation"])
+    mask_id = tokenizer.mask_id if cpc.weight else 0
+    module = TextModule(model, task, training, sets["validation"], cpc, mask_id)
     stream = text_data(
         sets["train"],
         sets["validation"],
@@ -201,8 +284,12 @@ def fit_and_save(
         units=task.units(sets["train"]),
     )
     described = described_task(task, model.encoder.config)
+    if cpc.weight:
+        described["objective"] = {"cpc": asdict(cpc)}
     settings = {**described, "inputs": checksums_of(sets, model)}
     result = fit(module, stream, training, checkpoints=checkpoints, seed=seed, settings=settings)
+    if cpc.weight:
+        del model.cpc
     validation = sets["validation"]
     counts = {"n": len(validation.examples), **count_metrics(validation.counts)}
     return save_trained(

@@ -16,6 +16,7 @@ from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
 
 from dna_bigbird.core import signals
 from dna_bigbird.core.errors import InputError, Interrupted
+from dna_bigbird.training.averaging import AveragedWeights
 from dna_bigbird.training.checkpoint_files import (
     RUN,
     DamagedError,
@@ -71,6 +72,7 @@ class Checkpoints(pl.Callback):
     every_minutes: float
     validate_every: int
     patience: int
+    averaging: AveragedWeights | None = None
     clock: Callable[[], float] = time.monotonic
     has_begun: bool = field(default=False, init=False)
     best_step: int | None = field(default=None, init=False)
@@ -135,6 +137,8 @@ class Checkpoints(pl.Callback):
             trainer.save_checkpoint(best_path(self.folder, self.best_step), weights_only=True)
         else:
             self.validations_since_best += 1
+        if self.averaging is not None:
+            self.averaging.swap_back(pl_module)
         self.save(trainer)
         self._stop_if_out_of_patience(trainer)
 

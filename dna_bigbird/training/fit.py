@@ -27,6 +27,7 @@ from dna_bigbird.models.precision import (
 )
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training import training_checks
+from dna_bigbird.training.averaging import AveragedWeights
 from dna_bigbird.training.checkpoints import (
     AtomicCheckpointIO,
     Checkpoints,
@@ -61,7 +62,14 @@ FREE_SETTINGS = (
     "accumulate",
 )
 
-LATER_SETTINGS = {"max_shift": 0, "layer_decay": 1.0, "start_at_probe": False}
+LATER_SETTINGS = {
+    "max_shift": 0,
+    "layer_decay": 1.0,
+    "start_at_probe": False,
+    "muon_weight_decay": None,
+    "ema_decay": 0.0,
+    "swa_share": 0.0,
+}
 """Settings that runs of earlier versions do not have; left out at these values, so that they continue."""
 
 COMPILER = {"fx_graph_cache": False}
@@ -80,6 +88,7 @@ SILENCED = (
     ".*treespec, LeafSpec.*",
     ".*is smaller than the logging interval.*",
     ".*Found .* module.s. in eval mode.*",
+    ".*callback with a model that overrides the configure_model.*",  # shards are refused
     ".*You have overridden .transfer_batch_to_device. in .LightningModule.*",
     ".*srun. command is available on your system.*",
     ".*lr_scheduler.step.*before.*optimizer.step.*",
@@ -141,6 +150,7 @@ def fit(
     is_writer = rank_zero_only.rank in (None, 0)
     config, whole = with_precision(config, checkpoints, {"seed": seed, **settings}, is_writer)
     task.config = config  # of the optimizer
+    averaging = AveragedWeights(config) if config.ema_decay or config.swa_share else None
     history = History(checkpoints / "history.tsv", config.log_every)
     keeper = Checkpoints(
         checkpoints,
@@ -148,6 +158,7 @@ def fit(
         every_minutes=config.checkpoint_every_minutes,
         validate_every=config.validate_every,
         patience=config.patience,
+        averaging=averaging,
     )
     whole_model = task.model
     if isinstance(strategy_of(config), Sharded):
@@ -197,7 +208,7 @@ def _callbacks(
 ) -> tuple[list[pl.Callback], DataClock | None]:
     """Return the callbacks of every training, and the clock of the data if speed is measured."""
     callbacks = [SameStart(), SeededBatches(seed), StopAtNan(config.log_every), history]
-    callbacks += [keeper, Preemption(keeper)]
+    callbacks += [*([keeper.averaging] if keeper.averaging else []), keeper, Preemption(keeper)]
     if not config.measure_speed:
         return callbacks, None
     waits = DataClock()

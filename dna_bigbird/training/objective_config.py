@@ -14,7 +14,7 @@ class CpcConfig:
     """Contrastive predictive coding of hidden sentences; the defaults are those of the ETC paper."""
 
     weight: ShareBelowOne = 0.2
-    """Share of CPC in the loss, the rest is that of masked tokens; 0: no CPC."""
+    """Share of CPC in the loss, the rest is that of masked tokens or of the task; 0: no CPC."""
     sentence_share: Annotated[float, Range(above=0, below=1)] = 0.1
     """Share of the sentences of an example that are hidden as a whole, at least one."""
     fewest_sentences: Positive = 7

@@ -122,8 +122,11 @@ def _exponents(model: nn.Module) -> dict[int, int]:
     return exponents
 
 
-def groups_with_muon(model: nn.Module, groups: list[dict], rate: float) -> list[dict]:
+def groups_with_muon(
+    model: nn.Module, groups: list[dict], rate: float, weight_decay: float | None = None
+) -> list[dict]:
     """Move the matrices of the layers (of encoder and decoder) to groups of their own for Muon."""
+    own_settings = {"lr": rate} | ({} if weight_decay is None else {"weight_decay": weight_decay})
     layers = [
         stack
         for part in ("encoder", "decoder")
@@ -135,7 +138,7 @@ def groups_with_muon(model: nn.Module, groups: list[dict], rate: float) -> list[
     for group in groups:
         for is_muon in (True, False):
             of_group = [p for p in group["params"] if (id(p) in chosen) == is_muon]
-            own = {"params": of_group, "is_muon": is_muon} | ({"lr": rate} if is_muon else {})
+            own = {"params": of_group, "is_muon": is_muon} | (own_settings if is_muon else {})
             split.append(group | own)
     chosen_groups = [group for group in split if group["params"] or not group["is_muon"]]
     if not any(group["is_muon"] for group in chosen_groups):
@@ -154,7 +157,9 @@ def build_optimizer(
     # their start at 0. Adafactor's rate is relative to a matrix's root mean square, 1e-3 at least.
     groups = groups_with_rates(model, config)
     if config.optimizer == "muon":
-        groups = groups_with_muon(model, groups, config.muon_learning_rate)
+        groups = groups_with_muon(
+            model, groups, config.muon_learning_rate, config.muon_weight_decay
+        )
     groups = with_layer_decay(model, groups, config.learning_rate, config.layer_decay)
     if config.optimizer == "muon":
         device = next(model.parameters()).device.type

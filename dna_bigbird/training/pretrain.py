@@ -121,7 +121,9 @@ def pretrain(
         optional_path(genome),
         optional_path(sites),
     )
-    examples = steps.pretraining_examples(corpus, encoder, masking, seed, objective, reading)
+    examples = steps.pretraining_examples(
+        corpus, encoder, masking, seed, objective, reading, training.num_examples
+    )
     validation_examples = training.validation_examples or DEFAULT_VALIDATION_EXAMPLES
     network = start.network(objective.heads, seed)
     task, collate = steps.task_of(network, training, corpus.tokenizer.piece_bp, objective)
@@ -135,7 +137,7 @@ def pretrain(
         settings=steps.run_settings(corpus, start, masking, objective, reading),
         collate=collate,
     )
-    config = steps.pretrained_config(corpus, start, masking, seed, objective)
+    config = steps.pretrained_config(corpus, start, masking, seed, objective, examples["train"])
     scores = result.best_metrics
     if counts and result.is_writer:
         described, more = add_copies(task, corpus, seed, validation_examples)
@@ -168,7 +170,9 @@ def estimate(
     from dna_bigbird.models.memory import pretraining_memory, pretraining_parameters
     from dna_bigbird.models.precision import BFLOAT16
 
-    predicted = int(masking.fraction * encoder.max_tokens) * training.batch_size
+    predicted = (
+        int(max(masking.fraction, masking.last_fraction) * encoder.max_tokens) * training.batch_size
+    )
     is_etc = encoder.attention == "etc"
     backends = BACKENDS if encoder.has_blocks else {"auto": "auto"}
     precision = BFLOAT16 if training.precision == "auto" else training.precision

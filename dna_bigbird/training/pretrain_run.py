@@ -219,6 +219,7 @@ def pretraining_examples(
     seed: int,
     objective: ObjectiveConfig,
     reading: PretrainingReading,
+    num_examples: int = 1,
 ) -> dict[str, PretrainExamples | HiddenSentenceExamples | RepeatWeighted]:
     """Return the examples of both splits: sentence pairs with masked tokens."""
     # Validation draws from another random stream than training. Its masked tokens are those of the
@@ -232,6 +233,7 @@ def pretraining_examples(
         2 * seed,
         random_second=objective.nsp_weight > 0,
         sites=reading.sites,
+        num_examples=num_examples,
     )
     validation = PretrainExamples(
         corpus.validation, tokenizer, encoder.max_tokens, PAPER, 2 * seed + 1
@@ -280,7 +282,7 @@ def run_settings(
     return {
         "command": "pretrain",
         "model": stored_encoder(start.encoder),
-        "masking": asdict(masking),
+        "masking": masking.stored,
         "objective": objective.stored,
         "inputs": {
             **checksums,
@@ -297,9 +299,12 @@ def pretrained_config(
     masking: MaskingConfig,
     seed: int,
     objective: ObjectiveConfig,
+    examples: PretrainExamples | HiddenSentenceExamples | RepeatWeighted,
 ) -> dict:
     """Return what the bundle's config says of model and data; it names no regions if earlier ones are unknown."""
     store, before = corpus.train, start.seen_regions
+    while not isinstance(examples, PretrainExamples):
+        examples = examples.examples
     own = seen_in_pretraining(store)
     read = [] if before is None else [*(record for record in before if record != own), own]
     return {
@@ -310,7 +315,8 @@ def pretrained_config(
         "encoder": stored_encoder(start.encoder),
         "assembly": store.assembly,
         "bp_per_token": round(store.num_bp / store.num_tokens, 3),
-        "masking": asdict(masking),
+        "tokens_per_example": examples.mean_tokens(),
+        "masking": masking.stored,
         "objective": objective.stored,
         "heads": list(objective.heads),
         "seed": seed,

@@ -138,9 +138,9 @@ def unwritten(output: Path, training: TrainConfig, result: FitResult) -> Trained
     return TrainedModel(output, result.best_step, training.max_steps, {}, is_writer=False)
 
 
-def validation_metrics(scores: dict, step: int, seed: int, **counts: int) -> dict:
+def validation_metrics(scores: dict, step: int, seed: int, **more: int | str) -> dict:
     """Return the scores of the chosen step, rounded, with what they were measured on."""
-    return {**rounded(scores), **counts, "step": step, "seed": seed, "split": "validation"}
+    return {**rounded(scores), **more, "step": step, "seed": seed, "split": "validation"}
 
 
 def described_training(training: TrainConfig, result: FitResult) -> dict:

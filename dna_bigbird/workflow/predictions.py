@@ -106,6 +106,11 @@ class Predictions:
         return files
 
     @property
+    def variant_options(self) -> str:
+        """The weight of the network, if the config gives one."""
+        return options(self.section, keys=["network_weight"])
+
+    @property
     def zero_shot(self) -> dict[str, str]:
         """The files of scores without fine-tuning, by the name of the score."""
         names = self.section.get("zero_shot", {}).get("scores", []) if self.inputs.variants else []

@@ -69,10 +69,20 @@ class TextTraining:
 
 @dataclass(frozen=True)
 class TextPretraining:
-    """A pretraining on text: that of the run, or one of a pattern and a seed of `table1`."""
+    """A pretraining on text: that of the run, of a pattern and a seed of `table1`, or of a row of `table10`."""
 
     seed: int
-    model: Section
+    section: Section
+    """The section `text`, with what replaces parts of it."""
+
+    @property
+    def initial(self) -> str:
+        """The bundle that it starts from; empty if there is none."""
+        return plain_path(self.section["initial"]) if "initial" in self.section else ""
+
+    def options(self, name: str, group: str = "") -> str:
+        """Return a section as options."""
+        return options(self.section.get(name, {}), group or name)
 
 
 @dataclass(frozen=True)
@@ -99,11 +109,6 @@ class TextTasks:
         return plain_path(self.section.get("pretrained", f"{self.folder}/pretrained"))
 
     @property
-    def initial(self) -> str:
-        """The bundle that pretraining starts from; empty if there is none."""
-        return plain_path(self.section["initial"]) if "initial" in self.section else ""
-
-    @property
     def vocabulary(self) -> str:
         learned = f"{self.folder}/vocabulary/spiece.model"
         return plain_path(self.settings("vocabulary").get("file", learned))
@@ -127,17 +132,28 @@ class TextTasks:
 
     @cached_property
     def pretrainings(self) -> dict[str, TextPretraining]:
-        """The pretrainings by wildcard `pattern`: that of the run has none, those of `table1` have their folder."""
-        model, table = self.settings("model"), self.settings("table1")
-        pretrainings = {"": TextPretraining(self.seed, model)}
+        """The pretrainings by wildcard `pattern`, the start of the name of their folder; that of the run has none."""
+        table = self.settings("table1")
+        pretrainings = {"": TextPretraining(self.seed, self.section)}
         for name, pattern in table.get("patterns", {}).items():
+            section = {**self.section, "model": self.settings("model") | pattern}
             for seed in table.get("seeds", [0, 1, 2]):
-                pretrainings[f"table1/{name}/seed{seed}/"] = TextPretraining(seed, model | pattern)
+                pretrainings[f"table1/{name}/seed{seed}/"] = TextPretraining(seed, section)
+        for name, sizes in self.settings("table10").items():
+            for size, changes in sizes.items():
+                key = f"table10/{name}/{'large-' if size == 'large' else ''}"
+                pretrainings[key] = TextPretraining(self.seed, {**self.section, **changes})
         return pretrainings
 
     @property
     def table1_folders(self) -> list[str]:
-        return [f"{self.folder}/{name}".rstrip("/") for name in self.pretrainings if name]
+        names = [name for name in self.pretrainings if name.startswith("table1/")]
+        return [f"{self.folder}/{name}".rstrip("/") for name in names]
+
+    @property
+    def table10_bundles(self) -> list[str]:
+        names = [name for name in self.pretrainings if name.startswith("table10/")]
+        return [f"{self.folder}/{name}pretrained" for name in names]
 
     # --- what is scored
 
@@ -172,6 +188,11 @@ class TextTasks:
         """All trainings by the name of their folder."""
         return {folder: x for name in self.runs for folder, x in self.trainings_of(name).items()}
 
+    @property
+    def submitted(self) -> list[str]:
+        """The trainings whose predictions are written for a leaderboard."""
+        return [name for name, each in self.trainings.items() if "submitted" in each.settings]
+
     def start(self, pattern: str, name: str) -> str:
         """Return the bundle that a training starts from; of `table1` that of its pattern and seed."""
         return f"{self.folder}/{pattern}pretrained" if pattern else self.trainings[name].pretrained
@@ -196,7 +217,16 @@ class TextTasks:
         synthetic = [name for name in names if "train" not in self.runs[name]]
         if "pretrained" not in self.section and self.corpus_source("train") == self.made_text:
             synthetic.append("pretrained")
+            synthetic += ["large-pretrained"] if "table10" in self.section else []
         return option("synthetic", synthetic) if synthetic else ""
+
+    @property
+    def table10_options(self) -> str:
+        """The rows of Table 10 other than BigBird-ITC, and whether their text is generated, as options."""
+        names = [name for name in self.settings("table10") if name != "bigbird-itc"]
+        folders = {name: f"{self.folder}/table10/{name}" for name in names}
+        rows = option("variant_results", folders) if folders else ""
+        return f"{rows} {self.synthetic_option([])}".strip()
 
     @property
     def report_options(self) -> str:

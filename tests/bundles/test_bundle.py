@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,7 +11,10 @@ from dna_bigbird import load_bundle
 from dna_bigbird.bundles.bundle import FILES
 from dna_bigbird.bundles.save import save_bundle
 from dna_bigbird.bundles.weights import build_model
+from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.models.pretraining_model import PretrainingModel
+from tests.pretrained_bundle import write_pretrained_bundle
 
 
 @pytest.fixture
@@ -48,6 +52,41 @@ def test_tied_weights_are_stored_once_and_stay_tied(bundle_folder, tmp_path):
     loaded = load_bundle(tmp_path / "lm").model
     for (name, a), b in zip(model.state_dict().items(), loaded.state_dict().values(), strict=True):
         assert torch.equal(a, b), name
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("layer_skips", True),
+        ("value_embeddings", True),
+        ("head_gates", True),
+        ("untied_head", True),
+        ("logit_cap", 0.1),
+    ],
+)
+def test_a_switch_comes_back_and_is_refused_by_name_elsewhere(tmp_path, capsys, name, value):
+    """The network that was saved is drawn again; without the switch it gives other logits."""
+    sizes = {"num_layers": 2}
+    folder = write_pretrained_bundle(tmp_path / "own", is_new=True, encoder={**sizes, name: value})
+    bundle = load_bundle(folder)
+    encoder = bundle.config.encoder
+    assert getattr(encoder, name) == value
+    ids = torch.randint(5, encoder.vocab_size, (1, 40), generator=torch.Generator().manual_seed(0))
+    inputs = (ids, ids < 0, None, torch.arange(40))
+    drawn, off = (
+        PretrainingModel(replace(encoder, **{name: x}), seed=0).eval()
+        for x in (value, type(value)())
+    )
+    with torch.no_grad():
+        found, expected, other = (model(*inputs)[0] for model in (bundle.model, drawn, off))
+    assert torch.equal(found, expected)
+    assert not torch.allclose(found, other, atol=1e-4)
+    with pytest.raises(SystemExit, match="2"):
+        main(["convert", "--from", str(folder), "--to-huggingface", str(tmp_path / "theirs")])
+    assert f"cannot hold this model: {name} is {value} (it" in capsys.readouterr().err
+    assert not (tmp_path / "theirs").exists()
+    plain = write_pretrained_bundle(tmp_path / "plain", encoder=sizes)
+    assert name not in (plain / "config.json").read_text()
 
 
 @pytest.mark.parametrize("name", [*FILES, "tokenizer.model"])

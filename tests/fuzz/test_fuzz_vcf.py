@@ -79,14 +79,9 @@ def check(tiny_model, genome, genome_file, folders):
     return check_vcf
 
 
-def is_scored(ref: str, alt: str) -> bool:
-    """Spelt in bases, and what changes is no longer than half a window of 40."""
-    old, new = ref, alt.upper()
-    while old and new and old[0] == new[0]:
-        old, new = old[1:], new[1:]
-    while old and new and old[-1] == new[-1]:
-        old, new = old[:-1], new[:-1]
-    return set(alt.upper()) <= set("ACGT") and max(len(old), len(new)) <= 20
+def can_be_scored(alt: str) -> bool:
+    """Spelt in bases, a symbol or a breakend."""
+    return set(alt.upper()) <= set("ACGT") or bool(set(alt) & set("<[]"))
 
 
 def check_table(lines: list[str], rows: list[tuple]) -> None:
@@ -97,7 +92,7 @@ def check_table(lines: list[str], rows: list[tuple]) -> None:
     for (*_, ref, alt), values in zip(spelt, (x[5:] for x in found), strict=True):
         assert len(values) == 4
         for value in map(float, values):
-            assert math.isnan(value) or is_scored(ref, alt)
+            assert math.isnan(value) or can_be_scored(alt)
             assert value == 0 or ref != alt.upper() or math.isnan(value)
 
 

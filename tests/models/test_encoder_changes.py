@@ -76,6 +76,7 @@ def test_a_change_keeps_the_weights_if_a_model_with_it_can_load_them(name):
         "block_size": 8, "attention": "full", "window_blocks": 1, "global_blocks": "none",
         "num_random": 1, "pattern_seed": 3, "activation": "relu", "norm_first": True,
         "positions": "rotary", "qk_norm": True, "stem_width": 5, "patch_tokens": 2,
+        "layer_skips": True, "value_embeddings": True, "head_gates": True,
         "scale_residual": True, "attention_dropout": 0.1, "init_std": 0.1,
         "etc.radius": 5, "etc.local_mode": "three_blocks", "etc.max_distance": 3,
         "etc.tokens_per_global": 4, "etc.hard_g2l": False, "etc.hard_l2g": True,

@@ -31,7 +31,15 @@ CONFIG = EncoderConfig(
     block_size=16, num_random=1, dropout=0.0,
 )  # fmt: skip
 PATCHES = {"patch_tokens": 3, "positions": "rotary", "norm_first": True}
+LATER = [
+    {"layer_skips": True},
+    {"layer_skips": True, "num_layers": 5},
+    {"value_embeddings": True},
+    {"head_gates": True},
+]
+ALL_LATER = {"layer_skips": True, "value_embeddings": True, "head_gates": True}
 EACH = [{"positions": "rotary"}, {"qk_norm": True}, {"stem_width": 3}, OWN, PATCHES, OWN | PATCHES]
+EACH += [*LATER, OWN | PATCHES | ALL_LATER]
 MARKS = {"native": [needs_kernel], "flex": [needs_compiler, pytest.mark.slow]}
 
 
@@ -58,8 +66,13 @@ def reference(encoder, ids_T, segments_T):
     frequencies = c.rotary_base ** -(torch.arange(8, dtype=x.dtype) / 8)
     angles = torch.arange(len(x), dtype=x.dtype)[:, None] * frequencies
     turns = torch.polar(torch.ones_like(angles), angles)
+    first, before = F.layer_norm(x, (32,)), []
     for i in range(c.num_layers):
         at = f"layers.{i}."
+        if c.layer_skips and i >= (c.num_layers + 1) // 2:
+            mirror = c.num_layers - 1 - i
+            x = x + own["skip_scales"][mirror] * before[mirror]
+        before.append(x)
         read = norm(x, at + "attention_norm") if c.norm_first else x
         q, k, v = linear(read, at + "attention.qkv").view(-1, 3, 2, 16).permute(1, 2, 0, 3)
         if c.qk_norm:
@@ -73,12 +86,18 @@ def reference(encoder, ids_T, segments_T):
                 / (k.square().mean(-1, True) + 1e-6).sqrt()
                 * own[at + "attention.key_norm.weight"]
             )
+        if c.value_embeddings:
+            added = first @ own[at + "attention.first_value.weight"].T
+            v = v + own[at + "attention.first_share"] * added.view(-1, 2, 16).transpose(0, 1)
         if c.positions == "rotary":
             q, k = (
                 torch.view_as_real(torch.complex(y[..., 0::2], y[..., 1::2]) * turns).flatten(-2)
                 for y in (q, k)
             )
-        mixed = F.scaled_dot_product_attention(q, k, v).transpose(0, 1).flatten(1)
+        mixed = F.scaled_dot_product_attention(q, k, v).transpose(0, 1)
+        if c.head_gates:
+            mixed = mixed / (1 + (-linear(read, at + "attention.gate")[..., None]).exp())
+        mixed = mixed.flatten(1)
         x = x + linear(mixed, at + "attention.output")
         x = x if c.norm_first else norm(x, at + "attention_norm")
         read = norm(x, at + "ffn_norm") if c.norm_first else x
@@ -293,6 +312,10 @@ def test_a_decoder_refuses_what_it_cannot_have(change):
     [
         ({"stem_width": 4}, "--model.stem_width 4 must be 0 or odd"),
         ({"stem_width": -1}, "--model.stem_width -1"),
+        (
+            {"layer_skips": True, "num_layers": 1},
+            "--model.layer_skips true needs --model.num_layers",
+        ),
         ({"rotary_base": 0.0}, "--model.rotary_base 0.0"),
         ({"positions": "sine"}, "--model.positions='sine'"),
         (

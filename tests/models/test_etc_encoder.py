@@ -136,6 +136,20 @@ def test_what_a_token_reads_in_one_layer():
         assert (a != b).any(-1).all()
 
 
+@torch.no_grad()
+def test_skips_add_what_the_mirrored_layer_read_to_both_streams():
+    etc = encoder(replace(CONFIG, num_layers=5, layer_skips=True))
+    etc.skip_scales.copy_(torch.tensor([0.3, -2.0]))
+    ids, is_padding, _ = batch([90])
+    layout = GlobalTokens.evenly(is_padding, 5).layout
+    read = [etc.both(ids, is_padding, num_layers=n) for n in range(3)]
+    states = etc.layers[2](*read[2], layout)
+    states = etc.layers[3](*(x - 2.0 * y for x, y in zip(states, read[1], strict=True)), layout)
+    states = etc.layers[4](*(x + 0.3 * y for x, y in zip(states, read[0], strict=True)), layout)
+    for found, expected in zip(etc.both(ids, is_padding), states, strict=True):
+        torch.testing.assert_close(found, expected)
+
+
 def test_global_tokens_of_sentences():
     sentences = torch.tensor(
         [[NO_SENTENCE, 0, 0, 1, 1, 1, NO_SENTENCE], [NO_SENTENCE, 0, 0, 0, 9, 9, 9]]
@@ -197,6 +211,8 @@ def test_backends_agree_and_others_are_refused():
         ({"positions": "rotary"}, "etc has no --model.positions rotary"),
         ({"qk_norm": True}, "etc has no --model.qk_norm true"),
         ({"patch_tokens": 2}, "etc has no --model.patch_tokens 2"),
+        ({"head_gates": True}, "etc has no --model.head_gates true: its two streams"),
+        ({"value_embeddings": True}, "etc has no --model.value_embeddings true"),
         ({"window_blocks": 2}, "window_blocks 2"),
         ({"etc": {"radius": 0}}, "radius 0"),
         ({"etc": {"sharing": "all"}}, "sharing='all'"),

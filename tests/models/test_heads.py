@@ -39,6 +39,23 @@ def test_mlm_logits_at_positions_are_rows_of_all_logits(inputs):
     torch.testing.assert_close(chosen[3], w["encoder.word.weight"] @ state + w["mlm.bias"])
 
 
+def test_an_untied_head_has_a_table_of_its_own_and_logits_have_a_cap(inputs):
+    """The other weights are those of the tied head, so that the logits can be rebuilt from its."""
+    tied = PretrainingModel(CONFIG, seed=1)
+    other = PretrainingModel(replace(CONFIG, untied_head=True, logit_cap=1.5), seed=1)
+    state = tied.state_dict() | {"mlm.table.weight": 25 * other.mlm.table.weight.detach()}
+    other.load_state_dict(state)
+    positions = torch.arange(0, 120, 7)
+    found, _ = other(*inputs, positions)
+    with torch.no_grad():
+        hidden = tied.encoder(*inputs).flatten(0, 1)[positions]
+        logits = tied.mlm(hidden, state["mlm.table.weight"])
+    assert logits.abs().max() > 2
+    torch.testing.assert_close(found, 1.5 * torch.tanh(logits / 1.5))
+    with pytest.raises(ValueError, match=r"--model.logit_cap -1"):
+        replace(CONFIG, logit_cap=-1.0)
+
+
 @pytest.mark.parametrize("name", ["gelu", "gelu_tanh", "relu"])
 def test_mlm_head_has_the_activation_and_the_norm_of_the_model(name):
     """Rebuilt with all-zero kernels but the identity, on states large enough to tell them apart."""

@@ -33,6 +33,7 @@ OTHERS = [
     {"positions": "rotary", "qk_norm": True, "norm_first": True, "stem_width": 3},
     {"longformer": LongformerConfig(5, separate_global=False)},
 ]
+LATER = {"layer_skips": True, "value_embeddings": True, "head_gates": True}
 
 
 def encoder(config=CONFIG):
@@ -98,7 +99,7 @@ def test_it_is_a_transformer_with_masked_pairs(changes, named):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("changes", OTHERS, ids=str)
+@pytest.mark.parametrize("changes", [*OTHERS, LATER], ids=str)
 def test_a_sequence_has_the_same_states_alone_and_next_to_longer_ones(changes):
     model = encoder(replace(CONFIG, **changes))
     lengths = [23, 60, 1, 151, 61]
@@ -156,7 +157,7 @@ def test_rotary_positions_depend_on_distances_alone():
     assert changed[20] > 0.01
 
 
-@pytest.mark.parametrize("changes", OTHERS, ids=str)
+@pytest.mark.parametrize("changes", [*OTHERS, LATER], ids=str)
 def test_every_weight_learns_and_checkpointing_changes_nothing(changes):
     gradients = []
     for is_recomputed in (False, True):
@@ -233,10 +234,11 @@ def test_global_tokens_are_for_this_attention_only():
 
 
 @torch.no_grad()
-def test_weights_of_full_attention_with_a_wide_window_give_its_states():
+@pytest.mark.parametrize("changes", [{}, LATER], ids=str)
+def test_weights_of_full_attention_with_a_wide_window_give_its_states(changes):
     """Moved there and back; global projections begin as copies, so they change nothing."""
-    full = encoder(replace(CONFIG, attention="full", longformer=LongformerConfig()))
-    wide = Encoder(replace(CONFIG, longformer=LongformerConfig(200)))
+    full = encoder(replace(CONFIG, attention="full", longformer=LongformerConfig(), **changes))
+    wide = Encoder(replace(CONFIG, longformer=LongformerConfig(200), **changes))
     copy_weights(full, wide)
     inputs = batch([150, 70])
     torch.testing.assert_close(wide.eval()(*inputs), full(*inputs), atol=2e-5, rtol=2e-5)
@@ -283,7 +285,7 @@ def test_pairs_are_those_of_the_pattern(length):
         assert longformer_pairs(CONFIG, layer, length) == expected
 
 
-@pytest.mark.parametrize("changes", [OTHERS[1], OTHERS[2]], ids=str)
+@pytest.mark.parametrize("changes", [OTHERS[1], OTHERS[2], LATER], ids=str)
 def test_operations_are_those_that_torch_counts(changes):
     """Where the window is the whole sequence; `dense` computes global rows once more."""
     wide = LongformerConfig(64, separate_global=changes.get("longformer", OWN).separate_global)

@@ -72,6 +72,8 @@ def kept_bytes(
         {"gradient_checkpointing": True},
         {"positions": "rotary"},
         {"positions": "rotary", "qk_norm": True, "stem_width": 5},
+        {"head_gates": True},
+        {"value_embeddings": True, "layer_skips": True},
         {"attention": "etc"},
         {"attention": "etc", "etc": {"tokens_per_global": 4, "radius": 20}},
         {"attention": "etc", "etc": {"tokens_per_global": 4}, "max_tokens": 1024},
@@ -128,6 +130,8 @@ def check_activations(config, backend, precision):
         {"positions": "rotary", "max_tokens": 128},
         {"qk_norm": True, "stem_width": 5},
         {"patch_tokens": 4, "positions": "rotary", "norm_first": True},
+        {"layer_skips": True, "value_embeddings": True, "head_gates": True, "untied_head": True},
+        {"attention": "etc", "layer_skips": True, "untied_head": True},
         {"attention": "longformer"},
         {"attention": "longformer", "qkv_bias": False, "positions": "rotary", "qk_norm": True},
         {"attention": "longformer", "longformer": {"separate_global": False}},
@@ -162,7 +166,10 @@ def test_a_step_grows_with_the_micro_batch_alone():
 @pytest.mark.parametrize("attention", ["bigbird", "etc"])
 @pytest.mark.parametrize("optimizer", ["adamw", "muon", "lamb"])
 def test_the_state_of_the_optimizer(optimizer, attention):
-    config = EncoderConfig(**SMALL | {"dropout": 0.0, "attention": attention})
+    later = {"layer_skips": True, "untied_head": True}
+    if attention != "etc":
+        later |= {"value_embeddings": True, "head_gates": True}
+    config = EncoderConfig(**SMALL | {"dropout": 0.0, "attention": attention} | later)
     model = pretraining_model(config)
     training = TrainConfig(optimizer=optimizer, precision="32-true", max_steps=5, validate_every=5)
     state_of, _ = build_optimizer(model, training)

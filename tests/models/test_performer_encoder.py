@@ -28,6 +28,7 @@ OTHERS = [
     {},
     {"positions": "rotary", "qk_norm": True, "norm_first": True, "patch_tokens": 2},
     {"performer": PerformerConfig(0, "relu", "independent", redraw_interval=0)},
+    {"layer_skips": True, "value_embeddings": True, "head_gates": True},
 ]
 
 
@@ -131,10 +132,11 @@ def test_a_continued_training_is_the_same_bit_by_bit_over_a_redraw():
     assert second.layers[0].attention.training_forwards == 7
 
 
-def test_checkpointing_changes_nothing_and_every_weight_learns():
+@pytest.mark.parametrize("changes", OTHERS, ids=str)
+def test_checkpointing_changes_nothing_and_every_weight_learns(changes):
     gradients = []
     for is_recomputed in (False, True):
-        model = encoder(replace(CONFIG, gradient_checkpointing=is_recomputed)).train()
+        model = encoder(replace(CONFIG, gradient_checkpointing=is_recomputed, **changes)).train()
         states = model(*batch([140, 33]))
         (states * torch.randn(states.shape, generator=generator())).sum().backward()
         gradients.append({name: p.grad for name, p in model.named_parameters()})
@@ -159,14 +161,15 @@ def test_a_frozen_encoder_keeps_its_features():
 
 
 @torch.no_grad()
-def test_weights_move_from_and_to_full_attention():
+@pytest.mark.parametrize("changes", [OTHERS[0], OTHERS[3]], ids=str)
+def test_weights_move_from_and_to_full_attention(changes):
     """With many features the states come closer to those of full attention."""
-    full = Encoder(replace(CONFIG, attention="full", performer=PerformerConfig())).eval()
+    full = Encoder(replace(CONFIG, attention="full", performer=PerformerConfig(), **changes)).eval()
     inputs = batch([100, 70])
     errors = []
     for num_features in (4, 64, 2048):
         own = PerformerConfig(num_features)
-        performer = Encoder(replace(CONFIG, performer=own)).eval()
+        performer = Encoder(replace(CONFIG, performer=own, **changes)).eval()
         copy_weights(full, performer)
         errors.append((performer(*inputs) - full(*inputs)).abs().mean())
         back = Encoder(full.config)

@@ -137,6 +137,8 @@ def test_a_value_that_the_command_takes_is_taken(tmp_path, setting, value):
 
 OURS = ["config/config.yaml", "config/grch37.yaml", "config/own-peaks.yaml", "config/text.yaml"]
 OURS += ["config/text-large.yaml", "config/text-table1.yaml", "config/text-table1-made.yaml"]
+OURS += ["config/text-etc.yaml", "config/text-etc-large.yaml", "config/text-longformer.yaml"]
+OURS += ["config/characters.yaml"]
 OURS += ["config/bundled-promoter.yaml", "tests/real/config.yaml", "tests/real/heads.yaml"]
 
 

@@ -4,13 +4,15 @@ import csv
 import json
 import math
 import shutil
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 from scipy import stats
 
 from dna_bigbird.cli.main import main
-from dna_bigbird.evaluation.compare.lm_runs import ranking_notes
+from dna_bigbird.evaluation.compare.lm_runs import ranking_notes, read_run
+from dna_bigbird.evaluation.compare.lm_tables import steps_figure
 from dna_bigbird.metrics.scores import Score
 
 MASKED, CAUSAL = "token_unigram_masked", "token_ngram_causal"
@@ -259,6 +261,7 @@ def test_table5_has_baselines_models_and_the_papers_figures(tmp_path):
     ]
     assert [r["n_bp"] for r in rows] == ["900", "5000", "900", "900"]
     assert [r["counted_bp"] for r in rows] == ["2500000", "", "", ""]
+    assert rows[1]["differs"] == "Witten-Bell; paper: order, unit and discounting not stated"
     assert rows[3]["differs"] == "vocabulary 2,048 for 32,000"
     assert notes[0] == (
         "By bits per base, best first: bigbird_4096 1.700 [1.690, 1.710]; full_512 1.900 "
@@ -292,6 +295,28 @@ def test_figure8_takes_the_last_validation_and_tells_unequal_training(tmp_path):
     ]
     assert notes[1].startswith("By bits per base, best first: b1024 1.895 [")
     assert notes[-1] == "Not equal for all: tokens per step (a512 4096, b1024 2048)."
+
+
+def test_real_tokens_are_in_table_and_figure(tmp_path):
+    """Lengths of whole sentences as in the paper's setting: 453 of 512, 4,004 of 4,096."""
+    runs = [
+        write_run(tmp_path, "full_512", 1.9, attention="full", batch=8),
+        write_run(tmp_path, "bigbird_4096", 1.7, max_tokens=4096, batch=1),
+    ]
+    for run, tokens in zip(runs, (453.0, 4004.0), strict=True):
+        path = Path(run) / "model" / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"tokens_per_example": tokens}))
+    note = "Not equal for all: real tokens per step (full_512 3624, bigbird_4096 4004)."
+    for table in ("table5", "figure8"):
+        rows, notes, _ = compare(tmp_path, table, runs)
+        assert [r["real_tokens_per_step"] for r in rows][-2:] == ["3624", "4004"]
+        assert note in notes
+        assert not [x for x in notes if x.startswith("Not equal for all: tokens per step")]
+    read = [read_run(Path(run)) for run in runs]
+    panels = steps_figure(read).axes
+    assert [x.get_ylabel()[:13] for x in panels] == ["masked tokens", "bits per base"]
+    texts = [x.get_text() for x in panels[0].get_legend().get_texts()]
+    assert texts == ["full_512, 3,624 tokens per step", "bigbird_4096, 4,004 tokens per step"]
 
 
 def test_table1_names_the_building_blocks_and_counts_what_is_read(tmp_path):

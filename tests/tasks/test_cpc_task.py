@@ -42,10 +42,13 @@ class Vocabulary:
 class Repeating:
     """Stands for `PretrainExamples`: each text repeats a few letters of its own, so gaps can be told."""
 
-    masking, vocabulary, examples_per_epoch, seed = MaskingConfig(), Vocabulary, 1000, 0
+    vocabulary, examples_per_epoch, seed = Vocabulary, 1000, 0
 
     def __init__(self, num_sentences=12):
         self.num_sentences = num_sentences
+
+    def masking_of(self, index):
+        return MaskingConfig()
 
     def unmasked(self, index):
         rng = np.random.default_rng(index)

@@ -312,3 +312,18 @@ def test_bfloat16_only_where_it_is_meant_and_fast(monkeypatch, found, precision,
     config = TrainConfig(**MUON, precision=precision, muon_precision=given)
     optimizer, _ = build_optimizer(PretrainingModel(SMALL), config)
     assert type(optimizer.parts[0]) is kind
+
+
+def test_matrices_of_layers_decay_apart():
+    """One step without a gradient scales what decays by 1 - rate * decay, and leaves the rest."""
+    model = PretrainingModel(SMALL)
+    decays = {"weight_decay": 0.1, "muon_weight_decay": 2.0}
+    rates = {"learning_rate": 0.5, "muon_learning_rate": 0.25, "muon_precision": "float32"}
+    optimizer, _ = build_optimizer(model, TrainConfig(**MUON, **decays, **rates))
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p)
+    optimizer.step()
+    for name, p in model.named_parameters():
+        share = 1 - 0.25 * 2 if name in LAYERS else 1 - 0.5 * 0.1 if p.ndim == 2 else 1
+        torch.testing.assert_close(p.detach(), share * before[name], msg=name)

@@ -108,6 +108,14 @@ def test_what_stands_on_the_encoder_may_have_its_own_rate():
     assert schedule.get_last_lr() == pytest.approx([0.001 * factor] * 2 + [0.1 * factor] * 2)
 
 
+def test_examples_of_a_training():
+    """7 steps of 2 passes of 3 examples in each of 2 x 5 processes."""
+    config = TrainConfig(
+        max_steps=7, validate_every=7, accumulate=2, batch_size=3, nodes=2, devices=5
+    )
+    assert config.num_examples == 7 * 2 * 3 * 10
+
+
 def test_published_constants():
     optimizer, _ = build_optimizer(nn.Linear(2, 2), TrainConfig())
     assert optimizer.defaults["betas"] == (0.9, 0.999)
@@ -133,6 +141,9 @@ def test_published_constants():
         ({"decay_share": 1.5}, "--decay_share 1.5"),
         ({"schedule": "inverse_sqrt"}, "--warmup_steps must be at least 1"),
         ({"beta2": 1.0}, "--beta2 1.0"),
+        ({"muon_weight_decay": 0.1}, "--muon_weight_decay 0.1 is read with --optimizer muon only"),
+        ({"ema_decay": 0.9, "swa_share": 0.2}, "--ema_decay 0.9 and --swa_share 0.2: choose one"),
+        ({"swa_share": 0.2, "strategy": "fsdp"}, "--swa_share with --strategy fsdp"),
     ],
 )
 def test_contradictions_are_refused(settings, message):

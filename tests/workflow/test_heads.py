@@ -4,11 +4,13 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
+from dna_bigbird.labelled.scores import read_scores
 
 ROOT = Path(__file__).parents[2]
 STEPS = {"max_steps": 10, "warmup_steps": 1, "validate_every": 5}
@@ -95,6 +97,20 @@ def test_strands_go_to_the_scoring_of_a_model_and_of_its_networks(workflow):
     for words in (("evaluate", "/heads/one "), ("--method cnnprom", "/heads/one/cnnprom.h5")):
         assert "--strand forward" in the_one(found, *words)
     assert sum("--strand" in command for command in found) == 2
+
+
+@pytest.mark.slow
+def test_gkm_svm_of_chromatin_labels_runs(workflow):
+    """The row of Table 7, on the labels of the demo: a score for every label and row."""
+    gkm = {"word_length": 6, "informative": 4, "max_rows": 60}
+    config = workflow.config(chromatin__baselines=["kmer", "gkm"], chromatin__gkm=gkm)
+    path = "results/baselines/chromatin/gkm.h5"
+    workflow.snakemake("--cores", "2", "--configfile", config, "--", path)
+    scores = read_scores(workflow.folder / path)
+    assert scores.values.shape == (len(scores.rows), len(scores.label_names))
+    assert len(scores.label_names) > 1
+    assert np.isfinite(scores.values).all()
+    assert len(np.unique(scores.values)) > 10
 
 
 def test_gkm_svm_has_its_own_settings(workflow):

@@ -259,7 +259,7 @@ def test_patterns_of_table_1_are_trained_with_their_seeds():
     assert list(text.pretrainings) == ["", folder]
     assert text.pretrainings[folder].seed == text.seed_of(folder, "squad") == 7
     assert text.seed_of("", "squad") == 0
-    assert text.pretrainings[folder].model == {"num_layers": 2, "num_random": 0}
+    assert text.pretrainings[folder].section["model"] == {"num_layers": 2, "num_random": 0}
     assert text.start(folder, "squad") == "results/words/text/table1/window/seed7/pretrained"
     assert text.table1_tasks == ["squad"]
 

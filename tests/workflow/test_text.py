@@ -14,7 +14,8 @@ from dna_bigbird.cli.reading import read_arguments
 from dna_bigbird.text.report.text_results import published_tables
 
 ROOT = Path(__file__).parents[2]
-SETS = {column.run for table in published_tables() for column in table.columns} - {"", "pretrained"}
+PRETRAINED = {"", "pretrained", "large-pretrained"}
+SETS = {column.run for table in published_tables() for column in table.columns} - PRETRAINED
 
 
 def paths_of(config: str) -> set[str]:
@@ -53,6 +54,8 @@ SUMMARIES = {"arxiv", "pubmed", "bigpatent", "cnn-dailymail", "xsum"}
 SHORT = {f"full-512/{name}" for name in CLASSES | {"hotpotqa", "triviaqa", "wikihop"}}
 SHORT |= {f"full-512-summaries/{name}" for name in SUMMARIES}
 """Rows of 512 tokens in config/text.yaml: Tables 2, 4, 15 and 20."""
+FRESH = {f"base-transformer/{name}" for name in SUMMARIES}
+"""Those of Tables 4 and 20 that begin from random weights."""
 QUESTIONS = {"hotpotqa", "natural-questions", "triviaqa", "wikihop"}
 LONGFORMER = {f"longformer/{name}" for name in QUESTIONS - {"natural-questions"}}
 """Its row of Table 2."""
@@ -74,7 +77,7 @@ def planned(new_workflow):
 def test_every_set_of_the_tables_is_trained_and_scored(planned, config):
     jobs, found, _ = planned[config]
     is_paper = config == "config/text.yaml"
-    expected = SETS | (SHORT | LONGFORMER if is_paper else set())
+    expected = SETS | (SHORT | FRESH | LONGFORMER if is_paper else set())
     repeated = REPEATED if is_paper else set()
     assert jobs["text_train"] == jobs["text_evaluate"] == len(expected) + 4 * len(repeated)
     assert jobs["text_pretrain"] == jobs["text_report"] == 1
@@ -129,6 +132,15 @@ def test_rows_of_512_tokens_change_the_start_and_the_length_and_nothing_else(pla
         assert own.split() == usual.split()
 
 
+def test_the_base_transformer_begins_from_random_weights(planned):
+    _, found, _ = planned["config/text.yaml"]
+    for name in SUMMARIES:
+        own = the_one(found, "text train", f"/trained/base-transformer/{name} ")
+        warm = the_one(found, "text train", f"/trained/full-512-summaries/{name} ")
+        own = own.replace("base-transformer", "full-512-summaries")
+        assert sorted(own.split()) == sorted([*warm.split(), "--from_scratch", "true"])
+
+
 def test_five_seeds_are_joined(planned):
     _, found, _ = planned["config/text.yaml"]
     for seed in range(5):
@@ -171,6 +183,14 @@ def test_the_rows_of_etc_have_the_settings_of_its_recipes(planned, config, size)
     assert (text["masking"], text["cpc"]) == (recipe["masking"], recipe["cpc"])
 
 
+def test_predictions_are_written_for_the_leaderboard_of_table_3(planned):
+    _, found, _ = planned["config/text-etc-large.yaml"]
+    command = the_one(found, "text predict")
+    assert "--data text/triviaqa-rc --split test" in command
+    assert "--output results/text-etc-large/text/predictions/triviaqa " in command
+    assert "--model results/text-etc-large/text/trained/triviaqa " in command
+
+
 def test_longformer_of_table_2_changes_the_start_and_nothing_else(planned):
     _, found, _ = planned["config/text.yaml"]
     for name in LONGFORMER:
@@ -197,13 +217,15 @@ def test_every_table_of_the_paper_is_planned(planned, workflow):
     numbers = {
         table.number
         for table in published_tables()
-        if {column.run for column in table.columns} <= scored | {"pretrained", ""}
+        if {column.run for column in table.columns} <= scored | PRETRAINED
     }
     assert numbers >= {2, 4, 10, 15, 16, 20}
     output = workflow.snakemake("-n", "experiments", "--configfile", "config/grch37.yaml")
     pattern = r"compare-(?:lm|heads) .*?--table (\w+)"
-    tables = {re.search(pattern, c)[1] for c in commands(workflow, output) if "compare-" in c}
+    found = commands(workflow, output)
+    tables = {re.search(pattern, c)[1] for c in found if "compare-" in c}
     assert tables >= {"table1", "table5", "figure8", "table6", "table7"}
+    assert "--gkm.max_rows 8000" in the_one(found, "--method gkm", "/baselines/chromatin/gkm.h5")
 
 
 def test_a_variant_of_an_unknown_task_is_refused(workflow):
@@ -364,3 +386,51 @@ def test_a_table_1_that_cannot_be_is_refused(workflow, changes, message):
     (workflow.folder / "models").mkdir()
     output = workflow.snakemake("-n", "text_table1", "--configfile", config, check=False)
     assert message in output
+
+
+ROWS = {
+    # attention, hidden size, tokens per step; None: of the bundle that it starts from
+    "bigbird-itc": [("bigbird", 768, 256 * 4096), ("bigbird", 1024, 2048 * 4096)],
+    "bigbird-etc": [("etc", 768, 256 * 4096), ("etc", 1024, 2048 * 4096)],
+    "roberta-512": [("roberta-512", None), ("roberta-large-512", None)],
+    "longformer": [("warm-start", 64), ("warm-start-large", 64)],
+}
+"""Of Table 10, base and large."""
+
+
+def test_table_10_pretrains_every_row_in_both_sizes(new_workflow, monkeypatch):
+    workflow = new_workflow("table10")
+    output = plan(workflow, "config/text.yaml", target="text_table10")
+    found = commands(workflow, output)
+    assert workflow.jobs_of(output)["text_pretrain"] == 2 * len(ROWS)
+    monkeypatch.chdir(workflow.folder)
+    for command in found:
+        first, second, *words = shlex.split(command)
+        parser, _ = build_parser(f"{first} {second}", words)
+        settings = SimpleNamespace(**read_arguments(parser, words))
+        if second == "tables":
+            assert str(settings.results).endswith("/table10/bigbird-itc")
+            folders = {name: str(path) for name, path in settings.variant_results.items()}
+            assert folders == {
+                name: f"results/text-base/text/table10/{name}"
+                for name in ROWS.keys() - {"bigbird-itc"}
+            }
+            continue
+        name, bundle = re.search(r"/table10/([\w-]+)/(\S+)$", str(settings.output)).groups()
+        expected = ROWS[name][["pretrained", "large-pretrained"].index(bundle)]
+        training, model = settings.training, settings.model
+        rows = training.batch_size * training.accumulate
+        if name.startswith("bigbird"):
+            assert (model.attention, model.hidden_size, rows * model.max_tokens) == expected
+            assert settings.initial is None
+            continue
+        assert settings.initial.name == expected[0]
+        assert expected[1] in (None, rows)
+        # A weight of RoBERTa is far above the smallest step that float32 has at this rate.
+        assert (training.learning_rate < 1e-20) == (name == "roberta-512")
+
+
+def test_table_10_pretrains_its_rows(workflow):
+    config = workflow.config("config/text.yaml", text__pretrained="./models")
+    output = workflow.snakemake("-n", "text_table10", "--configfile", config, check=False)
+    assert "`table10` pretrains each row; leave one out" in output

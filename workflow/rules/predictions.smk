@@ -69,11 +69,12 @@ rule score_variants:
         run=command,
         version=VERSION,
         content=lambda wildcards: INPUTS.content(INPUTS.variants),
+        options=RUN.predictions.variant_options,
         precision=RUN.predictions.precision,
     shell:
         "{params.run} score-variants --vcf {input.vcf:q} --fasta {input.genome}"
         " --model {input.model} --output {output.vcf} --tsv {output.table}"
-        " --threads {threads} {params.precision} > {log} 2>&1"
+        " --threads {threads} {params.options} {params.precision} > {log} 2>&1"
 
 
 rule zero_shot:

@@ -1,6 +1,7 @@
 # Text tasks (config section `text`): made or real text -> vocabulary -> pretraining -> every task
 # -> official scores -> report. Targets `text` and those below it; no part of `all` where there is a genome.
-# Pretraining, training and scoring are also those of every pattern of `table1` (text_table1.smk).
+# Pretraining, training and scoring are also those of every pattern of `table1` (text_table1.smk), pretraining that of
+# every row of `table10` (text_table10.smk).
 
 
 import os
@@ -9,7 +10,7 @@ TEXT = RUN.text.folder
 
 
 wildcard_constraints:
-    pattern="|table1/[a-z][a-z0-9_]*/seed[0-9]+/",
+    pattern="|table1/[a-z][a-z0-9_]*/seed[0-9]+/|table10/[a-z0-9-]+/(large-)?",
 
 
 rule made_text:
@@ -78,7 +79,9 @@ rule text_pretrain:
     input:
         train=lambda wildcards: RUN.text.corpus_source("train"),
         validation=lambda wildcards: RUN.text.corpus_source("validation"),
-        start=RUN.text.initial or RUN.text.vocabulary,
+        start=lambda wildcards: (
+            RUN.text.pretrainings[wildcards.pattern].initial or RUN.text.vocabulary
+        ),
     output:
         directory(f"{TEXT}/{{pattern}}pretrained"),
     log:
@@ -93,7 +96,9 @@ rule text_pretrain:
         runtime=1440,
     params:
         run=lambda wildcards, resources, threads: launched(
-            RUN.text.settings("pretraining"), resources, threads
+            RUN.text.pretrainings[wildcards.pattern].section.get("pretraining", {}),
+            resources,
+            threads,
         ),
         version=VERSION,
         seed=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].seed,
@@ -101,14 +106,23 @@ rule text_pretrain:
         validation=lambda wildcards: RUN.text.corpus("validation"),
         checkpoints=f"{RES}/checkpoints/text/{{pattern}}pretrained",
         start=lambda wildcards, input: option(
-            "initial" if RUN.text.initial else "tokenizer", input.start
+            (
+                "initial"
+                if RUN.text.pretrainings[wildcards.pattern].initial
+                else "tokenizer"
+            ),
+            input.start,
         ),
-        model=lambda wildcards: options(
-            RUN.text.pretrainings[wildcards.pattern].model, "model"
+        model=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].options(
+            "model"
         ),
-        masking=options(RUN.text.settings("masking"), "masking"),
-        cpc=options(RUN.text.settings("cpc"), "cpc"),
-        training=options(RUN.text.settings("pretraining"), "training"),
+        masking=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].options(
+            "masking"
+        ),
+        cpc=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].options("cpc"),
+        training=lambda wildcards: RUN.text.pretrainings[wildcards.pattern].options(
+            "pretraining", "training"
+        ),
     shell:
         "keep_log {log}; {params.run} text pretrain --train {params.train}"
         " --validation {params.validation} {params.start} --output {output}"
@@ -190,6 +204,30 @@ rule text_evaluate:
         " --threads {threads} > {log} 2>&1"
 
 
+rule text_predict:
+    input:
+        data=lambda wildcards: RUN.text.trainings[wildcards.task].path("submitted"),
+        model=f"{TEXT}/trained/{{task}}",
+    output:
+        directory(f"{TEXT}/predictions/{{task}}"),
+    log:
+        f"{LOGS}/text/predict_{{task}}.log",
+    wildcard_constraints:
+        task=one_of(RUN.text.submitted),
+    conda:
+        "../../environment.yml"
+    threads: 8
+    resources:
+        mem_mb=32000,
+        runtime=480,
+    params:
+        run=command,
+        version=VERSION,
+    shell:
+        "{params.run} text predict --model {input.model} --data {input.data} --split test"
+        " --output {output} --threads {threads} > {log} 2>&1"
+
+
 rule text_runs:
     input:
         lambda wildcards: expand(
@@ -249,3 +287,4 @@ rule text_report:
 rule text:
     input:
         rules.text_report.output,
+        expand("{text}/predictions/{run}", text=TEXT, run=RUN.text.submitted),

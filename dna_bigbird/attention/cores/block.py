@@ -164,11 +164,17 @@ class BlockAttention(ProjectedAttention):
         """Return the pattern of a sequence of `num_tokens` tokens."""
         return self._rules[self.training].pattern(num_tokens)
 
-    def packed(self, x_PE: Tensor, packing: Packing, shared: Tensor | None = None) -> Tensor:
+    def packed(
+        self,
+        x_PE: Tensor,
+        packing: Packing,
+        shared: Tensor | None = None,
+        first_PE: Tensor | None = None,
+    ) -> Tensor:
         """Return the attention output (packed tokens, hidden); `shared` are the rotary turns."""
         turns_P1F2 = self.turns(packing, x_PE.dtype) if shared is None else shared
-        q_PHD, k_PHD, v_PHD = self.heads(x_PE, turns_P1F2)
-        return self.output(self._mix(q_PHD, k_PHD, v_PHD, packing).flatten(1))
+        q_PHD, k_PHD, v_PHD = self.heads(x_PE, turns_P1F2, first_PE)
+        return self.projected(self._mix(q_PHD, k_PHD, v_PHD, packing).flatten(1), x_PE)
 
     def _mix(self, q_PHD: Tensor, k_PHD: Tensor, v_PHD: Tensor, packing: Packing) -> Tensor:
         dropout_p = self.dropout_p if self.training else 0.0

@@ -272,41 +272,58 @@ class Longformer(ProjectedAttention):
         return LongformerBatch(layouts, self.turns(packing, dtype))
 
     def packed(
-        self, x_PE: Tensor, packing: Packing, shared: LongformerBatch | None = None
+        self,
+        x_PE: Tensor,
+        packing: Packing,
+        shared: LongformerBatch | None = None,
+        first_PE: Tensor | None = None,
     ) -> Tensor:
         """Return the attention output (packed tokens, hidden); see `ProjectedAttention.packed`."""
         if shared is None:
             shared = self.shared(packing, x_PE.dtype)
-        return self.output(self._mix_groups(x_PE, packing, shared))
+        return self.projected(self._mix_groups(x_PE, packing, shared, first_PE), x_PE)
 
     @torch.compiler.disable
-    def _mix_groups(self, x_PE: Tensor, packing: Packing, shared: LongformerBatch) -> Tensor:
+    def _mix_groups(
+        self, x_PE: Tensor, packing: Packing, shared: LongformerBatch, first_PE: Tensor | None
+    ) -> Tensor:
         """Attend group by group; torch.compile leaves this as it is."""
         mixed = []
         for group, layout in zip(packing.groups(), shared.layouts, strict=True):
             shape = (group.num_sequences, group.num_tokens)
             turns = shared.turns_P1F2
             turns = None if turns is None else turns[group.tokens].unflatten(0, shape)
-            out = self._mix(x_PE[group.tokens].unflatten(0, shape), layout, turns)
+            first = None if first_PE is None else first_PE[group.tokens].unflatten(0, shape)
+            out = self._mix(x_PE[group.tokens].unflatten(0, shape), layout, turns, first)
             mixed.append(out.transpose(1, 2).flatten(2).flatten(0, 1))
         return mixed[0] if len(mixed) == 1 else torch.cat(mixed)
 
-    def _mix(self, x_BTE: Tensor, layout: LongformerLayout, turns: Tensor | None) -> Tensor:
+    def _mix(
+        self,
+        x_BTE: Tensor,
+        layout: LongformerLayout,
+        turns: Tensor | None,
+        first_BTE: Tensor | None,
+    ) -> Tensor:
         """Return the output of all tokens before the last projection, (B, H, T, D)."""
         if layout.has_padding:  # not even not-a-number has influence
             x_BTE = x_BTE.masked_fill(layout.is_padding[..., None], 0.0)
+            if first_BTE is not None:
+                first_BTE = first_BTE.masked_fill(layout.is_padding[..., None], 0.0)
         settings = (self.pattern, layout, self.dropout_p if self.training else 0.0)
-        q, k, v = (x.transpose(1, 2) for x in self.heads(x_BTE, turns))
+        q, k, v = (x.transpose(1, 2) for x in self.heads(x_BTE, turns, first_BTE))
         mixed = attend_windows(q, k, v, *settings, self.backend)
         if not layout.num_global:
             return mixed
         if self.global_qkv is None:
             of_global = attend_global(layout.gathered(q), k, v, *settings, self.backend)
         else:
-            of_global = self._from_global(x_BTE, turns, *settings)
+            of_global = self._from_global(x_BTE, turns, first_BTE, *settings)
         return layout.with_global(mixed, of_global)
 
-    def _from_global(self, x_BTE: Tensor, turns: Tensor | None, *settings: object) -> Tensor:
+    def _from_global(
+        self, x_BTE: Tensor, turns: Tensor | None, first_BTE: Tensor | None, *settings: object
+    ) -> Tensor:
         """Return the output of global tokens (B, H, G, D) by their own projections."""
         _, layout, _ = settings
         E, weight, bias = x_BTE.shape[-1], self.global_qkv.weight, self.global_qkv.bias
@@ -317,11 +334,12 @@ class Longformer(ProjectedAttention):
         if turns is not None:
             own_turns = layout.gathered(turns.flatten(2)).unflatten(2, turns.shape[2:])
         q = self.positioned(q, self.query_norm, own_turns).transpose(1, 2)
-        has_plain_keys = turns is None and self.key_norm is None
+        is_plain = turns is None and self.key_norm is None and self.first_value is None
         few = layout.num_global <= STATES_UP_TO * self.head_dim
-        if has_plain_keys and few and self.backend != "dense":
+        if is_plain and few and self.backend != "dense":
             return attend_states(q, x_BTE, weight[E:], of_key, *settings)
         kv = F.linear(x_BTE, weight[E:], of_key).unflatten(-1, (2, self.num_heads, -1))
         k, v = kv.unbind(-3)
         k = self.positioned(k, self.key_norm, turns)
+        v = self.with_first(v, x_BTE if first_BTE is None else first_BTE)
         return attend_global(q, k.transpose(1, 2), v.transpose(1, 2), *settings, self.backend)

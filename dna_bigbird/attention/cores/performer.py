@@ -203,13 +203,22 @@ class Performer(ProjectedAttention):
         self.projection: Tensor
         self.register_buffer("projection", self._draw(0))
 
-    def packed(self, x_PE: Tensor, packing: Packing, shared: Tensor | None = None) -> Tensor:
+    def packed(
+        self,
+        x_PE: Tensor,
+        packing: Packing,
+        shared: Tensor | None = None,
+        first_PE: Tensor | None = None,
+    ) -> Tensor:
         """Return the attention output (packed tokens, hidden); padding, even NaN, is ignored."""
         self._count()
         if packing.is_padding_P is not None:
             x_PE = x_PE.masked_fill(packing.is_padding_P[:, None], 0.0)
+            if first_PE is not None:
+                first_PE = first_PE.masked_fill(packing.is_padding_P[:, None], 0.0)
         turns_P1F2 = self.turns(packing, x_PE.dtype) if shared is None else shared
-        return self.output(self._mix_groups(*self.heads(x_PE, turns_P1F2), packing).flatten(1))
+        heads = self.heads(x_PE, turns_P1F2, first_PE)
+        return self.projected(self._mix_groups(*heads, packing).flatten(1), x_PE)
 
     @torch.compiler.disable
     def _mix_groups(self, q_PHD: Tensor, k_PHD: Tensor, v_PHD: Tensor, packing: Packing) -> Tensor:

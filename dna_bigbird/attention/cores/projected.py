@@ -53,6 +53,8 @@ class ProjectedAttention(nn.Module):
             position of their own.
         qk_norm: Scale each query and key to root mean square 1 per head, times a learned gain,
             before positions are applied.
+        value_embeddings: Add a linear map of `first` (by default of the states) to the values.
+        head_gates: Multiply the output of each head by a sigmoid of a map of the token.
 
     Raises:
         ValueError: If the heads do not divide the hidden size, or positions are rotary and the size of a
@@ -68,6 +70,8 @@ class ProjectedAttention(nn.Module):
         output_bias: bool = True,
         rotary_base: float | None = None,
         qk_norm: bool = False,
+        value_embeddings: bool = False,
+        head_gates: bool = False,
     ) -> None:
         super().__init__()
         if hidden_size % num_heads:
@@ -80,6 +84,11 @@ class ProjectedAttention(nn.Module):
         self.output = nn.Linear(hidden_size, hidden_size, bias=output_bias)
         self.query_norm = nn.RMSNorm(head_dim, eps=QK_NORM_EPS) if qk_norm else None
         self.key_norm = nn.RMSNorm(head_dim, eps=QK_NORM_EPS) if qk_norm else None
+        self.first_value = self.first_share = None
+        if value_embeddings:
+            self.first_value = nn.Linear(hidden_size, hidden_size, bias=False)
+            self.first_share = nn.Parameter(torch.tensor([0.5]))
+        self.gate = nn.Linear(hidden_size, num_heads) if head_gates else None
 
     def forward(self, x_BTE: Tensor, is_padding_BT: Tensor | None = None) -> Tensor:
         """Return the attention output (batch, tokens, hidden) of sequences of one length."""
@@ -93,7 +102,9 @@ class ProjectedAttention(nn.Module):
         """Return what is the same in all layers of an encoder, for `packed`: here the turns."""
         return self.turns(packing, dtype)
 
-    def packed(self, x_PE: Tensor, packing: Packing, shared: Any = None) -> Tensor:
+    def packed(
+        self, x_PE: Tensor, packing: Packing, shared: Any = None, first_PE: Tensor | None = None
+    ) -> Tensor:
         """Return the attention output (packed tokens, hidden); `shared` is made here if None."""
         raise NotImplementedError
 
@@ -104,15 +115,30 @@ class ProjectedAttention(nn.Module):
         return turns(packing.positions_P, self.head_dim, self.rotary_base, dtype)
 
     def heads(
-        self, x: Tensor, turns: Tensor | None, linear: nn.Linear | None = None
+        self, x: Tensor, turns: Tensor | None, first: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries, keys and values (…, H, D) of states (…, E), normed and with positions."""
-        q, k, v = (linear or self.qkv)(x).unflatten(-1, (3, self.num_heads, -1)).unbind(-3)
+        q, k, v = self.qkv(x).unflatten(-1, (3, self.num_heads, -1)).unbind(-3)
         return (
             self.positioned(q, self.query_norm, turns),
             self.positioned(k, self.key_norm, turns),
-            v,
+            self.with_first(v, x if first is None else first),
         )
+
+    def with_first(self, v: Tensor, first: Tensor) -> Tensor:
+        """Return values (…, H, D) with the share of `first` (…, E)."""
+        if self.first_value is None:
+            return v
+        return v + self.first_share.to(v.dtype) * self.first_value(first).unflatten(
+            -1, v.shape[-2:]
+        )
+
+    def projected(self, mixed: Tensor, x: Tensor) -> Tensor:
+        """Return the output (…, E) of what the heads give, (…, E), for the states (…, E) that they read."""
+        if self.gate is not None:
+            gates = self.gate(x).sigmoid()[..., None]
+            mixed = (mixed.unflatten(-1, (self.num_heads, -1)) * gates).flatten(-2)
+        return self.output(mixed)
 
     def positioned(self, heads: Tensor, norm: nn.RMSNorm | None, turns: Tensor | None) -> Tensor:
         """Return queries or keys after their norm and with their positions, of the same type."""

@@ -45,6 +45,11 @@ ONLY = {
     "qk_norm": (False, "it has no norm of queries and keys"),
     "stem_width": (0, "it has no convolution"),
     "patch_tokens": (1, "it has no patches"),
+    "layer_skips": (False, "it has no skips between layers"),
+    "value_embeddings": (False, "it adds nothing to its values"),
+    "head_gates": (False, "it has no gates of heads"),
+    "untied_head": (False, "its head for masked tokens is tied"),
+    "logit_cap": (0.0, "it has no cap of logits"),
     "output_bias": (True, "its output projection has a bias"),
 }
 """The only value of our fields that the library's BigBird has, and why."""

@@ -115,6 +115,12 @@ class Run:
         return self.config.examples_per_step * self.encoder.max_tokens
 
     @property
+    def real_tokens_per_step(self) -> int | None:
+        """Tokens that one optimizer step reads on average, whole sentences as they fill the examples; None is unknown."""
+        mean = self.config.tokens_per_example
+        return None if mean is None else round(self.config.examples_per_step * mean)
+
+    @property
     def bits(self) -> Score:
         """Bits per base of masked tokens."""
         return self.metrics.score(MASKED_BITS)
@@ -167,7 +173,15 @@ def differences(runs: Sequence[Run]) -> list[str]:
         sentence("notes.differs", setting, list(zip(names, values, strict=True)))
         for setting, values in settings.items()
         if len(set(values)) > 1
-    ]
+    ] + _real_tokens(runs)
+
+
+def _real_tokens(runs: Sequence[Run]) -> list[str]:
+    """Return the tokens per step of each run in a note, if they differ by more than 1 %."""
+    known = [(run.name, run.real_tokens_per_step) for run in runs if run.real_tokens_per_step]
+    counts = [count for _, count in known] or [1]
+    is_equal = max(counts) <= 1.01 * min(counts)
+    return [] if is_equal else [sentence("notes.differs", "real tokens per step", known)]
 
 
 def ranking_notes(

@@ -51,7 +51,9 @@ def steps_figure(runs: Sequence[Run], tag: str = "") -> Figure:
                 points = _validation(run, name)
                 if points:
                     colour, line = line_look(i, LOOKS)
-                    ax.plot(*np.array(points).T, color=colour, ls=line, lw=1.8, label=run.name)
+                    tokens = run.real_tokens_per_step
+                    shown = f"{run.name}, {tokens:,} tokens per step" if tokens else run.name
+                    ax.plot(*np.array(points).T, color=colour, ls=line, lw=1.8, label=shown)
             ax.set(xlabel="optimizer step", ylabel=label)
             ax.ticklabel_format(axis="y", useOffset=False)
         fig.axes[0].legend()
@@ -201,7 +203,8 @@ def _table5_row(run: Run) -> dict:
     return (
         {"predictor": run.name, "seen": "masked", **cells("bits_per_base", run.bits)}
         | {"n_bp": run.metrics.number("n_masked_bp"), "counted_bp": None}
-        | {"paper": PAPER_BITS.get(size), "differs": differs(run)}
+        | {"paper": PAPER_BITS.get(size), "real_tokens_per_step": run.real_tokens_per_step}
+        | {"differs": differs(run)}
     )
 
 
@@ -282,13 +285,17 @@ def differs(run: Run) -> str:
 def _baseline_row(key: str, scores: PredictorScores, run: Run) -> dict:
     causal = "causal" in key
     is_paper = key == "token_ngram_causal"
+    unstated = "paper: order, unit and discounting not stated" if is_paper else ""
+    discounting = ""
+    if causal and "ngram" in key:
+        discounting = "modified Kneser-Ney" if "kenlm" in key else "Witten-Bell"
     return (
         {"predictor": ngram_name(key), "seen": "causal" if causal else "masked"}
         | cells("bits_per_base", scores.bits_per_base)
         | {"n_bp": scores.number("n_bp") if causal else run.metrics.number("n_masked_bp")}
         | {"counted_bp": scores.number("n_counted_bp")}
-        | {"paper": 1.57 if is_paper else None}
-        | {"differs": "paper: order and unit not stated" if is_paper else ""}
+        | {"paper": 1.57 if is_paper else None, "real_tokens_per_step": None}
+        | {"differs": "; ".join(filter(None, (discounting, unstated)))}
     )
 
 
@@ -317,6 +324,7 @@ def _training(run: Run) -> dict:
         "parameters": run.parameters,
         "steps": run.max_steps,
         "tokens_per_step": run.tokens_per_step,
+        "real_tokens_per_step": run.real_tokens_per_step,
     }
 
 

@@ -8,6 +8,9 @@ number of bases in the direction of each strand.
 
 The flank before the allele is the same for every allele; the flank after it is shortened or lengthened so
 that every window has the same length. Bases past the end of the chromosome are N (`Genome.fetch`).
+
+An allele that is too long for that is scored at its two breakpoints: the window centred on each one with the allele
+is compared with the one on the reference.
 """
 
 import time
@@ -21,12 +24,21 @@ from numpy.typing import NDArray
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
-from dna_bigbird.genome.allele_form import AlleleForm, allele_form
+from dna_bigbird.genome.allele_form import AlleleForm
 from dna_bigbird.genome.alphabet import normalise, reverse_complement
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
+from dna_bigbird.genome.structural import Read
+from dna_bigbird.genome.variants import Variant
 from dna_bigbird.models.scaling import Scaling, sigmoid
-from dna_bigbird.prediction.variants.sites import AnchorWindow, Site, longest_allele
+from dna_bigbird.prediction.variants.sites import (
+    BREAKPOINTS,
+    AnchorWindow,
+    Site,
+    form_that_fits,
+    longest_allele,
+    trimmed_edit,
+)
 
 FRAME_ALLELES = 512
 """Alleles whose scores are returned together, so that memory stays small."""
@@ -37,6 +49,8 @@ EFFECTS = ("diff", "log_odds", "ref", "alt")
 Strands = Literal["both", "forward", "reverse"]
 Effects = dict[str, NDArray[np.float32]]
 """Columns of these names, each (alleles, labels)."""
+Windows = tuple[Sequence[int], list[str]]
+"""Which of the scored alleles of a site, and for each shift and strand the window of the reference and theirs."""
 
 
 class LogitModel(Protocol):
@@ -67,6 +81,18 @@ def site_effects(
     cut: WindowCutter | OneWindow = WindowCutter(genome, window_bp, strand, tuple(shifts))
     if within:
         cut = OneWindow(genome.fetch(within), within.start, strand)
+    yield from compared_sites(scorer, cut, sites, strand, compare, EFFECTS)
+
+
+def compared_sites(
+    scorer: LogitModel,
+    cut: Callable[[Site], list[Windows]],
+    sites: Iterable[Site],
+    strand: str,
+    compare: Callable[..., NDArray[np.float32]],
+    columns: Sequence[str],
+) -> Iterator[tuple[list[Site], Effects]]:
+    """Yield chunks of sites with what `compare` makes of the logits of their windows."""
     higher_of = 2 if getattr(scorer, "is_directional", False) and strand == "both" else 1
     correction = getattr(scorer, "correction", None)
     compared = with_effects(
@@ -75,7 +101,7 @@ def site_effects(
         sites,
         lambda logits: compare(logits, higher_of=higher_of, correction=correction),
     )
-    yield from framed(compared, EFFECTS, len(scorer.label_names))
+    yield from framed(compared, columns, len(scorer.label_names))
 
 
 def framed(
@@ -141,13 +167,12 @@ def _by_column(rows: list[NDArray[np.float32]], columns: Sequence[str]) -> Effec
     return dict(zip(columns, np.concatenate(rows, axis=1), strict=True))
 
 
-Windows = tuple[Sequence[int], list[str]]
-"""Which of the scored alleles of a site, and for each shift and strand the window of the reference and theirs."""
-
-
 @dataclass(frozen=True)
 class WindowCutter:
-    """Cuts the windows of a site; alleles that change the same bases share those of the reference."""
+    """Cuts the windows of a site; alleles that change the same bases share those of the reference.
+
+    Of an allele that is too long for one window there are two, of its breakpoints.
+    """
 
     genome: Genome
     window_bp: int
@@ -157,18 +182,33 @@ class WindowCutter:
 
     def __call__(self, site: Site) -> list[Windows]:
         """Return the windows of alleles that change the same bases, all shifts and strands one after another."""
-        variant, longest = site.variant, longest_allele(self.window_bp)
+        longest = longest_allele(self.window_bp - 2 * max(map(abs, self.shifts)))
         together: dict[Interval, list[tuple[int, AlleleForm]]] = {}
+        parts: list[Windows] = []
         for number, i in enumerate(site.scored):
-            form = allele_form(self.genome, variant.interval, variant.ref, variant.alts[i], longest)
-            together.setdefault(form.interval, []).append((number, form))
-        return [
-            (
-                [number for number, _ in forms],
-                self._windows([form for _, form in forms], site.window),
-            )
-            for forms in together.values()
-        ]
+            is_end = site.part in BREAKPOINTS
+            form = None if is_end else form_that_fits(self.genome, site.variant, i, longest)
+            if form:
+                together.setdefault(form.interval, []).append((number, form))
+            else:
+                pairs = zip(BREAKPOINTS, self._at_breakpoints(site.variant, i), strict=True)
+                parts += [([number], x) for end, x in pairs if not is_end or end == site.part]
+        for forms in together.values():
+            windows = self._windows([form for _, form in forms], site.window)
+            parts.append(([number for number, _ in forms], windows))
+        return parts
+
+    def _at_breakpoints(self, variant: Variant, number: int) -> Iterator[list[str]]:
+        """Yield the windows of the left and of the right breakpoint: the reference, then the allele."""
+        edit = trimmed_edit(self.genome, variant, number)
+        for both in edit.breakpoints(self.genome):
+            sides = [*zip(edit.readers(self.genome), both, strict=True)]
+            windows: list[str] = []
+            for shift in self.shifts:
+                pairs = [windows_around(*x, self.window_bp, shift) for x in sides]
+                forward, reverse = map(list, zip(*pairs, strict=True))
+                windows += of_strands(forward, reverse, self.strand)
+            yield windows
 
     def _windows(self, forms: Sequence[AlleleForm], anchored: AnchorWindow | None) -> list[str]:
         alleles = [forms[0].ref, *(form.alt for form in forms)]
@@ -238,11 +278,22 @@ def with_effects(
         alleles = len(parts[len(effects)])
         effects.append(compare(values.reshape(-1, 1 + alleles, values.shape[-1])))
         if len(effects) == len(parts):
-            yield site, np.concatenate(effects, axis=1)[:, np.argsort(np.concatenate(parts))]
+            yield site, _of_alleles(np.concatenate(effects, axis=1), np.concatenate(parts))
             waiting.popleft()
             effects = []
     while waiting:
         yield waiting.popleft()[0], None
+
+
+def _of_alleles(effects: NDArray[np.float32], numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return (columns, alleles, labels) in the order of the alleles; of two breakpoints the larger effect."""
+    size = np.nan_to_num(np.abs(effects[:2][-1]), nan=-1)
+    labels = np.arange(effects.shape[-1])
+    rows = []
+    for number in np.unique(numbers):
+        here = np.flatnonzero(numbers == number)
+        rows.append(effects[:, here[size[here].argmax(axis=0)], labels])
+    return np.stack(rows, axis=1)
 
 
 def shifts_of(number: int, step_bp: int) -> tuple[int, ...]:
@@ -285,11 +336,33 @@ def allele_windows(
     flank = max(before, window_bp - before - min(len(a) for a in alleles))
     bases = genome.fetch(Interval(site.chrom, site.start - flank, site.end + flank))
     left, right = bases[:flank], bases[flank + site.length :]
-    forward, reverse = [], []
-    for allele in map(normalise, alleles):
-        forward.append((left[flank - before :] + allele + right)[:window_bp])
-        reverse.append(reverse_complement((left + allele + right[:before])[-window_bp:]))
+    return flanked_windows(left, right, [*map(normalise, alleles)], window_bp, before, before)
+
+
+def flanked_windows(
+    left: str, right: str, alleles: Sequence[str], window_bp: int, before: int, after: int
+) -> tuple[list[str], list[str]]:
+    """Return a window per allele between two flanks, `before` bases before it on one strand, `after` on the other."""
+    forward = [(left[len(left) - before :] + x + right)[:window_bp] for x in alleles]
+    reverse = [reverse_complement((left + x + right[:after])[-window_bp:]) for x in alleles]
     return forward, reverse
+
+
+def windows_around(
+    read: Read, bases: tuple[int, int], window_bp: int, shift: int = 0
+) -> tuple[str, str]:
+    """Return the window centred on some bases, or between two, as the forward strand reads it, and as the reverse strand does.
+
+    Example:
+        >>> windows_around(lambda start, end: "AACCGGTTAC"[start:end], (4, 4), 4)
+        ('CCGG', 'CCGG')
+        >>> windows_around(lambda start, end: "AACCGGTTAC"[start:end], (4, 5), 4)
+        ('CCGG', 'ACCG')
+    """
+    start, end = bases
+    before = window_bp // 2 - (end - start) // 2 + shift
+    reverse = reverse_complement(read(end + before - window_bp, end + before))
+    return read(start - before, start - before + window_bp), reverse
 
 
 def anchored_windows(

@@ -1,24 +1,36 @@
 """One run over the variants of a VCF file: scores in memory, as a stream, or via partial results on disk."""
 
+import copy
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dna_bigbird import __version__
+from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.bundles.choice import Models, allele_notes, load_models, notes_on
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, Interrupted
-from dna_bigbird.core.files import sha256_of
+from dna_bigbird.core.files import sha256_of, shown_name
+from dna_bigbird.core.shared_options import Unphased
 from dna_bigbird.core.signals import status_of
 from dna_bigbird.genome.variants import VcfHeader
+from dna_bigbird.models.classifier import counting_part
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.partial_results import computed_rows, file_identity, progress_bar
 from dna_bigbird.prediction.partial_results_file import PartialResults
-from dna_bigbird.prediction.results import VariantScores, VariantSummary, ZeroShotScores
+from dna_bigbird.prediction.results import (
+    CARRIERS,
+    HAPLOTYPE_EFFECTS,
+    HaplotypeScores,
+    VariantScores,
+    VariantSummary,
+    ZeroShotScores,
+)
 from dna_bigbird.prediction.variants.effects import (
     EFFECTS,
     FRAME_ALLELES,
@@ -26,6 +38,10 @@ from dna_bigbird.prediction.variants.effects import (
     Strands,
     WindowCutter,
     choose_window,
+)
+from dna_bigbird.prediction.variants.haplotypes import (
+    HaplotypeSites,
+    HaplotypeWindows,
 )
 from dna_bigbird.prediction.variants.scorers import Score, make_scorer
 from dna_bigbird.prediction.variants.sites import AnchorWindows, Site, VariantSites, open_genome
@@ -59,14 +75,26 @@ class VariantRun:
         score: Score = "labels",
         shifts: tuple[int, ...] = (0,),
         anchors: Path | str | None = None,
+        network_weight: float = 1.0,
+        breakpoints: bool = False,
+        haplotypes: bool = False,
+        unphased: Unphased = "error",
     ) -> None:
-        check_table(score, targets, probabilities)
+        check_table(score, targets, probabilities, network_weight)
         if anchors is not None:
             check_anchored(anchors, targets, strand, shifts)
+        if breakpoints:
+            check_breakpoints(score, targets, anchors)
+        if haplotypes:
+            check_haplotypes(score, targets, anchors, shifts, breakpoints, probabilities)
         bundles = load_models(model)
         self._model_notes = [
             *notes_on(model), *allele_notes(bundles, "--sites", anchors is not None)
         ]  # fmt: skip
+        changed = {}
+        if network_weight != 1:
+            bundles = [with_network_weight(bundle, network_weight) for bundle in bundles]
+            changed["network_weight"] = f"{network_weight:g}"
         genome = open_genome(fasta, vcf)
         self.scorer = make_scorer(score, bundles, compute, labels)
         self.window_bp = choose_window(window, self.scorer.window_bp, genome)
@@ -76,24 +104,35 @@ class VariantRun:
             strand = "forward"  # of the anchor: one window per allele
             anchor_bp = bundles[0].config.anchor_in(self.window_bp)
             self.anchors = AnchorWindows(anchors, genome, self.window_bp, anchor_bp)
+        self.cut: WindowCutter | HaplotypeWindows
+        self.cut = WindowCutter(genome, self.window_bp, strand, shifts)
+        self.haplotypes: HaplotypeSites | None = None
+        if haplotypes:
+            self.cut = HaplotypeWindows(genome, self.window_bp, strand)
+            self.haplotypes = HaplotypeSites(self.cut, unphased, shown_name(vcf))
         self.sites = VariantSites(
             vcf,
             genome,
             # An allele fits into every shifted window if it fits into one that is so much shorter.
             window_bp=self.window_bp - 2 * largest_shift(shifts, self.window_bp),
             skip_mismatches=skip_mismatches,
-            must_be_sorted=any(target.is_indexed for target in targets),
+            must_be_sorted=haplotypes or any(target.is_indexed for target in targets),
             only_substitutions=score == "likelihood",
             anchors=self.anchors,
+            breakpoints=breakpoints,
+            haplotypes=self.haplotypes,
         )
         self.targets, self.strand, self.progress = targets, strand, progress
-        self.score, self.shifts = score, shifts
+        self.score, self.shifts, self.network_weight = score, shifts, network_weight
+        self.keys = ("site",) if breakpoints or anchors is not None else ()
         some = score == "labels" and not probabilities
         self.columns = EFFECTS[:2] if some else tuple(self.scorer.columns)
-        shifted = {} if shifts == (0,) else {"shifts": " ".join(map(str, shifts))}
+        if haplotypes:
+            self.keys, self.columns = CARRIERS, HAPLOTYPE_EFFECTS
+        changed |= {} if shifts == (0,) else {"shifts": " ".join(map(str, shifts))}
         self.origin = Origin(
             [(b.folder.resolve().name, sha256_of(b.folder / "model.safetensors")) for b in bundles],
-            {"window": f"{self.window_bp} bp", "strand": strand, **shifted, "version": __version__},
+            {"window": f"{self.window_bp} bp", "strand": strand, **changed, "version": __version__},
         )
 
     @property
@@ -109,6 +148,16 @@ class VariantRun:
             question := sites.assembly_note()
         ):  # for a file it is printed earlier
             notes.append(question)
+        if self.haplotypes:
+            notes.append(
+                f"{self.haplotypes.rows:,} alleles on haplotypes of samples have {self.haplotypes.distinct:,} distinct "
+                "windows, each computed once"
+            )
+        if sites.at_breakpoints:
+            notes.append(
+                f"scored at their breakpoints alone, being longer than {sites.longest:,} bp: {sites.at_breakpoints:,} of "
+                f"{sites.alleles:,} alleles"
+            )
         if sites.skipped:
             parts = ", ".join(f"{n:,} {reason}" for reason, n in sorted(sites.skipped.items()))
             notes.append(
@@ -121,21 +170,17 @@ class VariantRun:
             "notes": notes,
         }
 
-    def in_memory(self) -> VariantScores | ZeroShotScores:
+    def in_memory(self) -> VariantScores | ZeroShotScores | HaplotypeScores:
         """Return all scores."""
-        variants, frames, names = [], [], []
+        variants, frames, keys = [], [], []
         with self.sites.open() as (_, stream):
             for sites, effects in self._effects(stream):
-                variants += [
-                    (site.variant, alt) for site in sites if site.fits for alt in site.variant.alts
-                ]
-                names += [
-                    site.window.name if site.window else "."
-                    for site in sites if site.fits for _ in site.variant.alts
-                ]  # fmt: skip
-                has_row = rows_of_fitting(sites)
-                frames.append({name: values[has_row] for name, values in effects.items()})
-        nothing = self._nothing(self.scorer.columns)
+                fitting = [(x, alt) for x in sites if x.fits for alt in x.variant.alts]
+                variants += [(x.variant, alt) for x, alt in fitting for _ in x.keys]
+                keys += [key for x, _ in fitting for key in x.keys]
+                has_row, times = rows_of_fitting(sites), [len(x.keys) for x, _ in fitting]
+                frames.append({k: v[has_row].repeat(times, axis=0) for k, v in effects.items()})
+        nothing = self._nothing(HAPLOTYPE_EFFECTS if self.haplotypes else self.scorer.columns)
         values = {
             name: np.concatenate([frame[name] for frame in [nothing, *frames]]) for name in nothing
         }
@@ -145,8 +190,18 @@ class VariantRun:
             "id": [v.id for v, _ in variants],
             "ref": [v.written_ref for v, _ in variants],
             "alt": [alt for _, alt in variants],
-            "site": names if self.anchors else None,
         }
+        if self.haplotypes:
+            return HaplotypeScores(
+                **self.facts(),
+                **alleles,
+                label_names=self.scorer.label_names,
+                sample=[name for name, _, _ in keys],
+                haplotype=np.array([int(number) for _, number, _ in keys], dtype=np.int64),
+                background=[text for _, _, text in keys],
+                **values,
+            )
+        alleles["site"] = [name for (name,) in keys] if self.keys else None
         if self.score != "labels":
             (name,) = values
             label = self.scorer.label_names[0]
@@ -201,8 +256,7 @@ class VariantRun:
         to_terminal = any(t.path is None for t in self.targets) and sys.stdout.isatty()
         shown = self.progress and not to_terminal
         with progress_bar(shown, self.sites.rows, done, "variants") as advance:
-            cut = WindowCutter(self.sites.genome, self.window_bp, self.strand, self.shifts)
-            for frame, effects in self.scorer.effects(sites, cut):
+            for frame, effects in self.scorer.effects(sites, self.cut):
                 yield frame, effects
                 advance(len(frame))
 
@@ -211,7 +265,7 @@ class VariantRun:
             self.targets,
             labels=self.scorer.label_names,
             columns=self.columns,
-            with_sites=self.anchors is not None,
+            keys=self.keys,
             origin=self.origin,
             longest_bp=max(self.sites.genome.lengths.values()),
         ) as writers:
@@ -234,7 +288,9 @@ class VariantRun:
             "models": [checksum for _, checksum in self.origin.models],
             "labels": self.scorer.label_names,
             "window": self.window_bp,
-            "alleles": "one form",  # earlier versions centred the window on the written REF
+            "alleles": "one form, and breakpoints",  # earlier versions scored no structural alleles
+            "rows": list(self.keys),
+            **({"unphased": self.haplotypes.unphased} if self.haplotypes else {}),
             "strand": self.strand,
             "ref_mismatch": self.sites.skip_mismatches,
             "probabilities": len(self.columns) > 2,
@@ -243,11 +299,27 @@ class VariantRun:
             # As before these settings were there: a run that was interrupted then goes on.
             **({} if self.shifts == (0,) else {"shifts": list(self.shifts)}),
             **({} if self.score == "labels" else {"score": self.score}),
+            **({} if self.network_weight == 1 else {"network_weight": self.network_weight}),
             **({"sites": file_identity(self.anchors.path)} if self.anchors else {}),
         }
 
 
-def check_table(score: str, targets: Sequence[VariantTarget], probabilities: bool) -> None:
+def with_network_weight(bundle: Bundle, weight: float) -> Bundle:
+    """Return a bundle whose network weighs so much next to its counts."""
+    model = copy.deepcopy(bundle.model)
+    if counting_part(model) is None:
+        raise InputError(
+            f"--network_weight {weight:g} is for a model with k-mer counts next to its network, and "
+            f"{bundle.folder} has none: leave it out"
+        )
+    for member in getattr(model, "members", [model]):
+        member.mix_outputs(weight, 0.0, 0.0)
+    return replace(bundle, model=model)
+
+
+def check_table(
+    score: str, targets: Sequence[VariantTarget], probabilities: bool, network_weight: float
+) -> None:
     """Raise InputError for results that a score without labels does not have."""
     if score == "labels":
         return
@@ -257,6 +329,18 @@ def check_table(score: str, targets: Sequence[VariantTarget], probabilities: boo
         )
     if probabilities:
         raise InputError(f"--probabilities: --score {score} has none; leave it out")
+    if network_weight != 1:
+        raise InputError(
+            f"--network_weight {network_weight:g}: --score {score} reads no counts of labels; leave it out"
+        )
+
+
+def check_is_table(targets: Sequence[VariantTarget], rows: str) -> None:
+    """Raise InputError for a VCF, which has one record for several rows."""
+    if any(target.format == "vcf" for target in targets):
+        raise InputError(
+            f"{rows}, so a table is written, not a VCF: end the name of --output in .tsv or .csv"
+        )
 
 
 def check_anchored(
@@ -266,16 +350,45 @@ def check_anchored(
     shifts: Sequence[int],
 ) -> None:
     """Raise InputError for what windows of anchors do not have."""
-    if any(target.format == "vcf" for target in targets):
-        raise InputError(
-            f"--sites {anchors}: a variant has a row for each site, so a table is written, not a VCF: end the name "
-            "of --output in .tsv or .csv"
-        )
+    check_is_table(targets, f"--sites {anchors}: a variant has a row for each site")
     if strand is not None or len(shifts) > 1:
         option = f"--shifts {len(shifts)}" if len(shifts) > 1 else f"--strand {strand}"
         raise InputError(
             f"{option}: the windows of --sites {anchors} have the place and strand of their site; leave it out"
         )
+
+
+def check_breakpoints(score: str, targets: Sequence[VariantTarget], anchors: object) -> None:
+    """Raise InputError for what has no rows for breakpoints."""
+    if anchors is not None or score == "likelihood":
+        other = "--score likelihood" if anchors is None else f"--sites {anchors}"
+        raise InputError(
+            f"--breakpoints: {other} scores no structural alleles; leave one of them out"
+        )
+    check_is_table(targets, "--breakpoints: an allele has a row for each breakpoint")
+
+
+def check_haplotypes(
+    score: str,
+    targets: Sequence[VariantTarget],
+    anchors: object,
+    shifts: Sequence[int],
+    breakpoints: bool,
+    probabilities: bool,
+) -> None:
+    """Raise InputError for what alleles on haplotypes do not have."""
+    options = {
+        f"--score {score}": score != "labels",
+        f"--sites {anchors}": anchors is not None,
+        f"--shifts {len(shifts)}": len(shifts) > 1,
+        "--breakpoints": breakpoints,
+        "--probabilities": probabilities,
+    }
+    for option in (name for name, is_used in options.items() if is_used):
+        raise InputError(
+            f"--haplotypes: {option} is for alleles in the reference; leave one of them out"
+        )
+    check_is_table(targets, "--haplotypes: an allele has a row for each haplotype")
 
 
 def largest_shift(shifts: Sequence[int], window_bp: int) -> int:

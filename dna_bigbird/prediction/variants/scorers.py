@@ -18,15 +18,21 @@ from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.embedder import Embedder, usual_window_bp
 from dna_bigbird.prediction.engine import chunks_of, set_up
 from dna_bigbird.prediction.predictor import Predictor, check_together
+from dna_bigbird.prediction.results import HAPLOTYPE_EFFECTS
 from dna_bigbird.prediction.runner import BundleRunner
 from dna_bigbird.prediction.variants.effects import (
     EFFECTS,
     Effects,
     WindowCutter,
     Windows,
+    compared_sites,
     framed,
     site_effects,
     with_effects,
+)
+from dna_bigbird.prediction.variants.haplotypes import (
+    HaplotypeWindows,
+    compare_haplotypes,
 )
 from dna_bigbird.prediction.variants.sites import Site
 
@@ -283,9 +289,13 @@ class LabelScorer:
         self.notes = self._predictor.notes
 
     def effects(
-        self, sites: Iterable[Site], cut: WindowCutter
+        self, sites: Iterable[Site], cut: WindowCutter | HaplotypeWindows
     ) -> Iterator[tuple[list[Site], Effects]]:
-        """See `site_effects`."""
+        """See `site_effects`; of windows of haplotypes `HAPLOTYPE_EFFECTS`."""
+        if isinstance(cut, HaplotypeWindows):
+            return compared_sites(
+                self._predictor, cut, sites, cut.strand, compare_haplotypes, HAPLOTYPE_EFFECTS
+            )
         return site_effects(
             self._predictor,
             cut.genome,

@@ -30,7 +30,7 @@ Write = Callable[[str], object]
 
 
 class TableWriter:
-    """One row per alternative allele: chrom, pos (from 1), id, ref, alt, effects of every label."""
+    """One row per alternative allele, or key: chrom, pos (from 1), id, ref, alt, `keys`, effects of every label."""
 
     def __init__(
         self,
@@ -38,15 +38,15 @@ class TableWriter:
         labels: Sequence[str],
         columns: Sequence[str],
         format: str,
-        with_sites: bool = False,
+        keys: Sequence[str] = (),
     ) -> None:
         self._write, self._columns, self._labels = write, columns, labels
-        self._format, self._with_sites = format, with_sites
+        self._format, self._keys = format, keys
 
     def begin(self, header: VcfHeader) -> None:
         """Write the names of the columns."""
         scores = [f"{label}_{column}" for label in self._labels for column in self._columns]
-        names = ["chrom", "pos", "id", "ref", "alt", *(["site"] if self._with_sites else [])]
+        names = ["chrom", "pos", "id", "ref", "alt", *self._keys]
         self._write(table_line([*names, *scores], self._format))
 
     def write(self, sites: Sequence[Site], effects: Effects) -> None:
@@ -56,11 +56,11 @@ class TableWriter:
         rows = iter(values.tolist())
         for site in sites:
             v = site.variant
-            of_site = [site.window.name if site.window else "."] if self._with_sites else []
             for alt in v.alts if site.fits else ():
                 scores = [format_score(x, "nan") for x in next(rows)]
-                fields = [v.chrom, str(v.pos), v.id, v.written_ref, alt, *of_site, *scores]
-                self._write(table_line(fields, self._format))
+                for keys in site.keys if self._keys else [()]:
+                    fields = [v.chrom, str(v.pos), v.id, v.written_ref, alt, *keys, *scores]
+                    self._write(table_line(fields, self._format))
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ def open_writers(
     *,
     labels: Sequence[str],
     columns: Sequence[str],
-    with_sites: bool = False,
+    keys: Sequence[str] = (),
     origin: Origin,
     longest_bp: int,
 ) -> Iterator[list[TableWriter | AnnotatingWriter]]:
@@ -292,5 +292,5 @@ def open_writers(
             if target.format == "vcf":
                 writers.append(AnnotatingWriter(write, labels, origin))
             else:
-                writers.append(TableWriter(write, labels, columns, target.format, with_sites))
+                writers.append(TableWriter(write, labels, columns, target.format, keys))
         yield writers

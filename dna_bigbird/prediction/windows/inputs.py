@@ -2,8 +2,10 @@
 
 import itertools
 import os
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,12 +13,17 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.files import shown_name
 from dna_bigbird.core.several import check_each, several
+from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.bed import check_inside, iter_bed
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.fasta_pieces import FastaPiece
 from dna_bigbird.genome.fasta_stream import FastaRecord, dna_of, read_dna
+from dna_bigbird.genome.haplotypes import Change, Haplotype, calls_of, sample_columns
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.record_names import is_place, place_of
+from dna_bigbird.genome.structural import structural_edit
+from dna_bigbird.genome.variants import Variant, open_vcf
+from dna_bigbird.prediction.variants.sites import change_of, mismatch_of
 from dna_bigbird.prediction.windows.tiling import Window, WindowSource, tile, window_start
 
 Coordinates = Literal["record", "genome"]
@@ -190,6 +197,122 @@ class BedSource(WindowSource):
             raise InputError(f"{shown}: no row in it; expected at least one interval")
 
 
+class HaplotypeSource(BedSource):
+    """Windows over the intervals of a BED file, cut from the two haplotypes of a sample, which come in turn.
+
+    A window has the coordinates of the reference and as many bases; its middle is that of the reference window.
+    """
+
+    # Only variants up to a window from the intervals are kept.
+
+    def __init__(
+        self,
+        bed: Path | str,
+        fasta: Path | str,
+        vcf: Path | str,
+        sample: str | None,
+        unphased: str,
+        **more: Any,
+    ) -> None:
+        super().__init__(bed, fasta, **more)
+        if "bed" not in self.files:
+            raise InputError(f"--bed {bed}: with --vcf it is read twice and must be a file")
+        self.vcf, self._unphased = str(vcf), unphased
+        self.files |= readable_files(vcf=self.vcf)
+        with open_vcf(self.vcf) as (header, variants):
+            columns = sample_columns(header, shown_name(self.vcf), sample)
+            if len(columns) > 1:
+                raise InputError(
+                    f"{shown_name(self.vcf)} has {len(columns):,} samples; name one with --sample"
+                )
+            (self.sample,) = columns
+            self._haplotypes = self._read(variants, columns)
+
+    def check(self) -> None:
+        super().check()
+        self.count = 2 * (self.count or 0)
+
+    def windows(self, first: int = 0) -> Iterator[Window]:
+        skipped = first % 2
+        for window in super().windows(first // 2):
+            pair = (
+                self._haplotypes.get(window.name) or (Haplotype(self.genome, window.name, ()),) * 2
+            )
+            for number, haplotype in list(enumerate(pair, start=1))[skipped:]:
+                middle = (window.start + window.end) // 2
+                start = haplotype.position(middle) - (middle - window.start)
+                bases = haplotype.fetch(start, start + window.end - window.start)
+                name = f"{self.sample}:{number}"
+                if is_name(window.row_name or "."):
+                    name = f"{window.row_name}:{name}"
+                bases = reverse_complement(bases) if window.is_reverse else bases
+                yield replace(window, bases=bases, row_name=name)
+            skipped = 0
+
+    def _read(
+        self, variants: Iterator[Variant], columns: dict[str, int]
+    ) -> dict[str, tuple[Haplotype, Haplotype]]:
+        """Return the haplotypes of chromosomes with variants near the intervals."""
+        near = self._near()
+        changes: dict[str, tuple[list[Change], list[Change]]] = {}
+        left_out: Counter[str] = Counter()
+        blocks: dict[str, set[str]] = {}
+        shown = shown_name(self.vcf)
+        for variant in variants:
+            chrom, here = self.genome.find(variant.chrom), variant.interval
+            starts, ends = near.get(chrom or "", ([], []))
+            index = bisect_left(starts, here.end)
+            if not index or ends[index - 1] < here.start:
+                continue
+            (call,) = calls_of(variant, columns, self._unphased, shown)
+            edits = {x: structural_edit(variant, x - 1) for x in call[:2] if x}
+            if edits and (fault := mismatch_of(variant, self.genome, [*edits.values()])):
+                raise InputError(
+                    f"{shown}:{variant.line}: {fault}. Is the VCF on another assembly?"
+                )
+            if call.block:
+                blocks.setdefault(chrom, set()).add(call.block)
+            for side, number in enumerate(call[:2]):
+                if isinstance(edit := edits.get(number), str):
+                    left_out[edit] += 1
+                elif edit:
+                    both = changes.setdefault(chrom, ([], []))
+                    both[side].append(change_of(self.genome, variant, number - 1))
+        haplotypes = {
+            chrom: tuple(Haplotype(self.genome, chrom, side) for side in both)
+            for chrom, both in changes.items()
+        }
+        read = sum(len(side) for both in changes.values() for side in both)
+        used = sum(len(x.changes) for both in haplotypes.values() for x in both)
+        left_out["overlap with another allele"] += read - used
+        self._note(used, left_out, max(map(len, blocks.values()), default=0))
+        return haplotypes
+
+    def _note(self, used: int, left_out: Mapping[str, int], blocks: int) -> None:
+        lines = [f"{used:,} alleles on the two haplotypes of {self.sample} near the regions"]
+        if any(left_out.values()):
+            parts = (f"{count:,} {reason}" for reason, count in left_out.items() if count)
+            lines.append(f"left out: {', '.join(parts)}")
+        if blocks > 1:
+            lines.append(
+                "the VCF has several phase sets: which haplotype is 1 and which is 2 is the same within each only"
+            )
+        self.records.more += lines
+
+    def _near(self) -> dict[str, tuple[list[int], list[int]]]:
+        """Return starts and ends of the intervals with a window on both sides, joined where they overlap."""
+        joined: dict[str, tuple[list[int], list[int]]] = {}
+        for here in sorted(here for here, _ in self._intervals()):
+            starts, ends = joined.setdefault(here.chrom, ([], []))
+            first, last = here.start - self.window_bp, here.end + self.window_bp
+            if ends and first <= ends[-1]:
+                ends[-1] = max(last, ends[-1])
+            else:
+                starts.append(first)
+                ends.append(last)
+        return joined
+
+
 def is_name(column: str) -> bool:
     """Return True for a column 4 that names its row: BED has '.' for no name."""
     return column not in ("", ".")
@@ -220,9 +343,15 @@ def window_source(
     coordinates: Coordinates = "record",
     model_bp: int | None = None,
     resume: bool = False,
+    haplotypes: tuple[Path | str, str | None, str] | None = None,
 ) -> WindowSource:
     """Return the windows of a FASTA file, intervals of it, or sequences in memory, checked."""
+    # haplotypes: VCF file, name of the sample, what genotypes without phase are.
     tiles = {"window_bp": window, "stride_bp": stride, "model_bp": model_bp}
+    if haplotypes and bed is None:
+        raise InputError(
+            f"--vcf {haplotypes[0]}: haplotypes are read in the regions of a --bed file; none was given"
+        )
     if strand == "interval" and bed is None:
         raise InputError("--strand interval is that of column 6 of a --bed file; none was given")
     check_is_a_file(fasta)
@@ -232,6 +361,8 @@ def window_source(
         if bed is not None:
             raise InputError("--bed cuts intervals from a --fasta, not from sequences in memory")
         source: WindowSource = SequenceSource(sequences, **tiles)
+    elif haplotypes:
+        source = HaplotypeSource(bed, fasta, *haplotypes, strand=strand, **tiles)
     elif bed is not None:
         source = BedSource(bed, fasta, strand=strand, **tiles)
     else:

@@ -27,6 +27,8 @@ class RecordNotes:
         self.window_bp, self.stride_bp = window_bp, stride_bp
         self.model_bp, self.unit = model_bp, unit
         self._records = self._short = self._gaps = 0
+        self.more: list[str] = []
+        """Further lines."""
 
     def count(self, length_bp: int) -> None:
         """Add a record."""
@@ -36,8 +38,8 @@ class RecordNotes:
         self._gaps += self.stride_bp > self.window_bp and length_bp > 2 * self.window_bp
 
     def lines(self) -> list[str]:
-        """Return at most one line on short windows, and one on gaps."""
-        lines = []
+        """Return at most one line on short windows, and one on gaps, after `more`."""
+        lines = [*self.more]
         if self.model_bp is not None and self.window_bp < self.model_bp:
             lines += short_window_notes(self.window_bp, self.model_bp)
         elif self._short:

@@ -16,7 +16,7 @@ from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.core.settings import Positive, Range, Share
 from dna_bigbird.models.attention_config import FIRST, QUESTION, SENTENCE
 from dna_bigbird.models.attention_config import PARAGRAPH as PARAGRAPH_TYPE
-from dna_bigbird.text.data.questions import table_2
+from dna_bigbird.text.data.questions import table_2, table_3
 from dna_bigbird.text.data.reading import check_ids, need, read_json_list, type_in_words
 from dna_bigbird.text.data.rows import (
     QUESTION_SEGMENT,
@@ -394,6 +394,15 @@ TASK = TaskDescription(
             "hotpotqa",
             {"HotpotQA Ans": "f1", "Sup": "sp_f1", "Joint": "joint_f1"},
             "73.5 83.4 63.5, 74.3 84.4 64.4, 75.7 86.8 67.7, 75.5 87.1 67.8",
+        ),
+        table_3(
+            ("HotpotQA answer", "HotpotQA supporting facts", "HotpotQA joint"),
+            """
+            HGN | 82.2 | 88.5 | 74.2
+            GSAN | 81.6 | 88.7 | 73.9
+            Longformer | 81.2 | 88.3 | 73.2
+            BigBird-ETC | 81.2 | 89.1 | 73.6
+            """,
         ),
     ),
 )

@@ -22,6 +22,7 @@ from dna_bigbird.text.data.questions import (
     question_and_parts,
     question_front,
     table_2,
+    table_3,
 )
 from dna_bigbird.text.data.reading import check_ids, need, read_json_lines, type_in_words
 from dna_bigbird.text.data.rows import TextFeatures, TextSet, recorded
@@ -424,6 +425,14 @@ TASK = TaskDescription(
             "natural-questions",
             {"NQ LA": "long_f1", "NQ SA": "short_f1"},
             "– –, – –, 70.8 53.3, 73.9 54.9",
+        ),
+        table_3(
+            ("Natural Questions long", "Natural Questions short"),
+            """
+            ReflectionNet | 77.1 | 64.1
+            RikiNet-v2 | 76.1 | 61.3
+            BigBird-ETC | 77.8 | 57.9
+            """,
         ),
     ),
 )

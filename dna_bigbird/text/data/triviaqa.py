@@ -23,6 +23,7 @@ from dna_bigbird.text.data.questions import (
     question_and_parts,
     question_front,
     table_2,
+    table_3,
 )
 from dna_bigbird.text.data.reading import (
     Folder,
@@ -389,6 +390,15 @@ TASK = TaskDescription(
             "triviaqa",
             {"TriviaQA Full": "f1"},
             "74.3, 75.2, 79.5, 78.7",
+        ),
+        table_3(
+            ("TriviaQA full", "TriviaQA verified"),
+            """
+            Fusion-in-Decoder | 84.4 | 90.3
+            SpanBERT | 79.1 | 86.6
+            Longformer | 77.3 | 85.3
+            BigBird-ETC | 84.5 | 92.4
+            """,
         ),
     ),
 )

@@ -16,7 +16,7 @@ from dna_bigbird.core.files import parse_json
 from dna_bigbird.core.settings import Positive, ShareBelowOne
 from dna_bigbird.corpus.sentences import sentences
 from dna_bigbird.models.attention_config import CANDIDATE, PARAGRAPH, QUESTION, SENTENCE
-from dna_bigbird.text.data.questions import FILE_SPLITS, table_2
+from dna_bigbird.text.data.questions import FILE_SPLITS, table_2, table_3
 from dna_bigbird.text.data.reading import Folder, check_ids, check_items, need, read_json_list
 from dna_bigbird.text.data.rows import (
     CANDIDATE_SEGMENT,
@@ -307,5 +307,14 @@ TASK = TaskDescription(
     ),
     published=(
         table_2("WikiHop: accuracy.", "wikihop", {"WikiHop": "accuracy"}, "72.4, 75.0, 75.9, 75.9"),
+        table_3(
+            ("WikiHop",),
+            """
+            MRC-GCN | 78.3
+            MultiHop | 76.5
+            Longformer | 81.9
+            BigBird-ETC | 82.3
+            """,
+        ),
     ),
 )

@@ -11,7 +11,12 @@ from dna_bigbird.core.figures.style import KMER, MODEL, add_marks, new_figure, s
 from dna_bigbird.evaluation.rendering import Gallery, render
 from dna_bigbird.metrics.published_table import Column, PublishedTable
 from dna_bigbird.metrics.scores import Score, is_number, score_text
-from dna_bigbird.text.report.text_results import TextRun, published_tables, read_runs
+from dna_bigbird.text.report.text_results import (
+    PRETRAINED_LARGE,
+    TextRun,
+    published_tables,
+    read_runs,
+)
 
 
 class TaskScore(NamedTuple):
@@ -101,7 +106,7 @@ def text_table(
             for name, own in (variants or {}).items()
             if any(column.run in own for column in published.columns)
         },
-        [x.title for x in published.columns if x.run and x.run not in runs],
+        [x.title for x in published.columns if x.run not in ("", PRETRAINED_LARGE, *runs)],
     )
 
 

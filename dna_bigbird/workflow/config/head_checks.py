@@ -12,7 +12,7 @@ from dna_bigbird.workflow.config.run_checks import OWN_SITES, TASKS, Mistake
 
 
 def check_text(run: Mapping) -> Iterator[Mistake]:
-    """Yield tasks without a set or its text, a corpus that is missing, and a `table1` that cannot be."""
+    """Yield tasks without a set or its text, a corpus that is missing, and a `table1` or `table10` that cannot be."""
     text = run.get("text")
     if text is None:
         return
@@ -26,6 +26,8 @@ def check_text(run: Mapping) -> Iterator[Mistake]:
             yield ("text", "corpus", part), "missing; it is needed where no text is made"
     if "table1" in text:
         yield from _table1(text)
+    if {"table10", "pretrained"} <= text.keys():
+        yield ("text", "pretrained"), "`table10` pretrains each row; leave one out"
 
 
 def table1_sets(text: Mapping) -> list[str]:

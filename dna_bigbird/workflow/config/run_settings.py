@@ -42,6 +42,8 @@ def _checks(run: Mapping) -> Iterator[Check]:
         yield from _bench(run["bench"])
     if "text" in run:
         yield from _text(run["text"])
+    if "characters" in run:
+        yield from _characters(run["characters"])
 
 
 def _corpus(run: Mapping) -> Iterator[Check]:
@@ -176,6 +178,15 @@ def _bench(suites: Mapping) -> Iterator[Check]:
         yield from _typed(bench, **{key: _top(suite, key, ("bench", name)) for key in keys})
 
 
+def _characters(section: Mapping) -> Iterator[Check]:
+    from dna_bigbird.training.train_characters import train_characters
+
+    own, training = (_top(section, key, ("characters",)) for key in ("model", "training"))
+    for name in section["models"]:
+        changes = _top(section["models"], name, ("characters", "models"))
+        yield from _typed(train_characters, model=own + changes, training=training)
+
+
 def _text(text: Mapping) -> Iterator[Check]:
     from dna_bigbird.text.text_pretrain import pretrain
 
@@ -189,6 +200,11 @@ def _text(text: Mapping) -> Iterator[Check]:
     for name in patterns:
         pattern = _top(patterns, name, ("text", "table1", "patterns"))
         yield from _typed(pretrain, model=section("model") + pattern)
+    for name, sizes in text.get("table10", {}).items():
+        for size, changes in sizes.items():
+            row = {key: _top(changes, key, ("text", "table10", name, size)) for key in changes}
+            own = {key: row.get(key, section(key)) for key in keys}
+            yield from _typed(pretrain, training=row.get("pretraining", training), **own)
     for name in text["tasks"]:
         layers = _top(text["tasks"], name, ("text", "tasks"))
         yield from _text_task(name, section("training"), layers)

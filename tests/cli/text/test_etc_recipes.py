@@ -26,6 +26,7 @@ def test_question_answering(name, size):
     found = settings("text train", f"{name}{size}", needed)
     etc = found.etc.applied_to(EtcConfig())
     assert (etc.radius, etc.local_mode, etc.hard_g2l) == (169 if size else 84, "exact", HARD[name])
+    assert found.cpc.weight == 0.2
 
 
 @pytest.mark.parametrize("size", ["base", "large"])

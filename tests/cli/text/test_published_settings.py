@@ -41,7 +41,9 @@ def text_recipes() -> dict[str, tuple[str, ...]]:
         name = str(path.relative_to(CONFIGS).with_suffix(""))
         if name.startswith("glue/"):
             found[name] = ("glue/recipe", name)
-        elif not name.startswith(("characters", "summarization/", "full-512", "squad")):
+        elif not name.startswith(
+            ("characters", "summarization/", "full-512", "squad", "longformer/")
+        ):
             found[name] = (name,)
     for size in ("base", "large"):
         found |= {f"{size}/{x}": (f"summarization/{size}", f"summarization/{x}") for x in SETS}

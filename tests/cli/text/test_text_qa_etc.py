@@ -80,3 +80,31 @@ def test_wrong_settings_are_one_line(here, capsys, pretrained, more, message):
 def test_fresh_weights_may_have_other_labels(here):
     main(train("fresh", "--etc.max_distance 5 --from_scratch true").split())
     assert load_bundle("fresh").config.encoder.etc.max_distance == 5
+
+
+def test_hidden_sentences_next_to_the_questions(here):
+    """The paper's regulariser (appendix E.2): trained, reported, recorded, and no part of the bundle."""
+    more = "--cpc.weight 0.5 --cpc.fewest_sentences 2 --training.log_every 1"
+    main(train("contrast", more).split())
+    main(train("contrast-again", more).split())
+    main(train("usual", "--training.log_every 1").split())
+    weights = [
+        (here / name / "model.safetensors").read_bytes()
+        for name in ("contrast", "contrast-again", "usual")
+    ]
+    assert weights[0] == weights[1] != weights[2]
+    bundle = load_bundle("contrast")
+    assert bundle.config.objective["cpc"]["weight"] == 0.5
+    assert not [name for name in bundle.model.state_dict() if name.startswith("cpc")]
+    rows = [line.split("\t") for line in (here / "contrast/history.tsv").read_text().splitlines()]
+    loss = {row[2]: float(row[3]) for row in rows if row[:2] == ["1", "train"]}
+    assert loss["cpc_loss"] > 0
+    assert "cpc" not in (here / "usual/history.tsv").read_text()
+
+
+def test_hidden_sentences_need_their_global_tokens(here, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(train("never", "--cpc.weight 0.2", pretrained="blocks").split())
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "--cpc.weight 0.2: sentences have global tokens in question answering with" in error
+    assert not (here / "never").exists()

@@ -9,6 +9,8 @@ import pytest
 
 from dna_bigbird import load_bundle
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus.masking import MaskingConfig
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
 from tests.toy_project import FINETUNE, PRETRAIN, bytes_of, refused, run
 from tests.unprivileged import permissions_count
@@ -28,6 +30,17 @@ def test_pretrained_bundle_says_what_it_is(project):
     assert history[0] == "step\tsplit\tname\tvalue"
     best = f"{bundle.metrics['step']}\tvalidation\tbits_per_base_masked\t"
     assert any(line.startswith(best) for line in history)
+
+
+def test_tokens_of_an_example_are_counted(project):
+    """As compare-lm shows them: examples made one by one, their tokens counted."""
+    config = load_bundle(project / "pretrained").config
+    tokenizer = load_bundle(project / "pretrained").tokenizer
+    store = TokenStore(project / "train.h5")
+    length = config.encoder.max_tokens
+    examples = PretrainExamples(store, tokenizer, length, MaskingConfig(), 2 * config.seed)
+    tokens = [len(examples[i]["token_ids"]) for i in range(examples.examples_per_epoch)]
+    assert config.tokens_per_example == round(float(np.mean(tokens[:1024])), 1) < length
 
 
 def test_equal_runs_give_equal_bytes(project):

@@ -68,6 +68,19 @@ def test_special_tokens_are_never_masked_and_15_percent_of_the_others_are(toy_co
         assert abs(count - n * p) < 4.5 * np.sqrt(n * p * (1 - p))
 
 
+def test_the_share_of_masked_tokens_changes_linearly(toy_corpus):
+    """From 0.4 to 0.1 over 31 examples: one hundredth less each, and 0.1 afterwards."""
+    masking = MaskingConfig(0.4, last_fraction=0.1)
+    args = (toy_corpus.store, toy_corpus.tokenizer, 128)
+    falling = PretrainExamples(*args, masking, 0, num_examples=31)
+    plain = PretrainExamples(*args, MaskingConfig(), 0)
+    for index in (0, 1, 10, 20, 29, 30, 31, 500):
+        example = falling[index]
+        share = max(0.1, 0.4 - 0.01 * index)
+        assert len(example["labels"]) == round(share * (len(example["token_ids"]) - 3))
+        assert np.array_equal(unmasked(example), unmasked(plain[index]))
+
+
 def test_true_continuations_are_adjacent_and_others_are_elsewhere(toy_corpus):
     store, examples = toy_corpus.store, examples_of(toy_corpus)
     kinds = []

@@ -18,6 +18,7 @@ from dna_bigbird.prediction.score_variants import score_variants
 from dna_bigbird.prediction.variants import effects as variant_effects
 from dna_bigbird.prediction.variants.effects import allele_windows
 from dna_bigbird.prediction.variants.writers import choose_targets, info_ids
+from tests.tiny_bundle import with_counts
 
 HEADER = """\
 ##fileformat=VCFv4.2
@@ -291,6 +292,9 @@ def test_a_run_of_other_settings_is_not_continued(inputs, tmp_path, monkeypatch)
             score_variants(**inputs, output=tmp_path / "out.tsv")
     with pytest.raises(InputError, match=r"cannot continue .* its window was 200, now it is 100"):
         score_variants(**inputs, output=tmp_path / "out.tsv", window=100, resume=True)
+    inputs |= {"model": with_counts(inputs["model"])}  # of the same file
+    with pytest.raises(InputError, match=r"cannot continue .* its network_weight"):
+        score_variants(**inputs, output=tmp_path / "out.tsv", network_weight=0.5, resume=True)
     score_variants(**inputs, output=tmp_path / "out.tsv", resume=True)
 
 
@@ -412,7 +416,7 @@ def test_windows_are_those_of_the_consensus_of_bcftools(tmp_path, random_dna):
 
 UNSCORED = (
     "1\t0\tt1\tN\t]2:10]N\t.\t.\t.\n"  # a breakend at a telomere
-    "1\t0\tt2\tN\t<DEL>\t.\t.\tSVTYPE=DEL;END=9\n"
+    "1\t0\tt2\tN\t<DEL>\t.\t.\tSVTYPE=DEL;END=0\n"
     "1\t7\ts1\tN\t<DUP>\t.\t.\tSVTYPE=DUP;\n"  # REF N as callers of structural variants write it
     "1\t8\ts2\tN\t<NON_REF>\t.\t.\tEND=20\n"
     "1\t9\ts3\tN\t.\t.\t.\tEND=20\n"

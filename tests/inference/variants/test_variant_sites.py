@@ -39,23 +39,25 @@ def test_alleles_are_told_apart(sites_of):
             ("chr2", 5, "A", "."),
         ]
     )
-    assert [site.scored for site in read(sites)] == [(0, 3), (0, 1), (2,), ()]
-    assert (sites.records, sites.alleles) == (4, 11)
+    assert [site.scored for site in read(sites)] == [(0, 3), (0, 1), (2, 3), ()]
+    assert (sites.records, sites.alleles, sites.at_breakpoints) == (4, 11, 1)
     assert sites.skipped == {
         "symbolic": 1,
         "overlapping deletion (*)": 1,
         "other letters than A C G T": 1,
         "breakend": 2,
-        "longer than half the window": 1,
         "no alternative allele (.)": 1,
     }
 
 
-def test_a_long_reference_allele_is_not_scored(sites_of):
+def test_a_long_reference_allele_has_breakpoints(sites_of):
     """Its bases that change count: one base around them more or less makes no difference."""
     starts = [("chr1", 1, CHR1[:size], "A") for size in (10, 11, 12)]
     sites = sites_of(starts)
-    assert [site.scored for site in read(sites)] == [(0,), (0,), ()]
+    assert [site.scored for site in read(sites)] == [(0,), (0,), (0,)]
+    assert sites.at_breakpoints == 1
+    only_bases = sites_of(starts, only_substitutions=True)
+    assert [site.scored for site in read(only_bases)] == [(), (), ()]
 
 
 def test_lower_case_and_unknown_bases_agree(sites_of):

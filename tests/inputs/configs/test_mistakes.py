@@ -43,7 +43,7 @@ def test_a_correct_config_is_read(folder):
         (
             "chromatin: {}",
             "masking: {blue: 1}",
-            "12: masking.blue: no such option; expected one of fraction, mask_share, random_share, span_bp",
+            "12: masking.blue: no such option; expected one of fraction, mask_share, random_share, span_bp, last_fraction",
         ),
         ("1e4", "1.5", "10: pretraining.max_steps: found 1.5; expected a whole number, at least 1"),
         ("1e4", "x", "10: pretraining.max_steps: found 'x'; expected a whole number, at least 1"),

@@ -24,6 +24,8 @@ TYPED_AGAIN = {
         "46.32 / 20.65 / 42.33",
         "60.64 / 42.46 / 50.01",
     ],
+    (3, "BigBird-ETC"): ["81.2", "89.1", "73.6", "77.8", "57.9", "84.5", "92.4", "82.3"],
+    (3, "SpanBERT"): [*[NONE] * 5, "79.1", "86.6", NONE],
     (4, "Dancer"): ["42.70 / 16.54 / 38.44", "44.09 / 17.69 / 40.27", NONE],
     (10, "BigBird-ITC (4096)"): ["1.678", "1.456"],
     (10, "RoBERTa (512 tokens)"): ["1.846", "1.496"],
@@ -34,7 +36,7 @@ TYPED_AGAIN = {
     (20, "Lead"): ["16.30 / 1.61 / 11.95", "39.60 / 17.70 / 36.20"],
     (20, "BigBird-RoBERTa"): ["39.52 / 17.22 / 32.30", "39.25 / 18.46 / 36.61"],
 }
-ROWS = {1: 4, 2: 4, 4: 17, 10: 4, 15: 3, 16: 4, 20: 16}
+ROWS = {1: 4, 2: 4, 3: 10, 4: 17, 10: 4, 15: 3, 16: 4, 20: 16}
 
 
 @pytest.mark.parametrize(("number", "system"), TYPED_AGAIN)
@@ -163,6 +165,19 @@ def test_a_variant_has_a_row_in_the_tables_that_it_has_scores_of(page):
         ["90.00 ± 0.21", *[NONE] * 4],
         ["39.00 / 20.00 / 30.00", NONE],
     ]
+
+
+def test_rows_of_table_10_are_variants_with_bundles_of_both_sizes(tmp_path):
+    mlm = {"bits_per_token": 5.5, "n_examples": 8, "split": "validation", "seed": 0}
+    warm = mlm | {"bits_per_token": 4.0, "initial_weights": "RoBERTa: 12 layers"}
+    write(tmp_path / "itc", **{"pretrained": warm, "large-pretrained": mlm})
+    write(tmp_path / "etc", **{"large-pretrained": mlm | {"bits_per_token": 3.0}})
+    tables(tmp_path / "itc", tmp_path / "page.html", variant_results={"etc": tmp_path / "etc"})
+    rows = Cells((tmp_path / "page.html").read_text()).rows
+    assert ["4.00", "5.50"] in rows["BigBird, this run"]
+    assert rows["etc, this run"] == [[NONE, "3.00"]]
+    ((*_, data),) = rows["base: bits per token"]
+    assert data == "real text, weights at the start: RoBERTa: 12 layers"
 
 
 def test_who_is_ahead_is_said(page):

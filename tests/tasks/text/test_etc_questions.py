@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from dna_bigbird.models.attention_config import EtcConfig
+from dna_bigbird.models.attention_config import HIDDEN_SENTENCE, SENTENCE, EtcConfig
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.pretraining_model import CpcHead
 from dna_bigbird.models.text_config import CandidateHead, FactsHead, LongAnswerHead, SpanHead
+from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.text.data.hotpotqa import HotpotQaExample, HotpotQaOptions, Paragraph
 from dna_bigbird.text.data.natural_questions import NaturalQuestionsOptions
+from dna_bigbird.text.data.rows import TextFeatures
 from dna_bigbird.text.data.triviaqa import TriviaQaOptions
 from dna_bigbird.text.data.wikihop import WikiHopOptions
 from dna_bigbird.text.made.pages import nq_item, triviaqa
@@ -21,6 +24,8 @@ from dna_bigbird.text.tasks.hotpotqa import HotpotQaTask
 from dna_bigbird.text.tasks.natural_questions import NaturalQuestionsTask
 from dna_bigbird.text.tasks.triviaqa import TriviaQaTask
 from dna_bigbird.text.tasks.wikihop import WikiHopTask
+from dna_bigbird.text.text_train_run import TextModule, hide_sentences
+from dna_bigbird.training.objective_config import CpcConfig
 from tests.text_overfit import overfit
 from tests.text_vocabulary import tiny_text_tokenizer
 
@@ -176,3 +181,74 @@ def test_local_attention_ends_at_a_paragraph_and_a_link_is_read(tmp_path):
     types = made[0].arrays["global_types"]
     first = int(np.flatnonzero(types == 5)[0])
     assert torch.nonzero(difference[1] > 0)[:, 0].tolist() == [0, first, first + 2]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_hidden_sentences_are_those_of_their_global_tokens(name, tmp_path):
+    """All tokens of a chosen sentence are masked, nothing else is, and the targets are the tokens before."""
+    task, examples = opened(name, tmp_path)
+    tokenizer = tiny_text_tokenizer()
+    rows = task.rows(examples, tokenizer, training=True).rows[:4]
+    batch = task.collate(list(enumerate(rows)))
+    torch.manual_seed(1)
+    hidden = hide_sentences(batch, CpcConfig(0.2, 0.3, 2), tokenizer.mask_id)
+    expected = batch.token_ids_BT.clone()
+    assert len(hidden.rows_S) >= len(rows)
+    chosen = zip(hidden.rows_S.tolist(), hidden.numbers_S.tolist(), strict=True)
+    for place, (row, number) in enumerate(chosen):
+        arrays = rows[row].arrays
+        assert arrays["global_types"][number] == SENTENCE
+        owned = [long for long, owner in arrays["links"].tolist() if owner == number]
+        is_there = ~hidden.is_sentence_padding_SU[place]
+        alone = hidden.sentence_ids_SU[place][is_there].tolist()
+        assert alone == rows[row].token_ids[owned].tolist()
+        expected[row, owned] = tokenizer.mask_id
+    assert hidden.hidden_ids_BT.tolist() == expected.tolist()
+    shares = np.bincount(hidden.rows_S) / [
+        len(
+            {
+                owner
+                for _, owner in row.arrays["links"].tolist()
+                if row.arrays["global_types"][owner] == SENTENCE
+            }
+        )
+        for row in rows
+    ]
+    assert shares.max() < 1
+
+
+def test_the_loss_with_hidden_sentences_is_written_again(tmp_path):
+    task, examples = opened("hotpotqa", tmp_path)
+    tokenizer = tiny_text_tokenizer()
+    rows = task.rows(examples, tokenizer, training=True)
+    batch = task.collate(list(enumerate(rows.rows[:4])))
+    model = task.description.build_model(CONFIG, task.head)
+    model.cpc = CpcHead(CONFIG.hidden_size)
+    cpc = CpcConfig(0.25, 0.3, 2)
+    module = TextModule(model, task, TrainConfig(), rows, cpc, tokenizer.mask_id)
+    torch.manual_seed(1)
+    loss, _ = module.loss_and_sums(batch)
+    torch.manual_seed(1)
+    hidden = hide_sentences(batch, cpc, tokenizer.mask_id)
+    contexts, targets = [], []
+    for place, (row, number) in enumerate(zip(hidden.rows_S, hidden.numbers_S, strict=True)):
+        masked = replace(rows.rows[row], token_ids=hidden.hidden_ids_BT[row].numpy())
+        masked = replace(masked, token_ids=masked.token_ids[: len(rows.rows[row].token_ids)])
+        types = masked.arrays["global_types"].copy()
+        types[hidden.numbers_S[hidden.rows_S == row].numpy()] = HIDDEN_SENTENCE
+        masked = replace(masked, arrays=masked.arrays | {"global_types": types})
+        contexts.append(model.cpc.context(by_hand(model, masked)[1][number]))
+        ids = hidden.sentence_ids_SU[place][~hidden.is_sentence_padding_SU[place]]
+        alone = {
+            "global_types": np.array([SENTENCE]), "global_parts": np.array([0]),
+            "parts": np.zeros(len(ids), int), "free_global": np.array([False]),
+            "links": np.array([[i, 0] for i in range(len(ids))]),
+        }  # fmt: skip
+        row_alone = TextFeatures(ids.numpy(), 0, np.zeros(len(ids), np.int8), alone)
+        targets.append(model.cpc.target(by_hand(model, row_alone)[1][0]))
+    nll = []
+    for own, context in enumerate(contexts):
+        scores = [(context @ target).item() / CONFIG.hidden_size**0.5 for target in targets]
+        nll.append(np.log(np.exp(scores).sum()) - scores[own])
+    of_task = task.loss(task.outputs(model, batch), batch).item()
+    assert loss.item() == pytest.approx(0.75 * of_task + 0.25 * np.mean(nll), abs=1e-5)

@@ -1,0 +1,197 @@
+"""Each ingredient for many passes over little DNA, one at a time, at equal processor time.
+
+    python experiments/2026-11-many-passes/run.py --folder results/many-passes [--jobs 2] [--only ours ema_0.999]
+
+Trains the arms of arms.yaml with the machinery of experiments/2026-11-learning: --minutes processor minutes on one
+thread and seed 0 for each arm; its steps follow from the processor time of 30 steps, measured first and kept. What is
+finished is kept, and a killed training continues from its checkpoint: the same command goes on. Then every arm that is
+finished is scored on the same hidden tokens of the test documents, masked as in the paper, on bases without a 32-mer of
+the training text. Writes and prints table.md (differences to the recipe, paired by block of 10 kb) and writes
+table.tsv, results.json, curves.tsv (training and validation) and curves.png.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+HERE = Path(__file__).parent
+for name in ("2026-11-learning", "2026-11-context-worth"):
+    sys.path.append(str(HERE.parent / name))
+
+import learning  # noqa: E402
+import learning_arms  # noqa: E402
+from paired import paired_rows, write_rows  # noqa: E402
+
+from dna_bigbird.bundles.bundle import load_bundle  # noqa: E402
+from dna_bigbird.core.figures import style  # noqa: E402
+from dna_bigbird.core.limits import use_threads  # noqa: E402
+from dna_bigbird.core.writing import atomic_path  # noqa: E402
+from dna_bigbird.corpus.masking import PAPER  # noqa: E402
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples  # noqa: E402
+from dna_bigbird.corpus.token_store import TokenStore  # noqa: E402
+from dna_bigbird.evaluation.evaluate_lm_parts import HiddenTokens, ways_to_divide  # noqa: E402
+from dna_bigbird.evaluation.evaluate_lm_run import score_examples  # noqa: E402
+from dna_bigbird.models.train_config import TrainConfig  # noqa: E402
+from dna_bigbird.training.pretraining_task import PretrainingTask  # noqa: E402
+from dna_bigbird.workflow.config.run_config import read_config  # noqa: E402
+
+CONFIG = HERE.parent / "2026-11-copies" / "tokens.yaml"
+REGIONS = {
+    "chr22:20-21 Mb": ("chr22", 20_000_000, 21_000_000),
+    "chr22:19.5-20 Mb": ("chr22", 19_500_000, 20_000_000),
+    "chr17:0.8-1 Mb": ("chr17", 800_000, 1_000_000),
+}
+BITS = "bits_per_base_masked"
+
+
+def corpus_of(config: Path, folder: Path, jobs: int) -> Path:
+    """Make the token stores with the rules of the workflow, unless they are there; return their folder."""
+    corpus = folder / "data" / "corpus"
+    targets = [corpus / f"{name}.h5" for name in ("train", "validation", "test")]
+    if not all(target.exists() for target in targets):
+        command = [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--cores",
+            str(jobs),
+            "--configfile",
+            str(config),
+        ]
+        command += ["--config", f"results={folder / 'data'}", "--", *map(str, targets)]
+        if status := subprocess.run(command).returncode:
+            sys.exit(status)
+    return corpus
+
+
+def is_within(block: str, region: tuple[str, int, int]) -> bool:
+    """Return True if a block such as "chr22:20000001-20010000" is in a 0-based, half-open region."""
+    chrom, _, bounds = block.partition(":")
+    first, last = map(int, bounds.split("-"))
+    return chrom == region[0] and region[1] < first and last <= region[2]
+
+
+def hidden_nats(folder: Path, hidden_in: PretrainExamples, count: int) -> np.ndarray:
+    """Return the nats of each hidden token of an arm; they are kept next to its weights."""
+    path = folder / "test_nats.npy"
+    marker = [hidden_in.seed, count, hidden_in.store.attributes["checksum"]]
+    facts = path.with_suffix(".json")
+    if not (facts.exists() and json.loads(facts.read_text()) == marker):
+        bundle = load_bundle(folder / "bundle")
+        task = PretrainingTask(bundle.model, TrainConfig(), bundle.tokenizer.piece_bp)
+        nats = np.concatenate(score_examples(task, hidden_in, count, batch_size=1).token_nats)
+        with atomic_path(path) as out, out.open("wb") as file:
+            np.save(file, nats)
+        with atomic_path(facts) as out:
+            out.write_text(json.dumps(marker))
+    return np.load(path)
+
+
+def test_rows(folders: dict[str, Path], corpus: Path, count: int, seed: int) -> list[dict]:
+    """Return bits on unseen bases by region and arm, and paired differences to the first arm."""
+    bundle = load_bundle(next(iter(folders.values())) / "bundle")
+    stores = {name: TokenStore(corpus / f"{name}.h5") for name in ("train", "test")}
+    length = bundle.config.encoder.max_tokens
+    examples = PretrainExamples(stores["test"], bundle.tokenizer, length, PAPER, seed)
+    hidden = HiddenTokens(examples, count, bundle.tokenizer.piece_bp)
+    values = [hidden_nats(folder, examples, count) for folder in folders.values()]
+    way = ways_to_divide(bundle, stores["train"], stores["test"], hidden, None)["by_class"]
+    sums = hidden.by_part(way, np.column_stack([*values, hidden.bases]))[:, 0]
+    rows = []
+    for name, region in REGIONS.items():
+        here = np.array([is_within(block, region) for block in hidden.blocks])
+        if sums[here, -1].sum():
+            rows += paired_rows(list(folders), sums[here], seed, region=name)
+    return rows
+
+
+def curves_of(folders: dict[str, Path]) -> pd.DataFrame:
+    """Return the history of all arms: training (as it hides) and validation (15 %) over the steps."""
+    parts = [
+        pd.read_csv(folder / "bundle" / "history.tsv", sep="\t").assign(arm=arm)
+        for arm, folder in folders.items()
+    ]
+    return pd.concat(parts)
+
+
+def draw(curves: pd.DataFrame, path: Path) -> None:
+    """Draw bits per masked base over the steps: validation as lines with points, training without."""
+    with style.style():
+        figure = style.new_figure(8.0, 4.4)
+        axes = figure.subplots()
+        for number, (arm, rows) in enumerate(curves.groupby("arm", sort=False)):
+            for split, line in (("train", "-"), ("validation", ".--")):
+                own = rows[(rows["split"] == split) & (rows["name"] == BITS)]
+                label = arm if split == "validation" else None
+                axes.plot(
+                    own["step"], own["value"], line, lw=1, color=f"C{number % 10}", label=label
+                )
+        axes.set(xlabel="step", ylabel="bits per masked base")
+        axes.legend(fontsize=6, ncols=2)
+    with atomic_path(path) as out:
+        out.write_bytes(style.save(figure, "png"))
+
+
+def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the options."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--folder", type=Path, required=True, help="results, kept between starts")
+    parser.add_argument("--config", type=Path, default=CONFIG, help="data and recipe")
+    parser.add_argument("--arms", type=Path, default=HERE / "arms.yaml")
+    parser.add_argument("--only", nargs="+", default=(), metavar="ARM", help="default: all arms")
+    parser.add_argument("--minutes", type=float, default=20.0, help="processor time of each arm")
+    parser.add_argument("--jobs", type=int, choices=(1, 2), default=1, help="trainings at once")
+    parser.add_argument("--validations", type=int, default=20, help="of each training")
+    parser.add_argument("--curve_examples", type=int, default=48, help="of each validation")
+    parser.add_argument("--examples", type=int, default=500, help="of the test")
+    parser.add_argument("--seed", type=int, default=0, help="of test examples and intervals")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Train and score the arms, then write and print the table."""
+    options = parse(argv)
+    corpus = corpus_of(options.config, options.folder, options.jobs)
+    base = learning_arms.base_settings(read_config([options.config]))
+    chosen = {learning_arms.OURS, *options.only} if options.only else ()
+    arms = learning_arms.read_arms(options.arms, base, sorted(chosen))
+    plan = learning.Plan(
+        options.folder,
+        learning.corpus_in(corpus),
+        options.minutes,
+        options.validations,
+        options.curve_examples,
+        options.curve_examples,
+        options.seed,
+    )
+    trainings = learning.run_arms(plan, arms, learning.Cores(options.jobs))
+    folders = {arm: plan.at(each) for arm, (each, *_) in trainings.items()}
+    use_threads(1)
+    rows = test_rows(folders, corpus, options.examples, options.seed)
+    for row in rows:
+        result = json.loads((folders[row["predictor"]] / "result.json").read_text())
+        row |= {"steps": result["run"]["steps"], "best_step": result["best_step"]}
+        row |= {"validation": result["metrics"][BITS], "processor_s": result["processor_s"]}
+    curves = curves_of(folders)
+    with atomic_path(options.folder / "curves.tsv") as path:
+        curves.to_csv(path, sep="\t", index=False)
+    draw(curves, options.folder / "curves.png")
+    note = (
+        f"Test, unseen bases, {options.examples} examples, 15 % hidden (80/10/10), seed {options.seed}; one training of "
+        f"seed 0 per arm, {options.minutes:g} processor minutes on one thread. Brackets: 95 % bootstrap intervals over "
+        "blocks of 10 kb, paired for differences (arm minus recipe; below 0 the arm is better). Training hides another "
+        "share of tokens than validation, so only differences of one curve over the steps can be compared."
+    )
+    print(write_rows(options.folder, rows, note), end="")
+
+
+if __name__ == "__main__":
+    main()
