@@ -13,7 +13,7 @@ from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.etc_encoder import NO_SENTENCE, GlobalTokens, build_encoder
 from dna_bigbird.models.heads import LabelHead
 from dna_bigbird.models.kmer_config import KmerHeadConfig
-from dna_bigbird.models.kmer_head import KmerHead
+from dna_bigbird.models.kmer_head import BinKmerHead, KmerHead
 from dna_bigbird.models.label_types import MULTI_CLASS, MULTI_LABEL, REGRESSION, TRACKS
 
 # M members, B batch, T tokens, L labels
@@ -197,14 +197,15 @@ class SequenceClassifier(nn.Module):
             self.bins = BinTokens(head.bin_bp, config.vocab_size)
         if head.pooling == EVERY_BIN:
             self.bins = BinStates(head.bin_bp, head.crop_bp, config.vocab_size)
-        self.words: KmerHead | None = None
+        self.words: KmerHead | BinKmerHead | None = None
         if words is not None:
             self.add_kmer_head(words)
 
-    def add_kmer_head(self, words: KmerHeadConfig) -> KmerHead:
+    def add_kmer_head(self, words: KmerHeadConfig) -> KmerHead | BinKmerHead:
         """Add the part that reads k-mer counts, which gives 0 until it is fitted, and return it."""
         num_labels = self.label_layer.out_features
-        self.words = KmerHead(words, self.encoder.config.vocab_size, num_labels)
+        part = BinKmerHead if words.around_bp else KmerHead
+        self.words = part(words, self.encoder.config.vocab_size, num_labels)
         return self.words
 
     @property

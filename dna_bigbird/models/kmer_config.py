@@ -1,6 +1,6 @@
 """Settings of the k-mer counts next to the encoder; read without torch."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from dna_bigbird.core.choices import check_fields
@@ -13,7 +13,9 @@ class KmersConfig:
 
     max_k: Annotated[int, Range(-1, most=8)] = -1
     """Longest k-mer in bases: up to 8, 0 for none; -1 for 6 if no learning rate is given. After the training
-    a ridge regression on the frequencies of k-mers is added to the logits, weighted on the validation rows."""
+    a ridge regression on the frequencies of k-mers is added to the logits, weighted on the validation rows. Of tracks:
+    -1 for 4; before the training a small network on the frequencies around every bin is fitted, and the encoder learns
+    what to add."""
     centre_bp: Annotated[int, Range(-1)] = -1
     """Also count in this many bases at the centre of the window, 0 for none: -1 for two bins of a set with
     labelled bins."""
@@ -40,6 +42,13 @@ class KmerHeadConfig:
     """Bases of the longest token."""
     positions: int = 0
     """Bases of the window in which positions are read; 0: none."""
+    around_bp: tuple[int, ...] = ()
+    """Of tracks: bases on either side of a bin that are counted with it, each apart; none: whole windows are counted."""
+    bin_bp: int = 0
+    crop_bp: int = 0
+    """Bases at either end of a window without a bin."""
+    hidden: int = 0
+    """Width of the layer between the counts and the values of bins."""
 
     def __post_init__(self) -> None:
         fewest = 0 if self.positions else 1
@@ -53,3 +62,11 @@ class KmerHeadConfig:
                 f"{self.positions} bp, tokens of up to {self.piece_bp} bp: expected lengths of {fewest} to 8, "
                 "0 bp or more, and 1 bp or more"
             )
+
+
+def stored_kmers(kmers: KmerHeadConfig) -> dict:
+    """Return the settings for a file; those of bins only where bins are counted."""
+    settings = asdict(kmers)
+    if not kmers.around_bp:
+        return {k: settings[k] for k in ("max_k", "centre_bp", "together", "piece_bp", "positions")}
+    return settings | {"around_bp": list(kmers.around_bp)}

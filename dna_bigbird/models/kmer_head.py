@@ -1,6 +1,9 @@
 """k-mers, counted from tokens, and their part of the logits: "wide and deep" (arXiv:1606.07792)."""
 
-# B batch, T tokens, V vocabulary, I bases of a token, S bases, D k-mers, L labels
+# B batch, T tokens, V vocabulary, I bases of a token, S bases, G bins of a window, P those with a value, D k-mers,
+# L labels
+
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -70,28 +73,30 @@ class KmerCounts(nn.Module):
         most = int((codes_BU != NO_BASE).sum(1).max())
         return codes_BU.gather(1, order_BU)[:, :most]
 
+    def _numbers(self, codes_BS: Tensor) -> Iterator[tuple[int, Tensor]]:
+        """Yield each k and the number of the k-mer at each base, (B, S - k + 1); with an N how many k-mers there are."""
+        kmers = torch.zeros_like(codes_BS)
+        is_known = torch.ones_like(codes_BS, dtype=torch.bool)
+        for k in self._lengths:
+            last = max(0, codes_BS.shape[1] - k + 1)
+            bases = codes_BS[:, k - 1 :]
+            kmers, is_known = kmers[:, :last] * 4 + bases, is_known[:, :last] & (bases < N_CODE)
+            numbers = kmers.clamp(max=4**k - 1)
+            if self.config.together:
+                numbers = torch.from_numpy(canonical_kmers(k)).to(numbers.device)[numbers]
+            yield k, torch.where(is_known, numbers, num_kmers(k, together=self.config.together))
+
     def _shares(self, codes_BS: Tensor, start_B: Tensor, end_B: Tensor) -> list[Tensor]:
         B, S = codes_BS.shape
         places_S = torch.arange(S, device=codes_BS.device)
         rows_B = torch.arange(B, device=codes_BS.device)[:, None]
-        kmers_BS = torch.zeros_like(codes_BS)
-        is_known_BS = torch.ones_like(codes_BS, dtype=torch.bool)
         shares = []
-        for k in self._lengths:
-            last = max(0, S - k + 1)
-            bases = codes_BS[:, k - 1 :]
-            kmers_BS = kmers_BS[:, :last] * 4 + bases
-            is_known_BS = is_known_BS[:, :last] & (bases < N_CODE)
-            is_inside = (places_S[:last] >= start_B[:, None]) & (
-                places_S[:last] + k <= end_B[:, None]
-            )
-            is_counted = is_known_BS & is_inside
+        for k, numbers_BS in self._numbers(codes_BS):
             size = num_kmers(k, together=self.config.together)
-            numbers = kmers_BS.clamp(max=4**k - 1)
-            if self.config.together:
-                numbers = torch.from_numpy(canonical_kmers(k)).to(numbers.device)[numbers]
+            starts = places_S[: numbers_BS.shape[1]]
+            is_inside = (starts >= start_B[:, None]) & (starts + k <= end_B[:, None])
             # One number more, for what is not counted.
-            flat = torch.where(is_counted, numbers, size) + rows_B * (size + 1)
+            flat = numbers_BS.where(is_inside, size) + rows_B * (size + 1)
             counts = torch.bincount(flat.flatten(), minlength=B * (size + 1)).view(B, -1)[:, :size]
             shares.append(counts.float() / counts.sum(1, keepdim=True).clamp(min=1))
         return shares
@@ -128,6 +133,76 @@ class KmerHead(nn.Module):
         shares_BD = self.counts(token_ids_BT, is_padding_BT)
         with torch.autocast(shares_BD.device.type, enabled=False):
             return self.linear(shares_BD.to(self.linear.weight.dtype))
+
+
+class BinKmerCounts(KmerCounts):
+    """Tokens to the share of every k-mer around each bin of a window, (B, P, D), for each of `around_bp`."""
+
+    # A k-mer belongs to the bin of its middle base; `around_bp` are rounded to whole bins and end with the window.
+
+    @property
+    def size(self) -> int:
+        """How many numbers it gives for a bin."""
+        each = sum(num_kmers(k, together=self.config.together) for k in self._lengths)
+        return each * len(self.config.around_bp)
+
+    def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return the shares (B, P, D) in float32."""
+        bin_bp, crop_bp = self.config.bin_bp, self.config.crop_bp
+        codes_BS = self._spelled(token_ids_BT, is_padding_BT)
+        B, S = codes_BS.shape
+        before, start = divmod(crop_bp, bin_bp)
+        G, P = (S - start) // bin_bp, (S - 2 * crop_bp) // bin_bp
+        bins_P = before + torch.arange(P, device=codes_BS.device)
+        reaches = [round(x / bin_bp) for x in self.config.around_bp]
+        spans = [((bins_P - x).clamp(min=0), (bins_P + x + 1).clamp(max=G)) for x in reaches]
+        of_bin_S = (torch.arange(S, device=codes_BS.device) - start).div(
+            bin_bp, rounding_mode="floor"
+        )
+        of_bin_S = torch.where((of_bin_S < 0) | (of_bin_S >= G), G, of_bin_S)
+        of_window_B = torch.arange(B, device=codes_BS.device)[:, None] * (G + 1)
+        parts: list[list[Tensor]] = [[] for _ in spans]
+        for k, numbers_BS in self._numbers(codes_BS):
+            size = num_kmers(k, together=self.config.together)
+            at_S = of_bin_S[k // 2 : k // 2 + numbers_BS.shape[1]]
+            flat = (of_window_B + at_S) * (size + 1) + numbers_BS
+            counts = torch.bincount(flat.flatten(), minlength=B * (G + 1) * (size + 1))
+            sums = counts.view(B, G + 1, -1)[:, :G, :size].cumsum(1)
+            sums = nn.functional.pad(sums, (0, 0, 1, 0))
+            for part, (first_P, last_P) in zip(parts, spans, strict=True):
+                inside = (sums[:, last_P] - sums[:, first_P]).float()
+                part.append(inside / inside.sum(-1, keepdim=True).clamp(min=1))
+        return torch.cat([x for part in parts for x in part], dim=-1)
+
+
+
+LARGEST_SHARE = 8.0
+"""Standard deviations to which the shares of k-mers around a bin are limited: rare k-mers have far higher ones."""
+
+
+class BinKmerHead(nn.Module):
+    """The logits of every bin from the k-mers around it, through one hidden layer; all zero until it is fitted."""
+
+    def __init__(self, config: KmerHeadConfig, vocab_size: int, num_labels: int) -> None:
+        super().__init__()
+        self.counts = BinKmerCounts(config, vocab_size)
+        self.register_buffer("mean_D", torch.zeros(self.counts.size))
+        self.register_buffer("std_D", torch.ones(self.counts.size))
+        self.hidden = nn.Linear(self.counts.size, config.hidden)
+        self.linear = nn.Linear(config.hidden, num_labels)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def scaled(self, shares_BPD: Tensor) -> Tensor:
+        """Return the shares as the hidden layer reads them."""
+        scaled_BPD = (shares_BPD - self.mean_D) / self.std_D
+        return scaled_BPD.clamp(-LARGEST_SHARE, LARGEST_SHARE)
+
+    def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return the logits (B, P, L) in float32, without autocast."""
+        shares_BPD = self.counts(token_ids_BT, is_padding_BT).to(self.mean_D.dtype)
+        with torch.autocast(shares_BPD.device.type, enabled=False):
+            return self.linear(self.hidden(self.scaled(shares_BPD)).relu())
 
 
 def num_kmers(k: int, *, together: bool) -> int:

@@ -36,7 +36,7 @@ def view(
         fasta: FASTA file to read: the genome.
         region: Region of the genome, from 1 and both ends included, as chr22:20,000,001-20,000,200. Several make a list
             to jump to.
-        tracks: Tracks: those to show, from the top; bigWig (.bw, .bigwig), BED (.bed, .narrowPeak, .broadPeak), genes (.gtf,
+        tracks: Tracks: those to show, from the top; bigWig (.bw, .bigwig), bedGraph, BED (.bed, .narrowPeak, .broadPeak), genes (.gtf,
             .gff, .gff3) or VCF files. A bigWig file with a value per base, as attribute writes it, is drawn as letters. A folder
             of bigWig files that predict or attribute wrote has a track per label.
         output: Result to write: the page, .html.

@@ -33,7 +33,7 @@ from dna_bigbird.models.config import (
     stored_encoder,
     stored_head,
 )
-from dna_bigbird.models.kmer_config import KmerHeadConfig
+from dna_bigbird.models.kmer_config import KmerHeadConfig, stored_kmers
 from dna_bigbird.models.label_types import MONITORS, RECORDED, REGRESSION, TRACKS
 from dna_bigbird.models.lora import adapt, freeze
 from dna_bigbird.models.lora_config import LoraConfig
@@ -220,7 +220,7 @@ class FinetuningSetup:
             **label_facts(self.labelled),
             "encoder": stored_encoder(self.encoder),
             "head": stored_head(self.head),
-            **({"words": asdict(self.words)} if self.words else {}),
+            **({"words": stored_kmers(self.words)} if self.words else {}),
             **self.adaptation,
             "semi_synthetic": semi_synthetic or self.source.semi_synthetic,
             "initial_weights": "random" if self.source.bundle is None else "pretrained",
@@ -279,6 +279,7 @@ def train(
         leaves_out_frozen=setup.is_adapted and training.strategy != "fsdp",
         bins_at_once=setup.head.bins_at_once,
         track_loss=setup.head.loss,
+        kmers=setup.words if setup.words and setup.words.around_bp else None,
     )
 
 

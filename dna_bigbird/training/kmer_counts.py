@@ -22,6 +22,7 @@ from dna_bigbird.models.kmer_config import KmerHeadConfig, KmersConfig
 from dna_bigbird.models.kmer_head import POSITIONS, WORDS, KmerCounts, bases_of_pieces
 from dna_bigbird.models.label_types import MULTI_LABEL
 from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.bin_kmers import AROUND_BP, HIDDEN
 from dna_bigbird.training.finetune_run import FinetuningSetup, is_directional
 from dna_bigbird.training.label_training import LabelModule, tokenized_splits
 from dna_bigbird.training.probe import LabelledWindows, outputs, products_in, spread
@@ -146,7 +147,7 @@ def _lowest_loss(
     return weights.tolist()
 
 
-USUAL_MAX_K = 6
+USUAL_MAX_K, TRACKS_MAX_K = 6, 4
 
 
 def kmers_for(
@@ -161,11 +162,13 @@ def kmers_for(
     # `has_recipe`: the settings of the training are chosen for the set, and so the counts too.
     reads_one_strand = is_directional(labelled, both_strands)
     if labelled.num_bins:
-        if kmers.max_k > 0 or kmers.by_position:
+        if kmers.by_position or kmers.centre_bp > 0:
             raise InputError(
-                f"{labelled.path}: --words counts k-mers of windows, not of bins of tracks; leave it out"
+                f"{labelled.path}: of tracks k-mers are counted around every bin; leave out --words.centre_bp and "
+                "--words.by_position"
             )
-        return None
+        max_k = kmers.max_k if kmers.max_k >= 0 else TRACKS_MAX_K * has_recipe
+        return _around_bins(max_k, labelled, int(max(tokenizer.piece_bp))) if max_k else None
     if kmers.by_position and not is_aligned(labelled):
         raise InputError(
             f"--words.by_position true is for windows of one length without labelled bins; {labelled.path} has "
@@ -187,11 +190,22 @@ def kmers_for(
     )
 
 
+def _around_bins(max_k: int, labelled: LabelledSet, piece_bp: int) -> KmerHeadConfig:
+    return KmerHeadConfig(
+        max_k,
+        piece_bp=piece_bp,
+        around_bp=AROUND_BP,
+        bin_bp=labelled.bin_bp,
+        crop_bp=labelled.crop_bp,
+        hidden=HIDDEN,
+    )
+
+
 def add_kmers(
     setup: FinetuningSetup, task: LabelModule, training: TrainConfig
 ) -> tuple[FinetuningSetup, dict[str, float]]:
     """Add the k-mer counts of a setup to the model, if they help; return setup and scores."""
-    if setup.words is None:
+    if setup.words is None or setup.words.around_bp:
         return setup, {}
     tokenizer, objective = setup.source.tokenizer, task.objective
     train, validation = tokenized_splits(

@@ -29,8 +29,11 @@ from dna_bigbird.metrics.label_objectives import (
     Targets,
     TrackValues,
 )
+from dna_bigbird.models.kmer_config import KmerHeadConfig
+from dna_bigbird.models.kmer_head import bases_of_pieces
 from dna_bigbird.models.label_types import BINARY, MULTI_CLASS, MULTI_LABEL, REGRESSION, TRACKS
 from dna_bigbird.models.train_config import TrainConfig
+from dna_bigbird.training.bin_kmers import fit_bin_kmers, rows_by_signal
 from dna_bigbird.training.data_modules import labelled_data
 from dna_bigbird.training.fit import FitResult, fit
 from dna_bigbird.training.objective import Objective, Sums, pair
@@ -146,6 +149,7 @@ def train_on_labels(
     leaves_out_frozen: bool = False,
     bins_at_once: bool = False,
     track_loss: str = "poisson",
+    kmers: KmerHeadConfig | None = None,
 ) -> tuple[LabelModule, FitResult, int]:
     """Train a model on a labelled set; return task, result and number of validation rows."""
     # `settings` is what else decides the result. Killed and called again it continues. The task's
@@ -172,6 +176,20 @@ def train_on_labels(
     )
     # The set has a checksum of its genome, and opening it compares the two.
     inputs = {"data": sha256_of(labelled.path), **settings.get("inputs", {})}
+    if kmers is not None:
+        score = fit_bin_kmers(
+            model,
+            kmers,
+            bases_of_pieces(tokenizer.pieces, tokenizer.piece_bp),
+            train,
+            validation,
+            objective,
+            num_rows=len(labelled.rows("train")),
+            seed=seed,
+            progress=partial(progress_bar, desc="count k-mers"),
+        )
+        if is_first_on_node():
+            note(f"k-mers around bins alone: {objective.monitor} {score:.4f} on validation")
     if training.start_at_base_rates:
         set_label_biases(model, labelled, training.positive_weight)
     if training.start_at_probe:
@@ -234,7 +252,8 @@ def set_label_biases(model: nn.Module, labelled: LabelledSet, positive_weight: f
     if labelled.label_type == TRACKS:
         with torch.no_grad():
             model.label_layer.weight.zero_()
-            model.label_layer.bias.fill_(math.log(math.e - 1))  # softplus gives 1: the mean
+            # Alone, softplus gives 1, the mean; next to k-mers it adds to theirs.
+            model.label_layer.bias.fill_(0 if model.words else math.log(math.e - 1))
         return
     rows = labelled.rows("train")
     if labelled.label_type == MULTI_CLASS:
@@ -270,6 +289,8 @@ def tokenized_splits(
         )
 
     train = labelled.rows("train") if groups is None else groups.centres
+    if labelled.num_bins:
+        train = rows_by_signal(labelled)
     validation = validation_rows(labelled, training.validation_examples, seed)
     if training.bpe_dropout or training.max_shift:
         train_rows = drawn_rows(labelled, train, tokenizer, training, seed=seed, **limits)

@@ -1,6 +1,6 @@
-"""Promoter and chromatin models: those of the run, and its variants in `experiments: heads`.
+"""Models of promoters, chromatin and tracks: those of the run, and variants of the first two in `experiments: heads`.
 
-Both go through the same rules; wildcard `head` is promoter, chromatin or heads/VARIANT, and heads/VARIANT/seedN
+All go through the same rules; wildcard `head` is promoter, chromatin, tracks or heads/VARIANT, and heads/VARIANT/seedN
 for each training of a variant with seeds.
 """
 
@@ -12,7 +12,7 @@ from dna_bigbird.baselines.config import Method, default_baselines
 from dna_bigbird.labelled.deepsea.config import DeepseaConfig
 from dna_bigbird.labelled.promoter.config import PromoterConfig
 from dna_bigbird.workflow.config.head_checks import OWN_SITES, set_keys
-from dna_bigbird.workflow.config.run_checks import TASKS
+from dna_bigbird.workflow.config.run_checks import HEADS, TASKS
 from dna_bigbird.workflow.input_files import Files, InputFiles
 from dna_bigbird.workflow.options import Section, option, options, seed_names
 
@@ -97,7 +97,7 @@ def chosen_baselines(task: str, section: Section) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class Head:
-    """A promoter or chromatin model: a labelled set, baselines, and one or several trainings."""
+    """A model of promoters, chromatin or tracks: a labelled set, baselines, and one or several trainings."""
 
     name: str
     task: str
@@ -148,7 +148,7 @@ class Head:
     @property
     def leakage(self) -> Files:
         """The report on leakage that must be empty; none where near-identical rows are kept on purpose."""
-        default = {"promoter": "drop", "chromatin": "keep"}[self.task]
+        default = {"promoter": "drop"}.get(self.task, "keep")
         is_kept = self.section.get("near_identical", default) == "keep"
         return [] if is_kept else f"{self.inputs.results}/{self.set_name}/leakage.tsv"
 
@@ -237,7 +237,10 @@ def sites_option(files: Sequence[object]) -> str:
 
 def head_named(name: str, settings: Section) -> str:
     """Return the wildcard of a variant, or of the run's own model."""
-    return name if name in TASKS and name in settings else f"heads/{name}"
+    return name if name in HEADS and name in settings else f"heads/{name}"
+
+
+START_KEYS = ("tokenizer", "model")
 
 
 def read_heads(
@@ -246,10 +249,12 @@ def read_heads(
     """Return every model of a run by its wildcard; `starts` are bundles of pretraining variants."""
     heads: dict[str, Head] = {}
     variants = settings.get("experiments", {}).get("heads", {})
-    own = {task: {task: {}, "set": task} for task in TASKS if task in settings}
+    own = {task: {task: {}, "set": task} for task in HEADS if task in settings}
+    if "tracks" in own:  # its section also says how the encoder begins
+        own["tracks"] |= {k: settings["tracks"][k] for k in START_KEYS if k in settings["tracks"]}
     for name, variant in (own | variants).items():
         wildcard = head_named(name, settings)
-        (task,) = (task for task in TASKS if task in variant)
+        (task,) = (task for task in HEADS if task in variant)
         owner = variant.get("set")
         base = settings.get(task, {})
         if owner in variants:

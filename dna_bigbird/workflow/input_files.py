@@ -14,7 +14,9 @@ from dna_bigbird.demo import grammar
 from dna_bigbird.genome.sources.specs import find_spec, read_spec
 from dna_bigbird.labelled.chromatin.peak_sheet import SheetRow, label_of, peak_rows
 from dna_bigbird.labelled.deepsea.coordinates import find_coordinates
+from dna_bigbird.labelled.tracks.track_set_run import track_rows
 from dna_bigbird.workflow.config.config_files import is_path, plain_path
+from dna_bigbird.workflow.config.run_checks import peak_paths
 from dna_bigbird.workflow.options import Section, option
 
 Files = str | list[str]
@@ -90,12 +92,18 @@ class InputFiles:
     @property
     def peaks(self) -> Files:
         """The sample sheet, or a list of the peak files that the config names one by one."""
-        peaks = self.section.get("peaks", [])
-        if self.is_demo:
-            return f"{self.demo}/peaks.tsv"
-        if isinstance(peaks, str):
-            return self.file(peaks)
-        return [self.file(x) for x in (peaks.values() if isinstance(peaks, dict) else peaks)]
+        return f"{self.demo}/peaks.tsv" if self.is_demo else self._listed("peaks")
+
+    @property
+    def tracks(self) -> Files:
+        """The sheet of tracks, or a list of their files."""
+        return self._listed("tracks")
+
+    def _listed(self, key: str) -> Files:
+        named = self.section.get(key, [])
+        if isinstance(named, str):
+            return self.file(named)
+        return [self.file(x) for x in (named.values() if isinstance(named, dict) else named)]
 
     @property
     def peak_sheet(self) -> Files:
@@ -104,14 +112,31 @@ class InputFiles:
     @property
     def peak_files(self) -> list[str]:
         """The files named in a local sample sheet, so that a changed one is noticed."""
-        files = {path for row in self._rows_of_sheet() for path in row.files.values()}
-        return sorted(map(os.path.normpath, files))
+        return _files_of(self._rows_of_sheet())
+
+    @property
+    def track_rows(self) -> list[SheetRow]:
+        """Label and file of every track, of a sheet or as the config names them."""
+        return track_rows(peak_paths(self.section["tracks"]))
+
+    @property
+    def track_files(self) -> list[str]:
+        """The files of the tracks, also those named in a sheet."""
+        return _files_of(self.track_rows)
 
     @property
     def peak_words(self) -> str:
         """The values of --peaks: the sheet, or peak files, which may have the names of their labels."""
-        peaks, named = self.peaks, self.section.get("peaks")
-        files = [peaks] if isinstance(peaks, str) else peaks
+        return self._words("peaks", self.peaks)
+
+    @property
+    def track_words(self) -> str:
+        """The values of --tracks, likewise."""
+        return self._words("tracks", self.tracks)
+
+    def _words(self, key: str, files: Files) -> str:
+        named = self.section.get(key)
+        files = [files] if isinstance(files, str) else files
         if isinstance(named, dict):
             files = [f"{label}={path}" for label, path in zip(named, files, strict=True)]
         return shlex.join(files)
@@ -161,6 +186,10 @@ class InputFiles:
         listed = [x for each in files for x in ([each] if isinstance(each, str) else each)]
         own = [x for x in listed if not x.startswith(f"{self.results}/") and os.path.isfile(x)]
         return hashlib.sha256("".join(map(_sha256_once, own)).encode()).hexdigest()
+
+
+def _files_of(rows: Sequence[SheetRow]) -> list[str]:
+    return sorted({os.path.normpath(path) for row in rows for path in row.files.values()})
 
 
 def fetched(sources: Sequence[str]) -> dict[str, str]:

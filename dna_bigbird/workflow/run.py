@@ -8,6 +8,7 @@ from typing import Protocol
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.yaml_files import KeyPath
+from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.workflow.config.config_files import (
     ConfigFiles,
     plain_path,
@@ -220,6 +221,30 @@ class Run:
             "reports": [f"{self.results}/evaluation/{x}" for x in self.heads[head].trainings],
             "baselines": [pair.partition("=")[2] for pair in self.seed_baselines(head)],
         }
+
+    # --- tracks
+
+    @property
+    def track_results(self) -> list[str]:
+        """What is made of the section `tracks`: the scored model, its bigWig files, and a page next to what was measured."""
+        parts = ("models/tracks", "predictions/tracks", "tracks.html")
+        return [f"{self.results}/{x}" for x in parts] if "tracks" in self.settings else []
+
+    @property
+    def track_regions(self) -> Sequence[str]:
+        """Where tracks are predicted: those of the section, or the regions of the test."""
+        return self.settings["tracks"].get("regions", self.settings["splits"]["test"])
+
+    @property
+    def track_rows(self) -> list[str]:
+        """The same as rows of BED."""
+        regions = map(parse_region, self.track_regions)
+        return [f"{x.chrom}\t{x.start}\t{x.end}" for x in regions]
+
+    @property
+    def observed_tracks(self) -> dict[str, str]:
+        """The files of measured signal by track."""
+        return {f"{x.label} measured": str(x.path) for x in self.inputs.track_rows}
 
     # --- tables of `experiments`
 

@@ -69,7 +69,7 @@ def _track_data(track: Track) -> dict:
     # igv.js writes names as HTML into labels.
     options: dict = {"name": html.escape(track.name, quote=False)}
     options["about"] = f"{track.file}: {track.format}, {track.rows:,} rows"
-    if track.format == "bigWig":
+    if track.format in ("bigWig", "bedGraph"):
         options |= {"type": "wig", "height": 60, "color": BLUE, "altColor": ORANGE}
         if track.has_single_bases:
             values = [value for *_, value in track.values]

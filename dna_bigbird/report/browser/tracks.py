@@ -25,6 +25,7 @@ from dna_bigbird.genome.chromosome_names import ChromosomeNames
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.sites.annotation import annotation_rows
 from dna_bigbird.genome.variants import open_vcf
+from dna_bigbird.labelled.tracks.signal_files import BedGraph
 from dna_bigbird.report.browser.extents import Extents
 
 MOST_CPU_S = 60
@@ -151,9 +152,9 @@ class Track:
     name: str
     file: str
     format: str
-    """bigWig, BED, narrowPeak, broadPeak, GTF, GFF3 or VCF."""
+    """bigWig, bedGraph, BED, narrowPeak, broadPeak, GTF, GFF3 or VCF."""
     values: list[Value] = field(default_factory=list)
-    """Of a bigWig file."""
+    """Of a bigWig or bedGraph file."""
     lines: list[str] = field(default_factory=list)
     """Of other files: their rows, with the genome's names of chromosomes."""
     header: list[str] = field(default_factory=list)
@@ -229,6 +230,22 @@ def _read_bigwig(path: Path, extents: Extents, name: str, format: str) -> Track:
     return Track(name, path.name, format, values=read_values(path, extents))
 
 
+def _read_bedgraph(path: Path, extents: Extents, name: str, format: str) -> Track:
+    signal = BedGraph(path)
+    known = ChromosomeNames(signal.ends)
+    values = []
+    for x in extents:
+        at = known.find(x.chrom)
+        bases = signal.values(at, x.start, x.end) if at else np.empty(0)
+        edges = [0, *np.flatnonzero(np.diff(bases)) + 1, len(bases)]
+        values += [
+            Value(x.chrom, x.start + int(i), x.start + int(j), float(str(bases[i])))
+            for i, j in itertools.pairwise(edges)
+            if i < j and not np.isnan(bases[i])
+        ]
+    return Track(name, path.name, format, values=values)
+
+
 def _read_bed(path: Path, extents: Extents, name: str, format: str) -> Track:
     rows = ((row, row.interval) for row in iter_bed(path))
     lines = [_bed_line(row, chrom) for row, chrom in _shown(path, extents, rows)]
@@ -294,6 +311,7 @@ def _shown(
 FORMATS: dict[str, tuple[str, Callable[[Path, Extents, str, str], Track]]] = {
     ".bw": ("bigWig", _read_bigwig),
     ".bigwig": ("bigWig", _read_bigwig),
+    ".bedgraph": ("bedGraph", _read_bedgraph),
     ".bed": ("BED", _read_bed),
     ".narrowpeak": ("narrowPeak", _read_bed),
     ".broadpeak": ("broadPeak", _read_bed),

@@ -90,8 +90,10 @@ def set_keys(task: str) -> Collection[str]:
     """Return the settings of the command that builds the labelled set of a task."""
     from dna_bigbird.labelled.chromatin.config import ChromatinConfig
     from dna_bigbird.labelled.promoter.config import PromoterConfig
+    from dna_bigbird.labelled.tracks.config import TrackConfig
 
-    config = {"promoter": PromoterConfig, "chromatin": ChromatinConfig}[task]
+    configs = {"promoter": PromoterConfig, "chromatin": ChromatinConfig, "tracks": TrackConfig}
+    config = configs[task]
     return [*(field.name for field in fields(config)), "near_identical"]
 
 

@@ -12,6 +12,7 @@ from dna_bigbird.genome import Genome
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows
 from dna_bigbird.labelled.deepsea.coordinates import find_coordinates
+from dna_bigbird.labelled.tracks.track_set_run import track_rows
 from dna_bigbird.workflow.config.config_files import (
     check_source,
     is_path,
@@ -20,6 +21,8 @@ from dna_bigbird.workflow.config.config_files import (
 )
 
 TASKS = ("promoter", "chromatin")
+HEADS = (*TASKS, "tracks")
+"""Sections of models with a labelled set; `tracks` has rules, pages and predictions of its own."""
 LANGUAGE_TABLES = ("table5", "figure8", "table1")
 HEAD_TABLES = ("table6", "table7", "context")
 Mistake = tuple[KeyPath, str]
@@ -28,7 +31,7 @@ Check = Callable[[Mapping], Iterator[Mistake]]
 
 
 def peak_paths(peaks: str | list[str] | Mapping[str, str]) -> list[Path]:
-    """Return what `chromatin-set --peaks` gets for `inputs: peaks`, which names no description.
+    """Return what `chromatin-set --peaks` gets for `inputs: peaks`, which names no description; so `tracks`.
 
     Example:
         >>> [str(path) for path in peak_paths({"CTCF": "./a.bed", "TBP": "b.bed"})]
@@ -40,7 +43,7 @@ def peak_paths(peaks: str | list[str] | Mapping[str, str]) -> list[Path]:
 
 
 def _tasks(run: Mapping) -> list[str]:
-    return [task for task in TASKS if task in run]
+    return [task for task in HEADS if task in run]
 
 
 def _labels(run: Mapping) -> Iterator[Mistake]:
@@ -52,6 +55,8 @@ def _labels(run: Mapping) -> Iterator[Mistake]:
         yield ("promoter",), "needs start sites: add `promoters: FILE` to the section inputs"
     if "chromatin" in run and not {"peaks", "deepsea"} & set(inputs):
         yield ("chromatin",), "needs labels: add `peaks: SHEET` or `deepsea: FOLDER` to inputs"
+    if "tracks" in run and "tracks" not in inputs:
+        yield ("tracks",), "needs signal: add `tracks: {NAME: FILE}` or a sheet to inputs"
     if _scored(run) and "variants" not in inputs:
         yield ("predictions", "variants"), "needs variants: add `variants: VCF` to inputs"
 
@@ -79,7 +84,7 @@ def _encoder(run: Mapping) -> Iterator[Mistake]:
         yield ("pretrained",), f"{name}: {text}"
     uses = {*_tasks(run), *({"experiments", "bench"} & set(run))}
     if "pretrained" in run and not uses:
-        text = "nothing is trained from it; add a section `promoter: {}` or `chromatin: {}`"
+        text = "nothing is trained from it; add a section `promoter: {}`, `chromatin: {}` or `tracks: {}`"
         yield ("pretrained",), text
 
 
@@ -108,7 +113,7 @@ def region_texts(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
     ]
     for path, section in head_sections(run):
         lists.append(((*path, "splits"), section.get("splits", {}), ("validation", "test")))
-        lists.append((path, section, ("unread",)))
+        lists.append((path, section, ("unread", "regions")))
     for path, section, keys in lists:
         for key in keys:
             for i, region in enumerate(section.get(key, [])):
@@ -118,7 +123,7 @@ def region_texts(run: Mapping) -> Iterator[tuple[KeyPath, str]]:
 
 
 def head_sections(run: Mapping) -> Iterator[tuple[KeyPath, Mapping]]:
-    """Yield the sections promoter and chromatin, those of variants too, with their paths."""
+    """Yield the sections promoter, chromatin and tracks, those of variants too, with their paths."""
     for task in _tasks(run):
         yield (task,), run[task]
     for name, variant in run.get("experiments", {}).get("heads", {}).items():
@@ -195,10 +200,12 @@ def _coordinates(run: Mapping) -> Iterator[Mistake]:
 
 
 def check_peaks(run: Mapping) -> None:
-    """Read the sample sheet, or the peak files that a config names one by one."""
+    """Read the sample sheets of peaks and tracks, or the peak files that a config names one by one."""
     peaks = run.get("inputs", {}).get("peaks", "")
     if not isinstance(peaks, str) or is_path(peaks):
         peak_rows(peak_paths(peaks))
+    if tracks := run.get("inputs", {}).get("tracks"):
+        track_rows(peak_paths(tracks))
 
 
 CHECKS = (_labels, _predictions, _encoder, _regions, _tables, _sources, _coordinates)

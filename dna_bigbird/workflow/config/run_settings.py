@@ -12,7 +12,7 @@ from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.messages import with_options
 from dna_bigbird.core.yaml_files import KeyPath, read_yaml
 from dna_bigbird.workflow.config.config_files import ConfigFiles, plain_path
-from dna_bigbird.workflow.config.run_checks import TASKS
+from dna_bigbird.workflow.config.run_checks import HEADS, TASKS
 
 Layers = list[tuple[KeyPath, Mapping]]
 """A section and changes of it, each with its path; later ones win."""
@@ -90,7 +90,7 @@ def _pretraining(run: Mapping, variant: str) -> Iterator[Check]:
 
 def _heads(run: Mapping) -> Iterator[Check]:
     variants = run.get("experiments", {}).get("heads", {})
-    for task in TASKS:
+    for task in HEADS:
         if task in run:
             yield from _head(run, task, _top(run, task), {})
     for name, variant in variants.items():
@@ -158,6 +158,10 @@ def _labelled_set(run: Mapping, task: str, section: Layers, splits: Layers) -> I
 
         split = SplitConfig(**_merged(splits))
         yield section, lambda: _own(PromoterConfig, values).check_split(split)
+    elif task == "tracks":
+        from dna_bigbird.labelled.tracks.config import TrackConfig
+
+        yield section, lambda: _own(TrackConfig, values)
     elif "deepsea" not in run["inputs"]:
         from dna_bigbird.labelled.chromatin.config import ChromatinConfig
 
