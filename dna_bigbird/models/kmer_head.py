@@ -175,7 +175,6 @@ class BinKmerCounts(KmerCounts):
         return torch.cat([x for part in parts for x in part], dim=-1)
 
 
-
 LARGEST_SHARE = 8.0
 """Standard deviations to which the shares of k-mers around a bin are limited: rare k-mers have far higher ones."""
 

@@ -10,6 +10,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.files import check_random_access
 from dna_bigbird.core.paths import InputFile, StreamFile
+from dna_bigbird.core.settings import Count
 from dna_bigbird.core.shared_options import (
     Coordinates,
     CoordinatesName,
@@ -44,6 +45,7 @@ def attribute(
     strand: Literal["both", "forward", "interval"] | None = None,
     coordinates: Coordinates = None,
     assembly: CoordinatesName = "unknown",
+    central_bp: Count = 0,
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,
@@ -77,6 +79,8 @@ def attribute(
         strand: Strands to read: 'both' averages the effects on a window and on its reverse complement, of labels
             that have no direction; 'forward' reads windows as they are; 'interval' reads each BED row on the strand
             in its column 6. Default: 'forward' for a directional model, else 'both'.
+        central_bp: Bases in the middle of the window of a model of tracks whose bins count, 0 for all: effects are those on
+            their sum, in the unit of the track.
         compute: Fields of `Compute`: speed and memory.
 
     Returns:
@@ -100,7 +104,9 @@ def attribute(
 
     sequences = named_sequences(sequences)
     with_bases = output is None or (target is not None and target.format == "hdf5")
-    run = AttributionRun(model, labels, method, strand, Compute(**compute), progress, with_bases)
+    run = AttributionRun(
+        model, labels, method, strand, Compute(**compute), progress, with_bases, window, central_bp
+    )
     if target:
         target.check_labels(run.label_names)
     in_genome = bed is not None or (target is not None and target.format == "bigwig")

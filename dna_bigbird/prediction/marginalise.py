@@ -18,7 +18,7 @@ from dna_bigbird.core.limits import check_memory
 from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, TsvOutput
 from dna_bigbird.core.progress import progress_bar, shows_progress
 from dna_bigbird.core.results import Comparison
-from dna_bigbird.core.settings import Positive, Range
+from dna_bigbird.core.settings import Count, Positive, Range
 from dna_bigbird.core.shared_options import Labels, ModelWindow, Progress
 from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path
@@ -26,7 +26,9 @@ from dna_bigbird.genome.dinucleotide_shuffle import shuffle_dinucleotides
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.metrics.bootstrap import percentile_interval
+from dna_bigbird.models.label_types import TRACKS
 from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
+from dna_bigbird.prediction.windows.bins import tracks_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,6 +69,7 @@ def marginalise(
     strand: Literal["both", "forward"] | None = None,
     seed: int = 0,
     curves: OutputFile | None = None,
+    central_bp: Count = 0,
     progress: Progress = False,
     **compute: ComputeOptions,
 ) -> Comparison:
@@ -106,6 +109,8 @@ def marginalise(
         strand: Strands to read: 'both' averages the probabilities of the two, or takes the higher one of a directional
             model; 'forward' reads the sequences as they are. Default: 'forward' for a directional model, else 'both'.
         seed: Seed of the random numbers: of backgrounds and intervals.
+        central_bp: Bases in the middle of the window of a model of tracks whose bins count, 0 for all: the change is that of
+            their sum, in the unit of the track.
         curves: Curves to write, .png, .svg or .pdf: by position, or by distance of a second motif.
         compute: Fields of `Compute`: speed and memory.
 
@@ -130,8 +135,10 @@ def marginalise(
         strand=strand or bundles[0].config.default_strand,
         labels=choose_labels(bundles[0].config.label_names, labels),
         raw=True,
+        **tracks_of(bundles, window, central_bp),
     )
-    predictor.check_probabilities("a change of log odds")
+    if predictor.label_type != TRACKS:
+        predictor.check_probabilities("a change of log odds")
     layout = lay_out(bundles[0].config, motifs, window, position, step, distances)
     needed = bytes_for(backgrounds, layout, len(predictor.label_names))
     check_memory(f"--backgrounds {backgrounds}", needed)
@@ -355,8 +362,11 @@ def effects_of(
 
 
 def _log_odds(predictor: "Predictor", texts: Iterable[str]) -> NDArray[np.float64]:
-    """Return the log odds (N, L) of the probabilities."""
-    share = np.clip(predictor.probabilities(texts), 1e-12, 1 - 1e-12)
+    """Return the log odds (N, L) of the probabilities, or the sums of tracks."""
+    values = predictor.probabilities(texts)
+    if predictor.label_type == TRACKS:
+        return values
+    share = np.clip(values, 1e-12, 1 - 1e-12)
     return np.log(share) - np.log1p(-share)
 
 

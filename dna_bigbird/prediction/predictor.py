@@ -45,6 +45,7 @@ class Predictor:
     # attention patterns follow each sequence's own length, and padding is masked. A window of more
     # tokens than the context is scored as the mean over the fewest equal parts that fit.
     # Probabilities are corrected after the mean over strands and bundles, as the correction was fitted; raw: not.
+    # summed: the bins whose sum `probabilities` gives, of models of tracks.
     # is_directional: the higher of both strands counts. Of directional bundles of classes or
     # targets, where no strand is the higher one, the given strand is read, with a note.
 
@@ -57,6 +58,7 @@ class Predictor:
         strand: Literal["both", "forward"] = "both",
         labels: Sequence[int] | None = None,
         bins: BinRows | None = None,
+        summed: slice | None = None,
         raw: bool = False,
     ) -> None:
         bundles = [bundles] if isinstance(bundles, Bundle) else list(bundles)
@@ -79,7 +81,7 @@ class Predictor:
         setup = set_up(bundles, compute)
         device, self.compute = setup.device, setup.compute
         self._bundles = bundles
-        self._bins = bins
+        self._bins, self._summed = bins, summed
         self._notes = [*setup.notes, *scaling_notes]
         if self.strand != strand:
             self._notes.append(
@@ -142,17 +144,23 @@ class Predictor:
     def probabilities(self, sequences: Iterable[str]) -> NDArray[np.float64]:
         """Return probabilities or targets (S, L), joined over the strands, of normalised sequences."""
         chunks = [values_SL for _, values_SL in self._probabilities(sequences, lambda text: text)]
-        return np.concatenate([np.empty((0, len(self.label_names))), *chunks])
+        values_SL = np.concatenate([np.empty((0, len(self.label_names))), *chunks])
+        if self._summed is None:
+            return values_SL
+        return values_SL.reshape(-1, self._bins.count, len(self.label_names))[:, self._summed].sum(
+            axis=1
+        )
 
     def logits(self, groups: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float64]]:
         """Yield the logits (S, L) of each group of sequences in order, each read on one strand.
 
-        They are those before the `correction`.
+        They are those before the `correction`. With `bins` there is a row for each bin of each sequence, of tracks the value.
         """
         # Equal sequences of a group have exactly equal rows; all are cut into equally many parts if
         # one is too long.
         for chunk, logits_SL in self._logits(groups, lambda group: group):
-            yield from np.split(logits_SL, np.cumsum([len(group) for group in chunk])[:-1])
+            edges = np.cumsum([len(group) for group in chunk])[:-1]
+            yield from np.split(logits_SL, edges * (self._bins.count if self._bins else 1))
 
     def _probabilities(
         self, items: Iterable[Item], text_of: Callable[[Item], str]

@@ -25,6 +25,7 @@ WINDOWS = ("sequence", "start", "end", "name")
 ALLELES = ("chrom", "pos", "id", "ref", "alt")
 CARRIERS = ("sample", "haplotype", "background")
 EFFECTS = ("diff", "log_odds")
+TRACK_EFFECTS = ("shape", "total", "largest")
 HAPLOTYPE_EFFECTS = ("alone", "in_background", "together", "interaction")
 """Changes of the log odds: by the allele in the reference, by the allele in the haplotype, by all variants of the
 window together, and the second minus the first."""
@@ -311,9 +312,34 @@ class HaplotypeScores(Alleles):
     def to_dataframe(self) -> DataFrame:
         """Return the columns of the table: chrom, pos, id, ref, alt, sample, haplotype, background, scores."""
         columns = {name: getattr(self, name) for name in (*ALLELES, *CARRIERS)}
-        names = [f"{label}_{name}" for label in self.label_names for name in HAPLOTYPE_EFFECTS]
-        values_nLS = np.stack([getattr(self, name) for name in HAPLOTYPE_EFFECTS], axis=-1)
-        return with_values(columns, names, values_nLS.reshape(len(values_nLS), len(names)))
+        return _with_effects(columns, self, HAPLOTYPE_EFFECTS)
+
+
+def _with_effects(columns: dict, scores: Any, effects: tuple[str, ...]) -> DataFrame:
+    names = [f"{label}_{name}" for label in scores.label_names for name in effects]
+    values_nLS = np.stack([getattr(scores, name) for name in effects], axis=-1)
+    return with_values(columns, names, values_nLS.reshape(len(values_nLS), len(names)))
+
+
+@dataclass(frozen=True)
+class TrackScores(Alleles):
+    """One row per alternative allele, in the order of the file; NaN where there is no score, (alleles, tracks)."""
+
+    label_names: list[str]
+    shape: NDArray[np.float32]
+    """Half of the sum of absolute differences of the two profiles, each divided by its sum: 0 to 1."""
+    total: NDArray[np.float32]
+    """Sum of the bins with ALT minus that with REF, in the unit of the track."""
+    largest: NDArray[np.float32]
+    """Change of the bin that changes most."""
+    site: list[str] | None = None
+    """As in `VariantScores`."""
+
+    by_row = (*ALLELES, "site", *TRACK_EFFECTS)
+
+    def to_dataframe(self) -> DataFrame:
+        """Return the columns of the table: chrom, pos, id, ref, alt, then TRACK_shape, TRACK_total, TRACK_largest."""
+        return _with_effects(_alleles(self), self, TRACK_EFFECTS)
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from dna_bigbird.bundles.model_options import ModelBundles
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, StreamFile
-from dna_bigbird.core.settings import NotNegative, Positive
+from dna_bigbird.core.settings import Count, NotNegative, Positive
 from dna_bigbird.core.shared_options import AlleleStrands, Labels, Progress, Resume, Unphased
 from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
 from dna_bigbird.prediction.results import (
     HaplotypeScores,
+    TrackScores,
     VariantScores,
     VariantSummary,
     ZeroShotScores,
@@ -44,10 +45,11 @@ def score_variants(
     breakpoints: bool = False,
     haplotypes: bool = False,
     unphased: Unphased = "error",
+    central_bp: Count = 0,
     resume: Resume = False,
     progress: Progress = False,
     **compute: ComputeOptions,
-) -> VariantScores | ZeroShotScores | HaplotypeScores | VariantSummary:
+) -> VariantScores | TrackScores | ZeroShotScores | HaplotypeScores | VariantSummary:
     """Score the variants of a VCF file: how each allele changes the predictions of a model.
 
     For every alternative allele and label: `<label>_diff`, the probability with the allele minus that
@@ -101,6 +103,9 @@ def score_variants(
             by phased genotypes of a sorted VCF. A table has a row for each allele, sample and haplotype with
             changes of the log odds: alone, in_background (in the haplotype), together (all variants of the
             window), interaction (in_background minus alone).
+        central_bp: Bases in the middle of the window of a model of tracks whose bins count, 0 for all. A table has for each
+            track the changes of the shape (half of the sum of absolute differences of the profiles, each divided by its
+            sum), of the total (sum of the bins) and of the bin that changes most (largest).
         compute: Fields of `Compute`: speed and memory.
 
     Examples:
@@ -112,7 +117,7 @@ def score_variants(
             --score likelihood --model results/models/pretrained
 
     Returns:
-        `VariantScores` if the output is None (`ZeroShotScores` for a score without labels, `HaplotypeScores` with
+        `VariantScores` if the output is None (`ZeroShotScores` for a score without labels, `TrackScores` of tracks, `HaplotypeScores` with
         haplotypes), else a `VariantSummary`. A model may also be a loaded bundle.
 
     Raises:
@@ -145,6 +150,7 @@ def score_variants(
         breakpoints=breakpoints,
         haplotypes=haplotypes,
         unphased=unphased,
+        central_bp=central_bp,
     )
     if resume and not run.is_resumable:
         raise InputError(

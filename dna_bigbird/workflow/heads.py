@@ -12,7 +12,7 @@ from dna_bigbird.baselines.config import Method, default_baselines
 from dna_bigbird.labelled.deepsea.config import DeepseaConfig
 from dna_bigbird.labelled.promoter.config import PromoterConfig
 from dna_bigbird.workflow.config.head_checks import OWN_SITES, set_keys
-from dna_bigbird.workflow.config.run_checks import HEADS, TASKS
+from dna_bigbird.workflow.config.run_checks import HEADS
 from dna_bigbird.workflow.input_files import Files, InputFiles
 from dna_bigbird.workflow.options import Section, option, options, seed_names
 

@@ -16,6 +16,7 @@ from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.models.classifier import EnsembleClassifier
+from dna_bigbird.models.label_types import TRACKS
 from dna_bigbird.prediction.attribution.embedding_gradients import (
     TokenEffects,
     VectorGradients,
@@ -24,7 +25,7 @@ from dna_bigbird.prediction.attribution.embedding_gradients import (
 )
 from dna_bigbird.prediction.compute import Compute, beyond_training
 from dna_bigbird.prediction.engine import set_up
-from dna_bigbird.prediction.predictor import check_no_tracks, check_together, columns_of
+from dna_bigbird.prediction.predictor import check_together, columns_of
 from dna_bigbird.prediction.runner import BundleRunner, label_values
 
 Method = Literal["constant", "gradient", "integrated"]
@@ -86,13 +87,19 @@ class Attributor:
     compute: Compute
     method: Method = "constant"
     strand: Literal["both", "forward"] = "both"
+    summed: slice | None = None
+    """Bins whose sum is explained, of models of tracks."""
     missed: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
         check_together(self.bundles)
         first = self.bundles[0]
-        check_no_tracks(first)
+        if first.config.label_type == TRACKS and any(x.config.has_counts for x in self.bundles):
+            raise InputError(
+                f"{first.folder}: a model of tracks with k-mers around its bins, whose bases have no effects apart; "
+                "score-variants compares sequences, or train one with --words.max_k 0"
+            )
         self.label_names = [first.config.label_names[i] for i in self.labels]
         self.window_bp: int = first.config.window_bp
         for bundle in self.bundles:
@@ -168,7 +175,7 @@ class Attributor:
         }
         members = members_of(bundle)
         for member in members:
-            gradients = _gradients(member, bundle, columns, runner)
+            gradients = _gradients(member, bundle, columns, runner, self.summed)
             for rows, of_rows in runner.results(
                 encoded, lambda *batch, g=gradients: self._batch(g, *batch)
             ):
@@ -245,7 +252,11 @@ class Attributor:
 
 
 def _gradients(
-    member: torch.nn.Module, bundle: Bundle, columns: Sequence[int], runner: BundleRunner
+    member: torch.nn.Module,
+    bundle: Bundle,
+    columns: Sequence[int],
+    runner: BundleRunner,
+    summed: slice | None,
 ) -> VectorGradients:
     device = member.encoder.word.weight.device
     tokenizer = bundle.tokenizer
@@ -254,9 +265,14 @@ def _gradients(
     with torch.no_grad():
         reference = member.encoder.word(torch.as_tensor(pieces, device=device)).mean(0)
     candidates = torch.as_tensor(pieces if is_bases else [], dtype=torch.int64, device=device)
+
+    def read(outputs: Tensor) -> Tensor:
+        values = label_values(outputs, bundle.config)
+        return (values if summed is None else values[:, summed].sum(dim=1))[:, list(columns)]
+
     return VectorGradients(
         member,
-        lambda outputs: label_values(outputs, bundle.config)[:, list(columns)],
+        read,
         reference,
         candidates,
     )

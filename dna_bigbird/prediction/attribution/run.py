@@ -17,6 +17,7 @@ from dna_bigbird.prediction.partial_results_file import PartialResults
 from dna_bigbird.prediction.predictor import check_together
 from dna_bigbird.prediction.results import Attributions
 from dna_bigbird.prediction.window_run import Frame, WindowRun
+from dna_bigbird.prediction.windows.bins import tracks_of
 from dna_bigbird.prediction.windows.tiling import Window, WindowSource
 from dna_bigbird.prediction.writers.attributions import (
     OF_BASES,
@@ -48,6 +49,8 @@ class AttributionRun(WindowRun):
         compute: Compute,
         progress: bool,
         with_bases: bool,
+        window: int | None = None,
+        central_bp: int = 0,
     ) -> None:
         super().__init__(model, progress)
         check_together(self._bundles)
@@ -64,7 +67,8 @@ class AttributionRun(WindowRun):
             )
         self.strand = strand or self._bundles[0].config.default_strand
         read = "both" if self.strand == "both" else "forward"
-        self.computer = Attributor(self._bundles, chosen, exact(compute), method, read)
+        summed = tracks_of(self._bundles, window, central_bp).get("summed")
+        self.computer = Attributor(self._bundles, chosen, exact(compute), method, read, summed)
         self.label_names, self.window_bp = self.computer.label_names, self.computer.window_bp
         self.with_bases = with_bases and self.computer.reads_bases
 

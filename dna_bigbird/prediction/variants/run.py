@@ -27,6 +27,7 @@ from dna_bigbird.prediction.results import (
     CARRIERS,
     HAPLOTYPE_EFFECTS,
     HaplotypeScores,
+    TrackScores,
     VariantScores,
     VariantSummary,
     ZeroShotScores,
@@ -43,7 +44,7 @@ from dna_bigbird.prediction.variants.haplotypes import (
     HaplotypeSites,
     HaplotypeWindows,
 )
-from dna_bigbird.prediction.variants.scorers import Score, make_scorer
+from dna_bigbird.prediction.variants.scorers import Score, TrackScorer, make_scorer
 from dna_bigbird.prediction.variants.sites import AnchorWindows, Site, VariantSites, open_genome
 from dna_bigbird.prediction.variants.writers import (
     Origin,
@@ -79,6 +80,7 @@ class VariantRun:
         breakpoints: bool = False,
         haplotypes: bool = False,
         unphased: Unphased = "error",
+        central_bp: int = 0,
     ) -> None:
         check_table(score, targets, probabilities, network_weight)
         if anchors is not None:
@@ -96,7 +98,11 @@ class VariantRun:
             bundles = [with_network_weight(bundle, network_weight) for bundle in bundles]
             changed["network_weight"] = f"{network_weight:g}"
         genome = open_genome(fasta, vcf)
-        self.scorer = make_scorer(score, bundles, compute, labels)
+        self.scorer = make_scorer(
+            score, bundles, compute, labels, window=window, central_bp=central_bp
+        )
+        if isinstance(self.scorer, TrackScorer):
+            check_tracks(targets, haplotypes, probabilities)
         self.window_bp = choose_window(window, self.scorer.window_bp, genome)
         strand = strand or bundles[0].config.default_strand
         self.anchors = None
@@ -124,9 +130,11 @@ class VariantRun:
         )
         self.targets, self.strand, self.progress = targets, strand, progress
         self.score, self.shifts, self.network_weight = score, shifts, network_weight
+        self.central_bp = central_bp
         self.keys = ("site",) if breakpoints or anchors is not None else ()
-        some = score == "labels" and not probabilities
-        self.columns = EFFECTS[:2] if some else tuple(self.scorer.columns)
+        self.columns = tuple(self.scorer.columns)
+        if self.columns == EFFECTS and not probabilities:
+            self.columns = EFFECTS[:2]
         if haplotypes:
             self.keys, self.columns = CARRIERS, HAPLOTYPE_EFFECTS
         changed |= {} if shifts == (0,) else {"shifts": " ".join(map(str, shifts))}
@@ -170,7 +178,7 @@ class VariantRun:
             "notes": notes,
         }
 
-    def in_memory(self) -> VariantScores | ZeroShotScores | HaplotypeScores:
+    def in_memory(self) -> VariantScores | TrackScores | ZeroShotScores | HaplotypeScores:
         """Return all scores."""
         variants, frames, keys = [], [], []
         with self.sites.open() as (_, stream):
@@ -202,6 +210,10 @@ class VariantRun:
                 **values,
             )
         alleles["site"] = [name for (name,) in keys] if self.keys else None
+        if isinstance(self.scorer, TrackScorer):
+            return TrackScores(
+                **self.facts(), **alleles, label_names=self.scorer.label_names, **values
+            )
         if self.score != "labels":
             (name,) = values
             label = self.scorer.label_names[0]
@@ -290,6 +302,7 @@ class VariantRun:
             "window": self.window_bp,
             "alleles": "one form, and breakpoints",  # earlier versions scored no structural alleles
             "rows": list(self.keys),
+            **({"central_bp": self.central_bp} if self.central_bp else {}),
             **({"unphased": self.haplotypes.unphased} if self.haplotypes else {}),
             "strand": self.strand,
             "ref_mismatch": self.sites.skip_mismatches,
@@ -389,6 +402,14 @@ def check_haplotypes(
             f"--haplotypes: {option} is for alleles in the reference; leave one of them out"
         )
     check_is_table(targets, "--haplotypes: an allele has a row for each haplotype")
+
+
+def check_tracks(targets: Sequence[VariantTarget], haplotypes: bool, probabilities: bool) -> None:
+    """Raise InputError for what tracks do not have."""
+    for name, is_used in (("--haplotypes", haplotypes), ("--probabilities", probabilities)):
+        if is_used:
+            raise InputError(f"{name}: for labels, and this is a model of tracks; leave it out")
+    check_is_table(targets, "A model of tracks: an allele has three changes of each track")
 
 
 def largest_shift(shifts: Sequence[int], window_bp: int) -> int:

@@ -14,11 +14,12 @@ from dna_bigbird.bundles.choice import choose_labels
 from dna_bigbird.bundles.config import PRETRAINING
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Interval
+from dna_bigbird.models.label_types import TRACKS
 from dna_bigbird.prediction.compute import Compute
 from dna_bigbird.prediction.embedder import Embedder, usual_window_bp
 from dna_bigbird.prediction.engine import chunks_of, set_up
 from dna_bigbird.prediction.predictor import Predictor, check_together
-from dna_bigbird.prediction.results import HAPLOTYPE_EFFECTS
+from dna_bigbird.prediction.results import HAPLOTYPE_EFFECTS, TRACK_EFFECTS
 from dna_bigbird.prediction.runner import BundleRunner
 from dna_bigbird.prediction.variants.effects import (
     EFFECTS,
@@ -35,6 +36,7 @@ from dna_bigbird.prediction.variants.haplotypes import (
     compare_haplotypes,
 )
 from dna_bigbird.prediction.variants.sites import Site
+from dna_bigbird.prediction.windows.bins import tracks_of
 
 # B batch, T tokens, K hidden tokens, V vocabulary, P hidden tokens of a batch
 
@@ -306,6 +308,66 @@ class LabelScorer:
         )
 
 
+class TrackScorer:
+    """The changes of the profiles of tracks over the bins in the middle of the window; mean over strands and shifts."""
+
+    columns = TRACK_EFFECTS
+
+    # An insertion or deletion moves the bins after it: they are compared by their distance from the begin of the window,
+    # on the other strand from its end.
+
+    def __init__(
+        self,
+        bundles: Sequence[Bundle],
+        compute: Compute,
+        labels: str | Sequence[str] | None,
+        window: int | None,
+        central_bp: int,
+    ) -> None:
+        check_together(bundles)
+        chosen = choose_labels(bundles[0].config.label_names, labels)
+        self.bins, self.span = tracks_of(bundles, window, central_bp).values()
+        self._predictor = Predictor(bundles, compute=compute, labels=chosen, bins=self.bins)
+        self.label_names = self._predictor.label_names
+        self.window_bp = self._predictor.window_bp
+        self.compute = self._predictor.compute
+        self.notes = self._predictor.notes
+
+    def effects(
+        self, sites: Iterable[Site], cut: WindowCutter
+    ) -> Iterator[tuple[list[Site], Effects]]:
+        """Yield `TRACK_EFFECTS`, (alleles, tracks) each."""
+        compared = with_effects(self._profiles, cut, sites, self._compare)
+        return framed(compared, self.columns, len(self.label_names))
+
+    def _profiles(self, groups: Iterable[list[str]]) -> Iterator[NDArray[np.float64]]:
+        """Yield (windows, P * L) for each group."""
+        for values in self._predictor.logits(groups):
+            yield values.reshape(-1, self.bins.count * len(self.label_names))
+
+    def _compare(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
+        return compare_profiles(
+            values.reshape(*values.shape[:2], self.bins.count, -1)[:, :, self.span]
+        )
+
+
+def compare_profiles(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return shape, total and largest, (3, alleles, L), from profiles (windows, 1 + alleles, P, L), the reference first.
+
+    Example:
+        >>> compare_profiles(np.array([[[[1.0], [3.0]], [[1.0], [1.0]]]])).ravel().tolist()
+        [0.25, -2.0, -2.0]
+    """
+    change = values[:, 1:] - values[:, :1]
+    totals = values.sum(axis=2, keepdims=True)
+    shares = np.divide(values, totals, out=np.zeros_like(values), where=totals > 0)
+    shape = np.abs(shares[:, 1:] - shares[:, :1]).sum(axis=2) / 2
+    bins = np.abs(change).argmax(axis=2, keepdims=True)
+    largest = np.take_along_axis(change, bins, axis=2)[:, :, 0]
+    parts = [shape, change.sum(axis=2), largest]
+    return np.stack([x.mean(axis=0) for x in parts]).astype(np.float32)
+
+
 class EmbeddingScorer:
     """Euclidean distance of the alleles' mean vectors; mean over strands and shifts."""
 
@@ -377,8 +439,15 @@ def make_scorer(
     bundles: Sequence[Bundle],
     compute: Compute,
     labels: str | Sequence[str] | None = None,
-) -> LabelScorer | EmbeddingScorer | LikelihoodScorer:
-    """Return what scores variants by the labels, the vectors or the masked tokens of a model."""
+    *,
+    window: int | None = None,
+    central_bp: int = 0,
+) -> LabelScorer | TrackScorer | EmbeddingScorer | LikelihoodScorer:
+    """Return what scores variants by the labels or tracks, the vectors or the masked tokens of a model."""
+    if score == "labels" and bundles[0].config.label_type == TRACKS:
+        return TrackScorer(bundles, compute, labels, window, central_bp)
+    if central_bp:
+        raise InputError(f"--central_bp {central_bp}: for a model of tracks; leave it out")
     if score == "labels":
         return LabelScorer(bundles, compute, labels)
     if labels is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dna_bigbird.bundles.bundle import Bundle
 from dna_bigbird.core.errors import InputError
@@ -87,6 +88,17 @@ class BinRows:
         """Bases after which the next window has the next bins."""
         return self.count * self.bin_bp
 
+    def central(self, span_bp: int) -> slice:
+        """Return the bins within so many bases in the middle of the window, at least one or two; 0: all."""
+        number = -(-span_bp // self.bin_bp) if span_bp else self.count
+        if number > self.count:
+            raise InputError(
+                f"--central_bp {span_bp}: the bins in the middle of a window have {self.stride_bp} bases; expected at most these"
+            )
+        number += (self.count - number) % 2  # as many on both sides
+        first = (self.count - number) // 2
+        return slice(first, first + number)
+
     def of(self, window: Window) -> list[Window]:
         """Return the bins of a window, in the order of its bases."""
         first = (self.window_bp - self.count * self.bin_bp) // 2
@@ -100,3 +112,13 @@ class BinRows:
             row = Window(window.name, left, left + self.bin_bp, bases, window.row_name)
             bins.append(row)
         return bins
+
+
+def tracks_of(bundles: Sequence[Bundle], window: int | None, central_bp: int) -> dict[str, Any]:
+    """Return `bins` and the `summed` ones in the middle for models of tracks, nothing for others."""
+    if bundles[0].config.label_type != TRACKS:
+        if central_bp:
+            raise InputError(f"--central_bp {central_bp}: for a model of tracks; leave it out")
+        return {}
+    bins = BinRows.for_bundles(bundles, window or bundles[0].config.window_bp)
+    return {"bins": bins, "summed": bins.central(central_bp)}
