@@ -1,13 +1,18 @@
 """Heads that read every bin of a window, and the losses of tracks: against loops and scipy."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
 from scipy import stats
 
+from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.metrics.label_objectives import SMALLEST, TOTAL_WEIGHT, TrackValues
 from dna_bigbird.models.classifier import BinStates, EnsembleClassifier
 from dna_bigbird.models.config import HeadConfig, stored_head
+from dna_bigbird.models.kmer_config import KmerHeadConfig
+from dna_bigbird.models.kmer_head import BinKmerCounts, BinKmerHead, bases_of_pieces
 from dna_bigbird.models.label_types import TRACKS
 
 PIECE_BP = [0, 0, 0, 1, 2, 5, 7]
@@ -33,6 +38,50 @@ def test_a_bin_is_the_mean_over_its_bases(bin_bp, crop_bp):
         middle = of_bases[crop_bp : len(of_bases) - crop_bp]
         expected = middle[: len(middle) // bin_bp * bin_bp].reshape(-1, bin_bp, 4).mean(dim=1)
         torch.testing.assert_close(states_PE, expected)
+
+
+PIECES = ["[PAD]", "[CLS]", "[SEP]", "A", "CG", "TTGCA", "N", "GGATCAC"]
+PIECE_LENGTHS = np.array([0, 0, 0, 1, 2, 5, 1, 7])
+
+
+@pytest.mark.parametrize(("bin_bp", "crop_bp"), [(4, 10), (5, 5), (1, 3)])
+def test_kmers_around_bins_are_those_of_a_loop(bin_bp, crop_bp):
+    """A k-mer is in the bin of its middle base; spans end with the whole bins of the window."""
+    rng, around_bp = np.random.default_rng(3), (0, 5, 12)
+    config = KmerHeadConfig(
+        3, piece_bp=7, around_bp=around_bp, bin_bp=bin_bp, crop_bp=crop_bp, hidden=2
+    )
+    counts = BinKmerCounts(config, len(PIECES))
+    counts.bases_VI.copy_(torch.from_numpy(bases_of_pieces(PIECES, PIECE_LENGTHS)))
+    ids = torch.cat(
+        [torch.tensor([1]), torch.from_numpy(rng.integers(3, 8, 12)), torch.tensor([2, 0])]
+    )
+    text = "".join(PIECES[i] for i in ids if PIECE_LENGTHS[i])
+    shares = counts(ids[None], ids[None] == 0)[0].numpy()
+    first, bins = crop_bp % bin_bp, (len(text) - 2 * crop_bp) // bin_bp
+    last = first + (len(text) - first) // bin_bp * bin_bp
+    assert shares.shape == (bins, counts.size)
+    for number, row in enumerate(shares):
+        expected = []
+        for around in around_bp:
+            reach = round(around / bin_bp) * bin_bp
+            start = max(first, crop_bp + number * bin_bp - reach)
+            end = min(last, crop_bp + (number + 1) * bin_bp + reach)
+            for k in (1, 2, 3):
+                found = [
+                    text[i : i + k] for i in range(len(text) - k + 1) if start <= i + k // 2 < end
+                ]
+                known = Counter(min(x, reverse_complement(x)) for x in found if "N" not in x)
+                expected += [x / known.total() for x in known.values()]
+        assert sorted(row[row > 0]) == pytest.approx(sorted(expected), rel=1e-5)
+
+
+def test_kmers_around_bins_add_nothing_until_they_are_fitted():
+    config = KmerHeadConfig(2, piece_bp=7, around_bp=(0,), bin_bp=4, crop_bp=4, hidden=3)
+    head = BinKmerHead(config, len(PIECES), num_labels=2)
+    head.counts.bases_VI.copy_(torch.from_numpy(bases_of_pieces(PIECES, PIECE_LENGTHS)))
+    ids = torch.tensor([[1, 7, 5, 5, 7, 2]])
+    assert head(ids, ids == 0).tolist() == torch.zeros(1, 4, 2).tolist()
 
 
 @pytest.fixture

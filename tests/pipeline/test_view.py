@@ -67,6 +67,15 @@ def test_values_are_those_of_the_bigwig_files(page, files):
     ]
 
 
+def test_values_of_a_bedgraph_are_those_of_the_same_bigwig(files, tmp_path, page):
+    path = tmp_path / "runs.bedGraph"
+    path.write_text("".join(f"1\t{start}\t{end}\t{value}\n" for start, end, value in sorted(RUNS)))
+    regions = [REGION, "chr2:1-100", "chr1:1,040-1,060"]
+    result = view(files.fasta, regions, [path], tmp_path / "page.html", margin_bp=50)
+    (track,) = Page(result.output.read_text(encoding="utf-8")).data["tracks"]
+    assert track["values"] == page.data["tracks"][0]["values"]
+
+
 def test_rows_are_those_that_share_a_base_with_what_is_shown(page):
     bed, vcf = (track["text"].splitlines() for track in page.data["tracks"][2:])
     assert [line.split("\t")[3] for line in bed] == ["edge", "é & <i>", "other style"]

@@ -49,14 +49,14 @@ def _tasks(run: Mapping) -> list[str]:
 def _labels(run: Mapping) -> Iterator[Mistake]:
     """Yield sections without the file that they are about."""
     inputs = run.get("inputs", {})
+    if "tracks" in run and "tracks" not in inputs:
+        yield ("tracks",), "needs signal: add `tracks: {NAME: FILE}` or a sheet to inputs"
     if "demo" in inputs:
         return
     if "promoter" in run and "promoters" not in inputs:
         yield ("promoter",), "needs start sites: add `promoters: FILE` to the section inputs"
     if "chromatin" in run and not {"peaks", "deepsea"} & set(inputs):
         yield ("chromatin",), "needs labels: add `peaks: SHEET` or `deepsea: FOLDER` to inputs"
-    if "tracks" in run and "tracks" not in inputs:
-        yield ("tracks",), "needs signal: add `tracks: {NAME: FILE}` or a sheet to inputs"
     if _scored(run) and "variants" not in inputs:
         yield ("predictions", "variants"), "needs variants: add `variants: VCF` to inputs"
 

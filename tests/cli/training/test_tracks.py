@@ -9,11 +9,13 @@ import pytest
 import torch
 from scipy import stats
 
-from dna_bigbird import load_bundle, predict
+from dna_bigbird import attribute, load_bundle, predict, score_variants
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
+from dna_bigbird.prediction.marginalise import draw_backgrounds
+from dna_bigbird.training.bin_kmers import rows_by_signal
 from tests.toy_project import STEPS, bytes_of, refused, run
 
 BP, BIN, CROP, BINS, WINDOW = 24_010, 20, 40, 6, 200
@@ -52,6 +54,7 @@ def tracks_project(tmp_path_factory):
             f"--window {WINDOW} --crop {CROP} {SPLIT}"
         )
         run(f"{TRAIN} --output model --checkpoints ck --scored scored")
+        run(f"{TRAIN} --output counted --checkpoints ck/counted --scored both --words.max_k 2")
     return folder
 
 
@@ -67,16 +70,20 @@ def by_hand(bundle, bases):
         ids = torch.tensor([[2, *bundle.tokenizer.encode(text), 3]])
         hidden = bundle.model.encoder(ids, torch.zeros_like(ids, dtype=torch.bool))[0, 1:-1]
         bins = hidden[CROP:-CROP].reshape(BINS, BIN, -1).mean(dim=1)
-        values.append(torch.nn.functional.softplus(bundle.model.head.dense(bins)))
+        outputs = bundle.model.head.dense(bins)
+        if bundle.model.words is not None:
+            outputs = outputs + bundle.model.words(ids, torch.zeros_like(ids, dtype=torch.bool))[0]
+        values.append(torch.nn.functional.softplus(outputs))
     mean = (values[0] + values[1].flip(0)) / 2
     return mean.detach().numpy() * config.target_means
 
 
-def test_a_window_has_the_values_of_its_bins():
-    bundle, genome = load_bundle("model"), Genome("genome.fa")
+@pytest.mark.parametrize("model", ["model", "counted"])
+def test_a_window_has_the_values_of_its_bins(model):
+    bundle, genome = load_bundle(model), Genome("genome.fa")
     data = LabelledSet("set.h5", genome)
     window = data.sequence(7)
-    rows = predict(sequences=[window], model="model")
+    rows = predict(sequences=[window], model=model)
     np.testing.assert_allclose(rows.probabilities, by_hand(bundle, window), rtol=1e-4)
     starts = CROP + BIN * np.arange(BINS)
     assert (rows.start == starts).all()
@@ -139,6 +146,114 @@ def test_scores_are_those_of_the_file_of_scores():
     assert float(table["A"]["other_tracks_pearson"]) == pytest.approx(1)
 
 
+def test_kmers_around_bins_are_a_source_of_their_own():
+    """Their scores are those of the sum without the network, and the model begins with them."""
+    data, bundle = LabelledSet("set.h5", Genome("genome.fa")), load_bundle("counted")
+    test = data.rows("test")
+    truth, predicted = data.labels_of(test)[..., 0], []
+    for row in test:
+        of_strands = []
+        for text in (data.sequence(row), reverse_complement(data.sequence(row))):
+            ids = torch.tensor([[2, *bundle.tokenizer.encode(text), 3]])
+            logits = bundle.model.words(ids, torch.zeros_like(ids, dtype=torch.bool))[0, :, 0]
+            of_strands.append(torch.nn.functional.softplus(logits).detach().numpy())
+        predicted.append((of_strands[0] + of_strands[1][::-1]) / 2)
+    with open("both.report/per_label.tsv") as stream:
+        score = float(next(csv.DictReader(stream, delimiter="\t"))["counts_pearson"])
+    assert score == pytest.approx(stats.pearsonr(truth.ravel(), np.ravel(predicted))[0], abs=1e-4)
+    # Every G run has a peak in its bin: 2-mers alone find many.
+    assert score > 0.3
+
+
+def test_windows_with_signal_are_read_again():
+    data = LabelledSet("set.h5")
+    rows, train = rows_by_signal(data), data.rows("train")
+    assert (rows[: len(train)] == train).all()
+    squares = np.nansum(data.labels_of(train).astype(float) ** 2, axis=1)
+    expected = (squares / squares.mean(axis=0)).mean(axis=1).round()
+    assert (np.bincount(rows, minlength=len(data))[train] - 1 == expected).all()
+    assert len(np.unique(expected)) > 1
+
+
+def changed(bases, at, ref, alt):
+    """The window centred on a base, with REF and with ALT, of one length."""
+    start = at - WINDOW // 2
+    assert bases[at : at + len(ref)] == ref
+    text = bases[:at] + alt + bases[at + len(ref) :]
+    return bases[start : start + WINDOW], text[start : start + WINDOW]
+
+
+@pytest.mark.parametrize(("central_bp", "bins"), [(0, slice(0, 6)), (30, slice(2, 4))])
+def test_changes_of_variants_are_those_of_predicted_windows(central_bp, bins):
+    bases = Path("genome.fa").read_text().split("\n")[1]
+    at = next(i for i in range(5_000, BP) if not set(bases[i : i + 2]) - {"A", "T"})
+    alleles = [(bases[at], "ACGT"["CGTA".index(bases[at])]), (bases[at], bases[at] + "GGGG")]
+    rows = "".join(f"chr1\t{at + 1}\t.\t{ref}\t{alt}\t.\t.\t.\n" for ref, alt in alleles)
+    Path("v.vcf").write_text(
+        f"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n{rows}"
+    )
+    given = {"vcf": "v.vcf", "fasta": "genome.fa", "model": "counted", "strand": "forward"}
+    scores = score_variants(**given, central_bp=central_bp)
+    for number, (ref, alt) in enumerate(alleles):
+        # The inserted bases follow the base at `at`; the window is centred on what changes.
+        place = (at, ref, alt) if len(alt) == 1 else (at + 1, "", alt[1:])
+        before, after = (
+            predict(sequences=[x], model="counted", strand="forward").probabilities[bins]
+            for x in changed(bases, *place)
+        )
+        change = after - before
+        shape = np.abs(after / after.sum(axis=0) - before / before.sum(axis=0)).sum(axis=0) / 2
+        largest = change[np.abs(change).argmax(axis=0), range(2)]
+        np.testing.assert_allclose(scores.total[number], change.sum(axis=0), rtol=1e-3, atol=1e-6)
+        np.testing.assert_allclose(scores.shape[number], shape, rtol=1e-3, atol=1e-6)
+        np.testing.assert_allclose(scores.largest[number], largest, rtol=1e-3, atol=1e-6)
+    assert list(scores.to_dataframe())[5:8] == ["A_shape", "A_total", "A_largest"]
+
+
+def test_effects_of_bases_add_up_to_the_difference_of_the_sum():
+    """From the mean vector in place of every base to the window, over the bins in its middle."""
+    window = Path("genome.fa").read_text().split("\n")[1][3_000 : 3_000 + WINDOW]
+    effects = attribute(
+        sequences=[window], model="model", method="integrated", strand="forward", central_bp=40
+    )
+    bundle = load_bundle("model")
+    ids = torch.tensor([[2, *bundle.tokenizer.encode(window), 3]])
+    is_padding = torch.zeros_like(ids, dtype=torch.bool)
+    table = bundle.model.encoder.word.weight
+    mean = table[torch.from_numpy(bundle.tokenizer.encode("ACGT"))].mean(dim=0)
+    means = torch.tensor(bundle.config.target_means)
+
+    def summed():
+        with torch.no_grad():
+            values = torch.nn.functional.softplus(bundle.model(ids, is_padding)[0].double())
+        return (values * means)[2:4].sum(dim=0).numpy()
+
+    whole = summed()
+    with torch.no_grad():
+        table[5:] = mean
+    np.testing.assert_allclose(
+        effects.effects[0].sum(axis=0), whole - summed(), rtol=0.02, atol=1e-4
+    )
+
+
+def test_a_motif_changes_the_sum_of_the_middle():
+    run(
+        "marginalise --fasta genome.fa --motif GGGGGGGG --model counted --backgrounds 5 --seed 3 --central_bp 40 "
+        "--output motif.tsv"
+    )
+    texts = draw_backgrounds(Genome("genome.fa"), 5, WINDOW, np.random.default_rng(3))
+    at = WINDOW // 2 - 4
+    sums = [
+        predict(sequences=[x], model="counted").probabilities[2:4].sum(axis=0)
+        for text in texts
+        for x in (text, text[:at] + "GGGGGGGG" + text[at + 8 :])
+    ]
+    expected = np.diff(np.reshape(sums, (5, 2, 2)), axis=1).mean(axis=(0, 1))
+    with open("motif.tsv") as stream:
+        rows = [*csv.DictReader(stream, delimiter="\t")]
+    assert [float(row["change"]) for row in rows] == pytest.approx(list(expected), abs=1e-3)
+
+
 def test_the_same_command_gives_the_same_bytes():
     run(f"{TRAIN} --output again --checkpoints ck/again")
     assert bytes_of(Path("again")) == bytes_of(Path("model"))
@@ -155,12 +270,16 @@ def test_other_losses(loss):
     [
         (f"{TRAIN} --output x --head.pooling mean", "--head.pooling mean: tracks are read by bins"),
         (f"{TRAIN} --output x --head.crop_bp 20", "--head.bin_bp 20 --head.crop_bp 20: the set has bins of 20"),
-        (f"{TRAIN} --output x --words.max_k 3", "set.h5: --words counts k-mers of windows"),
+        (f"{TRAIN} --output x --words.by_position true", "set.h5: of tracks k-mers are counted around every bin"),
         ("predict --fasta genome.fa --model model --span bin --format bigwig --output x", "--span bin: a model of"),
         ("predict --fasta genome.fa --model model --window 210", "--window 210: "),
         ("predict --fasta genome.fa --model model --format bed --output x.bed", "BED file needs probabilities"),
         ("mutagenesis --fasta genome.fa --region chr1:101-300 --model model --output x.tsv", "a model of tracks, which"),
-        ("attribute --fasta genome.fa --model model --output x.tsv", "a model of tracks, which predict and evaluate"),
+        ("attribute --fasta genome.fa --model counted --output x.tsv", "a model of tracks with k-mers around its bins"),
+        ("attribute --fasta genome.fa --model model --central_bp 140 --output x.tsv", "--central_bp 140: the bins in the"),
+        ("score-variants --vcf v.vcf --fasta genome.fa --model model --window 210 --output x.tsv", "--window 210: "),
+        ("score-variants --vcf v.vcf --fasta genome.fa --model model --output x.vcf", "A model of tracks: an allele has"),
+        ("score-variants --vcf v.vcf --fasta genome.fa --model model --haplotypes true --output x.tsv", "--haplotypes: for"),
         ("baseline --genome genome.fa --data set.h5 --method positional --output x.h5", "--method positional is for"),
         ("baseline --genome genome.fa --data set.h5 --method gkm --output x.h5", "--method gkm is for labels"),
         ("baseline --genome genome.fa --data set.h5 --method deepsea --output x.h5", "a network reads whole windows"),
