@@ -135,8 +135,10 @@ class TrackValues:
     """`HeadConfig.loss`."""
     monitor = MONITORS[TRACKS]
 
-    def loss(self, outputs_BL: Tensor, labels_BL: Tensor) -> Tensor:
-        """Return the mean over the measured bins; both are (B, P, L)."""
+    def loss(
+        self, outputs_BL: Tensor, labels_BL: Tensor, weights_B: Tensor | None = None
+    ) -> Tensor:
+        """Return the mean over the measured bins, (B, P, L) both; `weights_B` of windows."""
         means_L, stds_L = (outputs_BL.new_tensor(x) for x in (self.means, self.stds))
         weights_L = (means_L / stds_L) ** 2  # the values below are in units of the mean
         weights_L = weights_L / weights_L.mean()
@@ -155,6 +157,8 @@ class TrackValues:
             total_loss_B1L = total_B1L - truth_B1L * total_B1L.log()
             share_BPL = known_BPL / known_BPL.sum(dim=1, keepdim=True).clamp(min=1)
             cells_BPL = shape_BPL + TOTAL_WEIGHT * total_loss_B1L * share_BPL
+        if weights_B is not None:
+            cells_BPL = cells_BPL * weights_B[:, None, None]
         return (cells_BPL * known_BPL * weights_L).sum() / known_BPL.sum().clamp(min=1)
 
     def scores(self, labels_NL: np.ndarray, outputs_NL: np.ndarray) -> dict[str, float]:

@@ -49,6 +49,11 @@ class KmerHeadConfig:
     """Bases at either end of a window without a bin."""
     hidden: int = 0
     """Width of the layer between the counts and the values of bins."""
+    filters: int = 0
+    """Filters over the bases of either strand, of which the best match near a bin adds to its values."""
+    filter_bp: int = 19
+    reach_bp: int = 100
+    """Bases on either side of a bin where a filter may match."""
 
     def __post_init__(self) -> None:
         fewest = 0 if self.positions else 1

@@ -55,7 +55,7 @@ class KmerCounts(nn.Module):
 
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return the shares and positions (B, D) in float32."""
-        codes_BS = self._spelled(token_ids_BT, is_padding_BT)
+        codes_BS = self.spelled(token_ids_BT, is_padding_BT)
         lengths_B = (codes_BS != NO_BASE).sum(1)
         parts = self._shares(codes_BS, torch.zeros_like(lengths_B), lengths_B)
         if centre_bp := self.config.centre_bp:
@@ -65,7 +65,7 @@ class KmerCounts(nn.Module):
             parts += self._positions(codes_BS)
         return torch.cat(parts, dim=1)
 
-    def _spelled(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+    def spelled(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return the bases of each sequence, (B, S); none after its last one."""
         codes_BTI = self.bases_VI[token_ids_BT].long()
         codes_BU = codes_BTI.masked_fill(is_padding_BT[..., None], NO_BASE).flatten(1)
@@ -149,7 +149,7 @@ class BinKmerCounts(KmerCounts):
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return the shares (B, P, D) in float32."""
         bin_bp, crop_bp = self.config.bin_bp, self.config.crop_bp
-        codes_BS = self._spelled(token_ids_BT, is_padding_BT)
+        codes_BS = self.spelled(token_ids_BT, is_padding_BT)
         B, S = codes_BS.shape
         before, start = divmod(crop_bp, bin_bp)
         G, P = (S - start) // bin_bp, (S - 2 * crop_bp) // bin_bp
@@ -180,7 +180,11 @@ LARGEST_SHARE = 8.0
 
 
 class BinKmerHead(nn.Module):
-    """The logits of every bin from the k-mers around it, through one hidden layer; all zero until it is fitted."""
+    """The logits of every bin from the k-mers around it and the best matches of filters; all zero until it is fitted.
+
+    Those of k-mers go through one hidden layer. A filter is a weight per base and position, and is also read on the
+    other strand; its best match is the largest sum within `reach_bp` of the bin, as in DeepBind (Alipanahi et al. 2015).
+    """
 
     def __init__(self, config: KmerHeadConfig, vocab_size: int, num_labels: int) -> None:
         super().__init__()
@@ -189,19 +193,49 @@ class BinKmerHead(nn.Module):
         self.register_buffer("std_D", torch.ones(self.counts.size))
         self.hidden = nn.Linear(self.counts.size, config.hidden)
         self.linear = nn.Linear(config.hidden, num_labels)
-        nn.init.zeros_(self.linear.weight)
-        nn.init.zeros_(self.linear.bias)
+        self.filters = nn.Conv1d(4, config.filters, config.filter_bp)
+        self.matches = nn.Linear(config.filters, num_labels, bias=False)
+        for zeros in (self.linear.weight, self.matches.weight, self.linear.bias, self.filters.bias):
+            nn.init.zeros_(zeros)
 
     def scaled(self, shares_BPD: Tensor) -> Tensor:
         """Return the shares as the hidden layer reads them."""
         scaled_BPD = (shares_BPD - self.mean_D) / self.std_D
         return scaled_BPD.clamp(-LARGEST_SHARE, LARGEST_SHARE)
 
+    @property
+    def _sides(self) -> tuple[int, int]:
+        """Bases next to a bin where a filter may be centred, and half a filter."""
+        config = self.counts.config
+        half = config.filter_bp // 2
+        return max(0, min(config.reach_bp, config.crop_bp - half)), half
+
+    def matched(self, codes_BS: Tensor) -> Tensor:
+        """Return the best matches (B, P, F), at least 0, of what `spelled_bins` returns."""
+        reach, bin_bp = self._sides[0], self.counts.config.bin_bp
+        hot_B4S = codes_BS[:, None] == torch.arange(4, device=codes_BS.device)[:, None]
+        hot_B4S = hot_B4S.to(self.filters.weight.dtype)
+        best_BFS = torch.maximum(
+            *(
+                nn.functional.conv1d(hot_B4S, weight_F4W, self.filters.bias)
+                for weight_F4W in (self.filters.weight, self.filters.weight.flip(1, 2))
+            )
+        )
+        return nn.functional.max_pool1d(best_BFS, bin_bp + 2 * reach, bin_bp).mT.relu()
+
+    def spelled_bins(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
+        """Return the bases that filters read: those of the bins, and what they reach on either side."""
+        beyond = self.counts.config.crop_bp - sum(self._sides)
+        codes_BS = self.counts.spelled(token_ids_BT, is_padding_BT)
+        return nn.functional.pad(codes_BS, (-beyond, -beyond), value=NO_BASE)
+
     def forward(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return the logits (B, P, L) in float32, without autocast."""
         shares_BPD = self.counts(token_ids_BT, is_padding_BT).to(self.mean_D.dtype)
         with torch.autocast(shares_BPD.device.type, enabled=False):
-            return self.linear(self.hidden(self.scaled(shares_BPD)).relu())
+            logits_BPL = self.linear(self.hidden(self.scaled(shares_BPD)).relu())
+            matched_BPF = self.matched(self.spelled_bins(token_ids_BT, is_padding_BT))
+            return logits_BPL + self.matches(matched_BPF)
 
 
 def num_kmers(k: int, *, together: bool) -> int:

@@ -1,6 +1,7 @@
-"""What a training on tracks begins with: k-mers around every bin, and windows with signal more often."""
+"""What a training on tracks begins with: k-mers and motifs around every bin, and windows with signal more often."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -9,20 +10,24 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dna_bigbird.labelled.labelled_set import LabelledSet
-from dna_bigbird.metrics.label_objectives import LabelObjective
+from dna_bigbird.metrics.label_objectives import TrackValues
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.kmer_config import KmerHeadConfig
+from dna_bigbird.models.kmer_head import BinKmerHead
 from dna_bigbird.training.probe import LabelledWindows, outputs, spread
 
-# N windows, P bins of a window, D shares of k-mers, L tracks
+# N windows, P bins of a window, M bins, D shares of k-mers, F filters, S bases around a bin, L tracks
 
 AROUND_BP = (0, 200, 500, 1000)
 """Bases on either side of a bin: CpG islands, and so promoters, are seen over about 1 kb."""
-HIDDEN = 64
+HIDDEN, FILTERS = 64, 32
 MOST_BINS = 100_000
 """Training bins that are read, of evenly spaced windows."""
 EPOCHS, BATCH_BINS = 15, 256
 RATE, WEIGHT_DECAY, DROPOUT = 1e-3, 0.01, 0.3
+FILTER_EPOCHS, FILTER_BINS, FILTER_BATCH = 60, 3000, 64
+"""Of the filters: passes, bins that are drawn for each, and at once."""
+FILTER_RATE, FILTER_STD, FILTER_DROPOUT = 3e-3, 0.1, 0.2
 MOST_TIMES, ROWS_AT_ONCE = 20, 1024
 """How much more often a window with signal is read, at most; windows whose values are in memory at once."""
 
@@ -37,57 +42,151 @@ def rows_by_signal(labelled: LabelledSet) -> NDArray[np.int64]:
     return np.concatenate([rows, np.repeat(rows, share_N.round().clip(0, MOST_TIMES).astype(int))])
 
 
+@dataclass
+class BinFit:
+    """The fit of k-mers, then of filters, around the bins of a set; the best pass on validation is kept."""
+
+    part: BinKmerHead
+    objective: TrackValues
+    generator: torch.Generator
+    shares: Tensor
+    """(M, D)"""
+    codes: Tensor
+    """(M, S)"""
+    truth: Tensor
+    """(M, L)"""
+    held_shares: Tensor
+    """(N, P, D)"""
+    held_codes: Tensor
+    """(N, bases of windows)"""
+    held: NDArray[np.float32]
+    """(N, P, L)"""
+
+    def score(self) -> float:
+        """Return the score on validation."""
+        with torch.no_grad():
+            logits_NPL = self._of_kmers(self.held_shares)
+            parts = [self.part.matched(x) for x in self.held_codes.split(64)]
+            logits_NPL = logits_NPL + self.part.matches(torch.cat(parts))
+        return self.objective.scores(self.held, logits_NPL.numpy())[self.objective.monitor]
+
+    def run(self) -> float:
+        """Fit both; return the score."""
+        self._keep_best(self._kmer_passes())
+        return self._keep_best(self._filter_passes())
+
+    def _keep_best(self, passes: Iterator[None]) -> float:
+        best, kept = -np.inf, {}
+        for _ in passes:
+            if (score := self.score()) > best:
+                best, kept = score, {k: v.clone() for k, v in self.part.state_dict().items()}
+        self.part.load_state_dict(kept)
+        return best
+
+    def _of_kmers(
+        self, shares: Tensor, dropped: Callable[[Tensor], Tensor] = lambda x: x
+    ) -> Tensor:
+        return self.part.linear(dropped(self.part.hidden(dropped(shares)).relu()))
+
+    def _kmer_passes(self) -> Iterator[None]:
+        layers = [self.part.hidden, self.part.linear]
+        dropped = partial(_dropped, share=DROPOUT, generator=self.generator)
+        optimizer = _optimizer(layers, RATE)
+        for _ in range(EPOCHS):
+            order = torch.randperm(len(self.truth), generator=self.generator)
+            for rows in order.split(BATCH_BINS):
+                logits_ML = self._of_kmers(dropped(self.shares[rows]), dropped)
+                _step(optimizer, self.objective.loss(logits_ML[:, None], self.truth[rows, None]))
+            yield
+
+    def _filter_passes(self) -> Iterator[None]:
+        """Fit the filters next to the k-mers, which stay; bins with signal are drawn more often and weigh less."""
+        yield  # without them
+        with torch.no_grad():
+            of_kmers_ML = torch.cat([self._of_kmers(x) for x in self.shares.split(4096)])
+        squares_ML = self.truth.nan_to_num() ** 2
+        share_M = (squares_ML / squares_ML.sum(dim=0)).mean(dim=1)
+        drawn_M = 0.5 * share_M + 0.5 / len(share_M)
+        # The root: rare signal would else weigh no more than if it were drawn as often as all.
+        weight_M = (1 / len(share_M) / drawn_M).sqrt()
+        optimizer = _optimizer([self.part.filters, self.part.matches], FILTER_RATE)
+        dropped = partial(_dropped, share=FILTER_DROPOUT, generator=self.generator)
+        for epoch in range(FILTER_EPOCHS):
+            optimizer.param_groups[0]["lr"] = FILTER_RATE * (1 - epoch / FILTER_EPOCHS)
+            drawn = torch.multinomial(
+                drawn_M, FILTER_BINS, replacement=True, generator=self.generator
+            )
+            for rows in drawn.split(FILTER_BATCH):
+                matched_MF = self.part.matched(self.codes[rows])[:, 0]
+                logits_ML = of_kmers_ML[rows] + self.part.matches(dropped(matched_MF))
+                truth_ML = self.truth[rows, None]
+                _step(optimizer, self.objective.loss(logits_ML[:, None], truth_ML, weight_M[rows]))
+            yield
+
+
 def fit_bin_kmers(
     model: SequenceClassifier,
     kmers: KmerHeadConfig,
     bases_VI: np.ndarray,
     train: LabelledWindows,
     validation: LabelledWindows,
-    objective: LabelObjective,
+    objective: TrackValues,
     *,
     num_rows: int,
     seed: int,
     progress: Callable[[Iterable], Iterable] = iter,
 ) -> float:
-    """Add the k-mers around bins to a model before its training, fixed; return their score on validation.
+    """Add k-mers and filters around bins to a model before its training, fixed; return their score on validation.
 
-    `num_rows`: the first so many windows of `train` are read. The pass with the highest score is kept.
+    `num_rows`: the first so many windows of `train` are read.
     """
-    part = model.add_kmer_head(kmers)
+    part = BinKmerHead(kmers, model.encoder.config.vocab_size, model.label_layer.out_features)
+    model.words = part
     part.counts.bases_VI[: len(bases_VI)] = torch.from_numpy(bases_VI)  # ids may be more
     generator = torch.Generator().manual_seed(seed)
     for layer in (part.hidden, part.linear):
         nn.init.normal_(layer.weight, std=layer.in_features**-0.5, generator=generator)
         nn.init.zeros_(layer.bias)
+    nn.init.normal_(part.filters.weight, std=FILTER_STD, generator=generator)
     held = np.arange(len(validation))
-    read = partial(outputs, part.counts, precision=torch.float32, progress=progress)
-    held_NPD = read(validation, held)
+    read = partial(outputs, part, precision=torch.float32, progress=progress)
+    held_NPD = read(validation, held, call=part.counts)
     some = spread(num_rows, max(1, MOST_BINS // held_NPD.shape[1]))
-    shares_MD = read(train, some).flatten(0, 1)
-    truth_ML = torch.from_numpy(np.array(train.labels[some])).flatten(0, 1)
+    shares_MD = read(train, some, call=part.counts).flatten(0, 1)
     part.mean_D.copy_(shares_MD.mean(dim=0))
     part.std_D.copy_(shares_MD.std(dim=0, correction=0).clamp(min=1e-6))
-    shares_MD, held_NPD = part.scaled(shares_MD), part.scaled(held_NPD)
-    truth_NPL = np.asarray(validation.labels[held])
-    best, kept = -np.inf, {}
-    optimizer = torch.optim.AdamW(part.parameters(), RATE, weight_decay=WEIGHT_DECAY)
-    for _ in range(EPOCHS):
-        for rows in torch.randperm(len(truth_ML), generator=generator).split(BATCH_BINS):
-            hidden = part.hidden(_dropped(shares_MD[rows], generator)).relu()
-            logits_ML = part.linear(_dropped(hidden, generator))
-            optimizer.zero_grad()
-            objective.loss(logits_ML[:, None], truth_ML[rows, None]).backward()
-            optimizer.step()
-        with torch.no_grad():
-            logits_NPL = part.linear(part.hidden(held_NPD).relu())
-        score = objective.scores(truth_NPL, logits_NPL.numpy())[objective.monitor]
-        if score > best:
-            best, kept = score, {k: v.clone() for k, v in part.state_dict().items()}
-    part.load_state_dict(kept)
+    codes_NS, held_NS = (
+        read(x, i, call=part.spelled_bins).to(torch.int8)
+        for x, i in ((train, some), (validation, held))
+    )
+    around = codes_NS.shape[1] - kmers.bin_bp * (held_NPD.shape[1] - 1)
+    fit = BinFit(
+        part,
+        objective,
+        generator,
+        part.scaled(shares_MD),
+        codes_NS.unfold(1, around, kmers.bin_bp).flatten(0, 1),
+        torch.from_numpy(np.array(train.labels[some])).flatten(0, 1),
+        part.scaled(held_NPD),
+        held_NS,
+        np.asarray(validation.labels[held]),
+    )
+    score = fit.run()
     part.requires_grad_(False)
-    return best
+    return score
 
 
-def _dropped(x: Tensor, generator: torch.Generator) -> Tensor:
-    is_kept = torch.rand(x.shape, generator=generator) >= DROPOUT
-    return x * is_kept / (1 - DROPOUT)
+def _optimizer(layers: Sequence[nn.Module], rate: float) -> torch.optim.Optimizer:
+    parameters = [p for layer in layers for p in layer.parameters()]
+    return torch.optim.AdamW(parameters, rate, weight_decay=WEIGHT_DECAY)
+
+
+def _step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def _dropped(x: Tensor, share: float, generator: torch.Generator) -> Tensor:
+    is_kept = torch.rand(x.shape, generator=generator) >= share
+    return x * is_kept / (1 - share)

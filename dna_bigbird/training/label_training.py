@@ -189,7 +189,9 @@ def train_on_labels(
             progress=partial(progress_bar, desc="count k-mers"),
         )
         if is_first_on_node():
-            note(f"k-mers around bins alone: {objective.monitor} {score:.4f} on validation")
+            note(
+                f"k-mers and filters around bins alone: {objective.monitor} {score:.4f} on validation"
+            )
     if training.start_at_base_rates:
         set_label_biases(model, labelled, training.positive_weight)
     if training.start_at_probe:

@@ -49,7 +49,7 @@ def test_kmers_around_bins_are_those_of_a_loop(bin_bp, crop_bp):
     """A k-mer is in the bin of its middle base; spans end with the whole bins of the window."""
     rng, around_bp = np.random.default_rng(3), (0, 5, 12)
     config = KmerHeadConfig(
-        3, piece_bp=7, around_bp=around_bp, bin_bp=bin_bp, crop_bp=crop_bp, hidden=2
+        3, piece_bp=7, around_bp=around_bp, bin_bp=bin_bp, crop_bp=crop_bp, hidden=2, filters=1
     )
     counts = BinKmerCounts(config, len(PIECES))
     counts.bases_VI.copy_(torch.from_numpy(bases_of_pieces(PIECES, PIECE_LENGTHS)))
@@ -76,8 +76,44 @@ def test_kmers_around_bins_are_those_of_a_loop(bin_bp, crop_bp):
         assert sorted(row[row > 0]) == pytest.approx(sorted(expected), rel=1e-5)
 
 
+@pytest.mark.parametrize(("crop_bp", "reach"), [(12, 4), (4, 2), (0, 0)])
+def test_the_best_match_of_a_filter_is_that_of_a_loop(crop_bp, reach):
+    """On either strand, centred on a base of the bin or next to it; a base that is not there counts 0."""
+    rng, bin_bp, width = np.random.default_rng(4), 5, 5
+    config = KmerHeadConfig(
+        1,
+        around_bp=(0,),
+        bin_bp=bin_bp,
+        crop_bp=crop_bp,
+        hidden=1,
+        filters=2,
+        filter_bp=width,
+        reach_bp=4,
+    )
+    head = BinKmerHead(config, 9, num_labels=1)
+    head.counts.bases_VI.copy_(torch.tensor([[5.0]] * 3 + [[0], [1], [2], [3], [4], [5]]))
+    weights = rng.normal(size=(2, 4, width))
+    with torch.no_grad():
+        head.filters.weight.copy_(torch.from_numpy(weights))
+    codes = rng.integers(0, 5, 30 + 2 * crop_bp)
+    ids = torch.tensor([[1, *(codes + 3), 2]])
+    found = head.matched(head.spelled_bins(ids, ids == 0))[0].detach().numpy()
+    padded = np.concatenate([[4] * width, codes, [4] * width])
+
+    def match(filter_4W, centre):
+        bases = padded[centre + width - width // 2 : centre + width + width // 2 + 1]
+        forward = sum(filter_4W[b, i] for i, b in enumerate(bases) if b < 4)
+        return max(0, forward, sum(filter_4W[3 - b, -1 - i] for i, b in enumerate(bases) if b < 4))
+
+    assert found.shape == (6, 2)
+    for number, row in enumerate(found):
+        first = crop_bp + number * bin_bp
+        centres = range(first - reach, first + bin_bp + reach)
+        assert row == pytest.approx([max(match(x, c) for c in centres) for x in weights], rel=1e-4)
+
+
 def test_kmers_around_bins_add_nothing_until_they_are_fitted():
-    config = KmerHeadConfig(2, piece_bp=7, around_bp=(0,), bin_bp=4, crop_bp=4, hidden=3)
+    config = KmerHeadConfig(2, piece_bp=7, around_bp=(0,), bin_bp=4, crop_bp=4, hidden=3, filters=2)
     head = BinKmerHead(config, len(PIECES), num_labels=2)
     head.counts.bases_VI.copy_(torch.from_numpy(bases_of_pieces(PIECES, PIECE_LENGTHS)))
     ids = torch.tensor([[1, 7, 5, 5, 7, 2]])
