@@ -210,6 +210,11 @@ def _kmers(config: BundleConfig, metrics: Metrics) -> str:
     if words is None:
         added = " To the logits of some members those of a regression on counts in the window are added."
         return added if config.has_counts else ""
+    if words.around_bp:
+        return (
+            f" To the output of every bin those of small networks are added: on the counts of all k-mers of 1 to {words.max_k} "
+            f"bases up to {max(words.around_bp):,} bp from the bin, and on the best matches of {words.filters} filters."
+        )
     where = f"the window and its central {words.centre_bp} bp" if words.centre_bp else "the window"
     parts = []
     if words.max_k:

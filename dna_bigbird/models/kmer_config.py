@@ -14,8 +14,8 @@ class KmersConfig:
     max_k: Annotated[int, Range(-1, most=8)] = -1
     """Longest k-mer in bases: up to 8, 0 for none; -1 for 6 if no learning rate is given. After the training
     a ridge regression on the frequencies of k-mers is added to the logits, weighted on the validation rows. Of tracks:
-    -1 for 4; before the training a small network on the frequencies around every bin is fitted, and the encoder learns
-    what to add."""
+    -1 for 4; before the training small networks on the frequencies around every bin and on filters are fitted, and the
+    encoder learns what to add."""
     centre_bp: Annotated[int, Range(-1)] = -1
     """Also count in this many bases at the centre of the window, 0 for none: -1 for two bins of a set with
     labelled bins."""
