@@ -1,7 +1,7 @@
 """Run the blocks of a page in order, in the current folder, and compare what they print with the page.
 
-    python docs/run_page.py --fresh docs/read-a-promoter-model.md            # exits with 1 where they differ
-    python docs/run_page.py --fresh --update docs/read-a-promoter-model.md   # writes outputs and pictures
+    python docs/run_page.py --fresh docs/tutorials/read-a-promoter-model.md            # exits with 1 where they differ
+    python docs/run_page.py --fresh --update docs/tutorials/read-a-promoter-model.md   # writes outputs and pictures
 
 Blocks by language: `sh` and `python` are run; `yaml` whose first line is `# FILE.yaml` is written
 to that file; `output` is what the block above it prints, both streams, without Snakemake's own

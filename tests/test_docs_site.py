@@ -159,7 +159,7 @@ def diagram(monkeypatch):
 
 def test_the_graph_of_the_workflow_is_a_picture(staged, diagram):
     networkx = pytest.importorskip("networkx")
-    (block,) = diagram.BLOCK.findall((ROOT / "docs/workflow.md").read_text())
+    (block,) = diagram.BLOCK.findall((ROOT / "docs/how-to/workflow.md").read_text())
     edges = diagram.edges_of(block)
     assert ("finetune", "evaluate") in edges
     generations = list(networkx.topological_generations(networkx.DiGraph(edges)))

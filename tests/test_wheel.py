@@ -216,7 +216,7 @@ def test_links_become_absolute_where_a_repository_is_known():
     )
     text = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
     targets = re.findall(r"\]\(([^)]*)\)", text)
-    assert "https://example.org/us/it/blob/main/docs/text.md" in targets
+    assert "https://example.org/us/it/blob/main/docs/how-to/text.md" in targets
     assert [target for target in targets if "://" not in target] == []
 
 

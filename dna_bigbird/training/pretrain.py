@@ -201,8 +201,8 @@ def estimate(
         *table(memory, backends.values(), training.optimizer, precision),
         "",
         *(["The second pass over hidden sentences (CPC) is not counted.", ""] if is_etc else []),
-        "An estimate from the settings; docs/training.md has how far it was checked. A training fits a",
-        f"GPU that it fills to {USABLE:.0%} at most. Nothing was read or written.",
+        "An estimate from the settings; docs/explanation/training-recipe.md has how far it was checked. A training",
+        f"fits a GPU that it fills to {USABLE:.0%} at most. Nothing was read or written.",
     ]
     return DryRun(parameters, tokens, memory, "\n".join(lines))
 

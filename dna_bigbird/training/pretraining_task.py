@@ -31,7 +31,7 @@ class Contrast(NamedTuple):
 def contrast(context_SE: Tensor, target_SE: Tensor, *, gather: bool) -> Contrast:
     """Compare contexts with targets: softmax over the products, as in a dual encoder."""
     # Products are divided by √E, as in attention: without it large products of fresh vectors made
-    # training fall back to guessing (docs/etc.md). With `gather` all processes call it, also those
+    # training fall back to guessing (docs/explanation/bigbird-etc.md). With `gather` all processes call it, also those
     # without a hidden sentence: targets of the others count too, gradients included.
     targets_NE, first = _gathered(target_SE) if gather else (target_SE, 0)
     with torch.autocast(context_SE.device.type, enabled=False):
