@@ -101,7 +101,7 @@ docs: $(DOCS)/.installed-$(KEY) $(if $(EXECUTE),setup) ## the documentation as a
 	if [ -e results/browser.html ] && command -v chromium > /dev/null; then \
 	    chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,980 --virtual-time-budget=10000 \
 	    --screenshot=docs/images/demo_browser.png "file://$(CURDIR)/results/browser.html" 2> /dev/null; fi
-	$(if $(EXECUTE),.venv/bin/python docs/run_page.py --fresh $$(grep -l '^```output' docs/*.md))
+	$(if $(EXECUTE),.venv/bin/python docs/run_page.py --fresh $$(grep -rl --include='*.md' '^```output' docs))
 	$(DOCS)/env/bin/python docs/site/stage.py $(DOCS)/source
 	$(if $(EXECUTE),EXECUTE=1 PYTHONPATH="$(CURDIR):$$(echo $(CURDIR)/.venv/lib/python*/site-packages)") $(DOCS)/env/bin/python \
 	    -m sphinx --quiet --fail-on-warning -E -d $(DOCS)/doctrees -c docs/site $(DOCS)/source $(DOCS)/html
