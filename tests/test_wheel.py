@@ -44,7 +44,8 @@ def copy_of_the_sources(folder: Path) -> Path:
     )
     sources = Path(shutil.copytree(ROOT, folder / "src", ignore=skipped, symlinks=True))
     shutil.copy(ROOT / ".snakemake-workflow-catalog.yml", sources)
-    shutil.copytree(ROOT / ".github", sources / ".github")
+    for name in (".github", "docs/results"):
+        shutil.copytree(ROOT / name, sources / name)
     return sources
 
 

@@ -48,12 +48,12 @@ def count(page: Path) -> int:
 
 def pages(*folders: Path) -> list[Path]:
     """Return the pages of folders, or of docs/."""
-    found = {each for folder in folders or [DOCS] for each in (folder, *folder.rglob("*.md"))}
-    return sorted(page for page in found if page.suffix == ".md")
+    paths = {each for folder in folders or [DOCS] for each in (folder, *folder.rglob("*.md"))}
+    return sorted(path for path in paths if path.suffix == ".md")
 
 
-def outside_results(found: list[Path]) -> list[Path]:
-    return [page for page in found if RESULTS not in page.parents]
+def outside_results(listed: list[Path]) -> list[Path]:
+    return [page for page in listed if RESULTS not in page.parents]
 
 
 def measured(page: Path) -> Iterator[tuple[int, str]]:
@@ -78,8 +78,8 @@ def columns(page: Path) -> Iterator[tuple[int, int]]:
 
 def main() -> None:
     """Print measured numbers and wide tables, then the words of each page, total and median."""
-    found = pages(*(Path(word).resolve() for word in sys.argv[1:]))
-    for page in found:
+    listed = pages(*(Path(word).resolve() for word in sys.argv[1:]))
+    for page in listed:
         name = page.relative_to(ROOT)
         if RESULTS not in page.parents:
             for number, text in measured(page):
@@ -87,13 +87,13 @@ def main() -> None:
         for number, width in columns(page):
             if width > 7:
                 print(f"{name}:{number}: a table of {width} columns")
-    counts = {page: count(page) for page in found}
+    counts = {page: count(page) for page in listed}
     for page, words in counts.items():
         print(f"{words:7,} {page.relative_to(ROOT)}")
-    if listed := [counts[page] for page in outside_results(found)]:
-        median = statistics.median(listed)
+    if outside := [counts[page] for page in outside_results(listed)]:
+        median = statistics.median(outside)
         print(
-            f"{sum(listed):7,} words in {len(listed)} pages outside results/, median {median:,.0f}"
+            f"{sum(outside):7,} words in {len(outside)} pages outside results/, median {median:,.0f}"
         )
 
 
