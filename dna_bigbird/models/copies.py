@@ -26,7 +26,7 @@ class Copied(NamedTuple):
     """How good the copies are: see `ReadText.copies`."""
 
     @property
-    def alike_PK(self) -> Tensor:
+    def alike(self) -> Tensor:
         """Share of the copies that say the same."""
         has_PK = self.ids_PK >= 0
         same_PKK = (self.ids_PK[:, :, None] == self.ids_PK[:, None]) & has_PK[:, None]
@@ -57,7 +57,7 @@ class CopyInputs(nn.Module):
 
     def forward(self, copied: Copied, token_ids_BT: Tensor, positions_P: Tensor) -> Tensor:
         """Return what is added to the embeddings, (B, T, E): zero but for the [MASK] of `positions_P`."""
-        inputs = torch.cat([copied.scores_PKF, copied.alike_PK[..., None]], dim=2).flatten(1)
+        inputs = torch.cat([copied.scores_PKF, copied.alike[..., None]], dim=2).flatten(1)
         shares = copied.shares(self.weights(self.hidden(inputs).relu()))[:, 1:]
         is_hidden_P = token_ids_BT.flatten()[positions_P] == self.mask_id
         said_PKE = self.of_token(copied.ids_PK.clamp(min=0))
@@ -117,7 +117,7 @@ class Copies(nn.Module):
             (shown_P == self.config.mask_id).float(),
             log_p_PV.gather(1, shown_P[:, None])[:, 0] / 10,
         ]
-        more_PK3 = torch.stack([of_copy_PK, copied.alike_PK, is_shown_PK], dim=2)
+        more_PK3 = torch.stack([of_copy_PK, copied.alike, is_shown_PK], dim=2)
         of_copies = torch.cat([copied.scores_PKF, more_PK3], dim=2).flatten(1)
         return Evidence(copied, torch.cat([of_copies, torch.stack(of_network, 1)], dim=1))
 
