@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, checked_settings
@@ -127,7 +127,7 @@ def pretrain(
         optional_path(genome),
         optional_path(sites),
     )
-    examples = steps.pretraining_examples(
+    examples: dict[str, Any] = steps.pretraining_examples(
         corpus, encoder, masking, seed, objective, reading, training.num_examples
     )
     validation_examples = training.validation_examples or DEFAULT_VALIDATION_EXAMPLES
