@@ -87,7 +87,7 @@ class PretrainingBatch(NamedTuple):
     weights_P: Tensor = torch.ones(0)
     """Weight of each of the P in the loss of training; empty: all weigh the same."""
     copied_PK: Tensor = torch.zeros(0, 0, dtype=torch.int64)
-    """Tokens that copies of the training text say stand there; empty: nothing is copied."""
+    """Tokens that copies of the training text have there; empty: nothing is copied."""
     copied_scores_PKF: Tensor = torch.zeros(0, 0, 0)
     """How good the copies are."""
 
