@@ -37,7 +37,7 @@ def test_set_model_bigwig_and_page_are_planned(workflow, config, monkeypatch):
     jobs = workflow.jobs_of(output)
     assert jobs == {
         "genome": 1, "track_set": 1, "baseline": 3, "finetune": 1, "evaluate": 1, "track_regions": 1,
-        "predict_tracks": 1, "view_tracks": 1, "write_config": 1, "report": 1, "all": 1, "total": 13,
+        "predict_tracks": 1, "view_tracks": 1, "all": 1, "total": 11,
     }  # fmt: skip
     monkeypatch.chdir(workflow.folder)
     settings = {}
@@ -52,6 +52,7 @@ def test_set_model_bigwig_and_page_are_planned(workflow, config, monkeypatch):
     trained = settings["finetune"]
     assert (str(trained.tokenizer), trained.pretrained) == ("bases", None)
     assert (trained.words.max_k, trained.model.num_layers) == (3, 1)
+    assert trained.head.loss == "mse_log"
     assert settings["predict"].format == "bigwig"
     shown = settings["view"]
     assert shown.names == ["predicted", "A measured", "B measured"]
