@@ -9,6 +9,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from dna_bigbird.corpus.batches import PretrainingBatch
+from dna_bigbird.models.copies import Copied
 from dna_bigbird.models.pretraining_model import HiddenSentences
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.objective import Objective, Sums, pair
@@ -64,6 +65,13 @@ def figures_of(result: Contrast) -> Sums:
 def hidden_of(batch: Any) -> dict[str, HiddenSentences]:
     """Return the keyword of a model for the hidden sentences of a batch; nothing if it has no such fields."""
     return {"hidden": HiddenSentences.of(batch)} if hasattr(batch, "sentences_BT") else {}
+
+
+def copied_of(batch: Any) -> dict[str, Copied]:
+    """Return the keyword of a model for what copies say at the predicted tokens of a batch; nothing without copies."""
+    if not len(getattr(batch, "copied_PK", ())):
+        return {}
+    return {"copied": Copied(batch.copied_PK, batch.copied_scores_PKF)}
 
 
 def _processes() -> int:
@@ -146,6 +154,7 @@ class PretrainingTask(Objective):
             batch.segment_ids_BT,
             batch.positions_P,
             **self.planned(batch),
+            **copied_of(batch),
         )
         nll_P = nn.functional.cross_entropy(mlm_logits_PV.float(), batch.labels_P, reduction="none")
         return nll_P, mlm_logits_PV, nsp_logits_B2
