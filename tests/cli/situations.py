@@ -169,7 +169,7 @@ SITUATIONS: dict[str, tuple[Callable[[Command], Iterator[Case]], str]] = {
     "an output is an input": (_output_is_input, "this is the input …, which would be overwritten"),
     "two outputs are the same path": (_outputs_are_one, "… are the same path"),
     "an input is in the folder of an output": (_input_in_folder, "the input … is in this folder"),
-    "a result folder holds a file, a hidden file or a folder of the user": (
+    "a result folder holds something of the user": (
         _folder_holds_notes,
         "the folder holds notes.md, which no run of this command wrote",
     ),
