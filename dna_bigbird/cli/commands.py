@@ -390,7 +390,7 @@ SECTIONS = {
         "info", *(f"models {name}" for name in MODELS), "baseline", "ensemble", "compare-lm", "compare-heads", "compare-seeds",
         "rank-variants", "motifs", "marginalise", "plot-attention", "compare-attention", "convert",
     ),
-    "benchmarks: published suites (docs/results/benchmarks.md)": tuple(f"bench {name}" for name in BENCH),
+    "benchmarks: published suites (docs/reference/bench.md)": tuple(f"bench {name}" for name in BENCH),
     "text: the same model for documents": tuple(f"text {name}" for name in TEXT),
     "theory: the paper's proofs as programs (docs/explanation/theory.md)": tuple(f"theory {name}" for name in THEORY),
     "machine: workflow, shell, computer": ("init", "plan", "report", "clear-lock", "completion", "doctor"),
