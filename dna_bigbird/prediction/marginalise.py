@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -256,21 +256,31 @@ def draw_backgrounds(
     genome: Genome, count: int, window_bp: int, rng: np.random.Generator
 ) -> list[str]:
     """Return random windows without N, each with its dinucleotides in another order."""
+    return [
+        shuffle_dinucleotides(text, rng) for text in draw_windows(genome, count, window_bp, rng)
+    ]
+
+
+def draw_windows(
+    genome: Genome, count: int, window_bp: int, rng: np.random.Generator
+) -> Iterator[str]:
+    """Yield random windows without N; InputError if there are too few."""
     names = [name for name, length in genome.lengths.items() if length >= window_bp]
     starts = np.array([genome.lengths[name] - window_bp + 1 for name in names])
     if not names:
         raise InputError(f"{genome.path}: no record of {window_bp:,} bases, the window")
-    backgrounds: list[str] = []
+    found = 0
     for _ in range(MOST_DRAWS * count):
         chrom = int(rng.choice(len(names), p=starts / starts.sum()))
         start = int(rng.integers(starts[chrom]))
         text = genome.fetch(Interval(names[chrom], start, start + window_bp))
         if "N" not in text:
-            backgrounds.append(shuffle_dinucleotides(text, rng))
-        if len(backgrounds) == count:
-            return backgrounds
+            yield text
+            found += 1
+        if found == count:
+            return
     raise InputError(
-        f"{genome.path}: only {len(backgrounds)} of {MOST_DRAWS * count:,} random windows of {window_bp:,} bases "
+        f"{genome.path}: only {found} of {MOST_DRAWS * count:,} random windows of {window_bp:,} bases "
         "have no N"
     )
 
@@ -320,8 +330,8 @@ def curve_effects(
         desc="marginalise",
         unit=" windows",
     )
-    log_odds = _log_odds(predictor, texts)
-    plain_NL, *with_motif = log_odds.reshape(-1, len(backgrounds), log_odds.shape[1])
+    values = log_odds(predictor, texts)
+    plain_NL, *with_motif = values.reshape(-1, len(backgrounds), values.shape[1])
     rows = zip(starts, with_motif, strict=True)
     return {("motif", start - anchor): values_NL - plain_NL for start, values_NL in rows}
 
@@ -337,10 +347,10 @@ def effects_of(
     """Return the changes by two motifs, the first at `start`, by what was inserted and the distance."""
     # Keys: ("motif", None), ("second", d) alone, ("both", d), and ("interaction", d): the change by
     # both minus those by each alone.
-    plain_NL = _log_odds(predictor, backgrounds)
+    plain_NL = log_odds(predictor, backgrounds)
 
     def change(texts: Sequence[str]) -> NDArray[np.float64]:
-        return _log_odds(predictor, texts) - plain_NL
+        return log_odds(predictor, texts) - plain_NL
 
     with_first = [insert(text, first, start) for text in backgrounds]
     changes: Changes = {("motif", None): change(with_first)}
@@ -354,7 +364,7 @@ def effects_of(
     return changes
 
 
-def _log_odds(predictor: "Predictor", texts: Iterable[str]) -> NDArray[np.float64]:
+def log_odds(predictor: "Predictor", texts: Iterable[str]) -> NDArray[np.float64]:
     """Return the log odds (N, L) of the probabilities."""
     share = np.clip(predictor.probabilities(texts), 1e-12, 1 - 1e-12)
     return np.log(share) - np.log1p(-share)
