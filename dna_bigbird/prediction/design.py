@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -31,11 +31,10 @@ from dna_bigbird.prediction.design_search import (
     KmerContent,
     Limits,
     Score,
-    Step,
+    Steps,
     check_pattern,
     search,
 )
-from dna_bigbird.prediction.design_search import Path as Steps
 from dna_bigbird.prediction.marginalise import draw_windows, log_odds
 from dna_bigbird.prediction.motifs import picture_page
 from dna_bigbird.prediction.mutagenesis import MOST_BP
@@ -49,6 +48,8 @@ if TYPE_CHECKING:
 
 MOST_DRAWS = 1000
 """Random sequences drawn for each start before the limits count as too narrow."""
+MOST_K = 6
+"""Longest k-mer that is counted, and shortest sequence."""
 REAL_WINDOWS = 500
 """Windows whose k-mers are the real content."""
 REAL_SHARE = 0.95
@@ -95,7 +96,7 @@ def design(
     *,
     start: InputFile | None = None,
     random: Positive | None = None,
-    length: Annotated[int, Range(1, most=MOST_BP)] | None = None,
+    length: Annotated[int, Range(MOST_K, most=MOST_BP)] | None = None,
     random_gc: Share = 0.5,
     model: ModelBundles | None = None,
     edits: Positive = 10,
@@ -108,7 +109,7 @@ def design(
     max_gc: Share = 1.0,
     forbidden: list[str] | None = None,
     kmers_of: GenomeFile | None = None,
-    kmer_bp: Annotated[int, Range(1, most=6)] = 4,
+    kmer_bp: Annotated[int, Range(1, most=MOST_K)] = 4,
     max_kmer_distance: Share | None = None,
     strand: Literal["both", "forward"] | None = None,
     seed: Seed = 0,
@@ -169,24 +170,11 @@ def design(
         raise InputError(
             f"--max_kmer_distance {max_kmer_distance:g}: from a FASTA file; name it with --kmers_of"
         )
+    if length is not None and random is None:
+        raise InputError(f"--length {length}: of random sequences; give their number with --random")
     motifs, spans = [check_pattern(x) for x in forbidden or []], [_span(x) for x in fixed or []]
     given = {} if start is None else read_starts(start)
     bundles = load_models(model)
-    config, rng = bundles[0].config, np.random.default_rng(seed)
-    goal = choose_goal(config, label, unchanged, weight, tolerance)
-    limits = Limits(min_gc, max_gc, motifs)
-    if random is not None:
-        given = draw_starts(random, length or config.window_bp or 0, random_gc, limits, rng)
-    longest = max(map(len, given.values()))
-    check_memory(f"--beam {beam}", 3 * beam * longest * (longest + 100))
-    free = {name: free_positions(name, text, spans, edits, config) for name, text in given.items()}
-    windows = {n: limits for n in map(len, given.values())}
-    for size in windows if kmers_of is not None else ():
-        if size < kmer_bp:
-            raise InputError(f"--kmer_bp {kmer_bp}: a sequence has {size} bases")
-        real = list(draw_windows(Genome(kmers_of), REAL_WINDOWS, size, rng))
-        content = KmerContent.of(real, kmer_bp, max_kmer_distance, REAL_SHARE)
-        windows[size] = Limits(min_gc, max_gc, motifs, content)
     from dna_bigbird.prediction.predictor import Predictor  # imports torch: seconds
 
     predictor = Predictor(
@@ -196,6 +184,21 @@ def design(
         raw=True,
     )
     predictor.check_probabilities("a change of log odds")
+    config, rng = bundles[0].config, np.random.default_rng(seed)
+    goal = choose_goal(config, label, unchanged, weight, tolerance)
+    limits = Limits(min_gc, max_gc, motifs)
+    if random is not None:
+        given = draw_starts(random, length or config.window_bp or 0, random_gc, limits, rng)
+    longest = max(map(len, given.values()))
+    check_memory(f"--beam {beam}", 3 * beam * longest * (longest + 100))
+    free = {name: free_positions(name, text, spans, edits, config) for name, text in given.items()}
+    windows = dict.fromkeys(map(len, given.values()), limits)
+    if kmers_of is not None:
+        genome = Genome(kmers_of)
+        for size in windows:
+            real = list(draw_windows(genome, REAL_WINDOWS, size, rng))
+            content = KmerContent.of(real, kmer_bp, max_kmer_distance, REAL_SHARE)
+            windows[size] = replace(limits, content=content)
 
     def score(texts: list[str]) -> np.ndarray:
         return log_odds(predictor, texts)
@@ -218,7 +221,11 @@ def design(
     with atomic_directory(Path(output), DESIGNS) as folder:
         write_files(folder, result, paths, score, goal.label)
     outside = sum(any(windows[len(x[0].text)].excess(x[-1].measures)) for x in paths.values())
-    notes = [*notes_on(model), *predictor.notes(), *short_window_notes(longest, config.window_bp)]
+    notes = [
+        *notes_on(model),
+        *predictor.notes(),
+        *short_window_notes(longest, config.window_bp or 0),
+    ]
     if outside:
         notes.append(
             f"{outside} of {len(paths)} designed sequences are outside of a limit, as their starts were"
@@ -230,7 +237,7 @@ def design(
 
 def _span(text: str) -> range:
     """Return the 0-based positions of '1-400' or '512'."""
-    found = re.fullmatch(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?", text)
+    found = re.fullmatch(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?", text)
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
     if last < first:
         raise InputError(f"--fixed {text!r}: expected positions from 1, as 1-400 or 512")
@@ -258,9 +265,9 @@ def read_starts(path: Path | str) -> dict[str, str]:
     for record in read_fasta(path):
         seen.add(record.name, record.line)
         where = f"{path}:{record.line}: record {shortened(record.name)!r}"
-        if not 1 <= len(record.letters) <= MOST_BP:
+        if not MOST_K <= len(record.letters) <= MOST_BP:
             raise InputError(
-                f"{where}: {len(record.letters):,} bases; expected from 1 to {MOST_BP:,}"
+                f"{where}: {len(record.letters):,} bases; expected from {MOST_K} to {MOST_BP:,}"
             )
         starts[record.name] = dna_of(record, path)
     seen.finish()
@@ -336,24 +343,24 @@ def write_files(
         (folder / file).write_text(fasta, encoding="utf-8")
     (folder / "trace.tsv").write_text(Table(result.rows).to_tsv(), encoding="utf-8")
     (folder / LETTERS_FOLDER).mkdir()
+    shown = [*next(iter(paths.values()))[0].measures, f"{result.label}_log_odds"]
     rows = []
     names = file_names(list(paths), ".png")
     for (name, path), file, (first, last) in zip(paths.items(), names, result.ends(), strict=True):
         figure = letters(name, path, score, label, result.label)
         (folder / LETTERS_FOLDER / file).write_bytes(save(figure, "png"))
-        changed = [key for key in first if key.endswith("_log_odds") or key in path[0].measures]
         rows.append(
             {
                 "letters": f"{LETTERS_FOLDER}/{file}", "sequence": name, "edits": str(len(path) - 1),
-                **{key: f"{first[key]:.4g} to {last[key]:.4g}" for key in changed},
+                **{key: f"{first[key]:.4g} to {last[key]:.4g}" for key in shown},
             }
         )  # fmt: skip
-    columns = ["sequence", "edits", *path[0].measures, f"{result.label}_log_odds"]
     caption = (
         f"Sequences in which substitutions raise the log odds of {result.label}. Letters: what every base of the "
         f"designed sequence does for {result.label}, around the edits; every step is in trace.tsv."
     )
     alts = [f"Effects of substitutions in {name}" for name in paths]
+    columns = ["sequence", "edits", *shown]
     page = picture_page("Designed sequences", caption, "letters", columns, rows, alts)
     (folder / "index.html").write_text(page, encoding="utf-8")
 
@@ -362,15 +369,17 @@ def letters(name: str, path: Steps, score: Score, label: int, label_name: str) -
     """Draw the picture of `mutagenesis` around the edits of a designed sequence, which is its window."""
     from dna_bigbird.prediction.mutagenesis_figure import MOST_BASES, mutagenesis_figure
 
-    last: Step = path[-1]
-    places = [step.position for step in path[1:]] or [len(last.text) // 2]
+    last = path[-1]
+    known = [i for i, base in enumerate(last.text) if base in LETTERS]
+    places = [step.position for step in path[1:]] or known[:1]
     first = max(min(places) - MARGIN_BP, 0)
     bases = last.text[first : max(places) + MARGIN_BP + 1][:MOST_BASES]
-    effects_P41 = np.where(np.isin(list(bases), list(LETTERS)), 0.0, np.nan)[:, None, None]
-    effects_P41 = np.repeat(effects_P41, 4, axis=1)
-    places = [
+    effects_P41 = np.zeros((len(bases), 4, 1))
+    effects_P41[[base not in LETTERS for base in bases]] = np.nan
+    changes = [
         (p, i) for p, ref in enumerate(bases) for i in range(4) if ref not in (LETTERS[i], "N")
     ]
-    texts = [last.text[: first + p] + LETTERS[i] + last.text[first + p + 1 :] for p, i in places]
-    effects_P41[*zip(*places, strict=True), 0] = score(texts)[:, label] - last.log_odds[label]
+    texts = [last.text[: first + p] + LETTERS[i] + last.text[first + p + 1 :] for p, i in changes]
+    rows, columns = zip(*changes, strict=True)
+    effects_P41[rows, columns, 0] = score(texts)[:, label] - last.log_odds[label]
     return mutagenesis_figure(name, first, bases, [label_name], effects_P41, effect="log_odds")[0]

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import jensenshannon
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome.kmer_numbers import canonical_kmers
@@ -79,7 +78,10 @@ class KmerContent:
 
     def distance(self, text: str) -> float:
         """Return the Jensen-Shannon distance: the square root of the divergence in bits, from 0 to 1."""
-        return float(jensenshannon(kmer_shares(text, self.k), self.shares, base=2))
+        both = kmer_shares(text, self.k), self.shares
+        mean_K = sum(both) / 2
+        bits = [x[x > 0] @ np.log2(x[x > 0] / mean_K[x > 0]) for x in both]
+        return float(np.sqrt(max(sum(bits) / 2, 0.0)))
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class Step:
         return self.text[self.position] if self.ref else ""
 
 
-Path = tuple[Step, ...]
+Steps = tuple[Step, ...]
 """From the start on, one substitution after the other."""
 
 
@@ -169,7 +171,7 @@ def search(
     limits: Limits,
     beam: int = 1,
     done: Callable[[int], object] = lambda count: None,
-) -> Path:
+) -> Steps:
     """Return the path to the best sequence that the search met, of at most so many substitutions.
 
     At every step all substitutions of the sequences in the beam are scored, at positions that they have not changed,
@@ -187,11 +189,11 @@ def search(
         for step, row, value in zip(steps, log_odds_NL, values_N.tolist(), strict=True):
             yield Step(step.text, step.measures, step.position, step.ref, row, value)
 
-    best: Path = (*scored([Step(start, limits.measures(start))], log_odds_NL),)
+    best: Steps = (*scored([Step(start, limits.measures(start))], log_odds_NL),)
     paths = [best]
     for _ in range(edits):
         seen: set[str] = set()
-        found: list[Path] = []
+        found: list[Steps] = []
         for path in paths:
             steps = [x for x in next_steps(path, positions, limits) if x.text not in seen]
             seen.update(step.text for step in steps)
@@ -205,7 +207,7 @@ def search(
     return best
 
 
-def next_steps(path: Path, positions: Sequence[int], limits: Limits) -> Iterator[Step]:
+def next_steps(path: Steps, positions: Sequence[int], limits: Limits) -> Iterator[Step]:
     """Yield every allowed substitution of the last sequence at a position that the path has not changed."""
     here, changed = path[-1], {step.position for step in path}
     for position in positions:

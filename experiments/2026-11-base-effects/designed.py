@@ -20,13 +20,13 @@ from dna_bigbird.demo.grammar import LEAST_SHARE
 from dna_bigbird.genome.fasta_stream import read_fasta
 from dna_bigbird.genome.motifs import load_motifs
 
-LABELS = ("JUN", "CEBPB", "CTCF")
+LABELS = ("JUN", "CTCF", "CEBPB")
 """Whose rule is sites of one matrix."""
 FREE = (486, 515)
 """From 1, of 1,000 bases: the bin of the model is 401 to 600."""
 SHOWN = slice(FREE[0] - 20, FREE[1] + 19)
 """Where sites are looked for: all that overlap a free base."""
-EDITS = 12
+EDITS = 10
 CONTROL_STEPS = 240
 
 
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results"))
     parser.add_argument("--output", type=Path, required=True, help="folder of the measurement")
     parser.add_argument("--labels", nargs="+", default=LABELS)
-    parser.add_argument("--count", type=int, default=6, help="random sequences per label")
+    parser.add_argument("--count", type=int, default=4, help="random sequences per label")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     asked.output.mkdir(parents=True, exist_ok=True)

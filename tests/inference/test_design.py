@@ -3,13 +3,16 @@
 import csv
 import itertools
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import jensenshannon
 
 from dna_bigbird import design, predict
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.genome.motif_files import LETTERS
 from dna_bigbird.prediction.design_search import Goal, KmerContent, Limits, search
 from tests.tiny_bundle import draw_dna, write_tiny_bundle
@@ -125,27 +128,20 @@ def test_fixed_positions_and_edited_ones_stay():
     assert len({step.position for step in path[1:]}) == len(path) - 1
 
 
-def test_the_distance_is_jensen_shannon_of_kmers_on_both_strands():
-    """By its definition: the mean of two relative entropies in bits, with k-mers counted in a dictionary."""
+def test_the_distance_is_that_of_scipy_for_kmers_counted_in_a_dictionary():
     real, text = draw_dna(300, 1), draw_dna(40, 2)
 
-    def shares(bases):
-        counts = {}
-        for i in range(len(bases) - 2):
-            word = bases[i : i + 3]
-            other = word[::-1].translate(str.maketrans("ACGT", "TGCA"))
-            counts[min(word, other)] = counts.get(min(word, other), 0) + 1
-        return {word: count / (len(bases) - 2) for word, count in counts.items()}
+    def counts(bases):
+        words = (bases[i : i + 3] for i in range(len(bases) - 2))
+        return Counter(min(word, reverse_complement(word)) for word in words)
 
-    p, q = shares(text), shares(real)
-    mean = {word: (p.get(word, 0) + q.get(word, 0)) / 2 for word in {*p, *q}}
-    divergence = sum(
-        sum(x * np.log2(x / mean[word]) for word, x in each.items()) / 2 for each in (p, q)
-    )
+    p, q = counts(text), counts(real)
+    expected = jensenshannon(*([each[word] for word in {**p, **q}] for each in (p, q)), base=2)
     content = KmerContent.of([real], 3, None, 0.95)
-    assert content.distance(text) == pytest.approx(np.sqrt(divergence))
-    assert content.limit == 0
-    assert KmerContent.of([real, text], 3, None, 1.0).limit > 0
+    assert content.distance(text) == pytest.approx(expected)
+    assert content.limit == pytest.approx(0)
+    both = KmerContent.of([real, text], 3, None, 1.0)
+    assert both.limit == pytest.approx(max(map(both.distance, (real, text))))
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +221,7 @@ def test_random_starts_have_the_composition_asked_for(model, tmp_path):
 def test_bad_input_is_one_line_before_any_work(model, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.fa").write_text(f">a\n{'ACGTN' * 12}\n")
-    (tmp_path / "twice.fa").write_text(">a\nACGT\n>a\nACGT\n")
+    (tmp_path / "twice.fa").write_text(">a\nACGTAC\n>a\nACGTAC\n")
     (tmp_path / "short.fa").write_text(">a\nACGT\n")
     for words, line in (
         ("", "--start or --random: expected one"),
@@ -236,6 +232,9 @@ def test_bad_input_is_one_line_before_any_work(model, tmp_path, capsys, monkeypa
         ("--start s.fa --fixed 50-61", "--fixed 50-61: sequence 'a' has 60 bases"),
         ("--start s.fa --fixed 9-3", "--fixed '9-3': expected positions from 1"),
         ("--start s.fa --forbidden GAATTX", "--forbidden 'GAATTX': expected IUPAC codes"),
+        ("--start s.fa --length 60", "--length 60: of random sequences"),
+        ("--start short.fa", "short.fa:1: record 'a': 4 bases; expected from 6"),
+        ("--start s.fa --model bundled-encoder", "this is a pretrained model without a label head"),
         ("--start s.fa --tolerance 1", "--tolerance 1: of labels that --unchanged names"),
         ("--start s.fa --unchanged CTFC", "near are CTCF"),
         ("--start s.fa --label *", "--label '*': expected one label"),
