@@ -229,8 +229,8 @@ COMMANDS = {
         "dna_bigbird.prediction.design",
         "substitute bases until a model predicts a label: sequences within limits, with every step",
         usual=(
-            "label", "start", "random", "output", "model", "edits", "beam", "fixed", "unchanged", "weight", "tolerance", "min_gc",
-            "max_gc", "forbidden", "kmers_of", "strand", "seed", "batch_size", "device", "threads",
+            "label", "start", "random", "output", "model", "edits", "beam", "fixed", "unchanged", "tolerance", "min_gc", "max_gc",
+            "forbidden", "kmers_of", "strand", "seed", "batch_size", "device", "threads",
         ),
         **_WITH_PROGRESS,
     ),

@@ -103,7 +103,7 @@ def design(
     beam: Positive = 1,
     fixed: list[str] | None = None,
     unchanged: Names = None,
-    weight: NotNegative = 1.0,
+    unchanged_weight: NotNegative = 1.0,
     tolerance: NotNegative | None = None,
     min_gc: Share = 0.0,
     max_gc: Share = 1.0,
@@ -140,7 +140,7 @@ def design(
         beam: Sequences kept at each step: 1 is a greedy search.
         fixed: Positions that stay as they are: from 1, both ends included, as 1-400 or 512.
         unchanged: Labels to leave as they are: names or shell patterns; that to raise is left out of them.
-        weight: Log odds of the label that a mean change of 1 in the log odds of the unchanged ones costs.
+        unchanged_weight: Log odds of the label that a mean change of 1 in the log odds of the unchanged ones costs.
         tolerance: Largest change in the log odds of any unchanged label, from the start on.
         min_gc: Smallest share of G and C.
         max_gc: Largest share of G and C.
@@ -180,12 +180,12 @@ def design(
     predictor = Predictor(
         bundles,
         compute=exact(Compute(**compute)),
-        strand=strand or config.default_strand,
+        strand=strand or bundles[0].config.default_strand,
         raw=True,
     )
     predictor.check_probabilities("a change of log odds")
     config, rng = bundles[0].config, np.random.default_rng(seed)
-    goal = choose_goal(config, label, unchanged, weight, tolerance)
+    goal = choose_goal(config, label, unchanged, unchanged_weight, tolerance)
     limits = Limits(min_gc, max_gc, motifs)
     if random is not None:
         given = draw_starts(random, length or config.window_bp or 0, random_gc, limits, rng)
@@ -305,7 +305,7 @@ def free_positions(
     where = f"sequence {shortened(name)!r} has {len(text):,} bases"
     if config.is_aligned and len(text) != config.window_bp:
         raise InputError(
-            f"--start: {where}; this model was trained on windows aligned on {config.alignment}; expected "
+            f"{where}; this model was trained on windows aligned on {config.alignment}; expected "
             f"{config.window_bp:,} bases"
         )
     for span in fixed:

@@ -169,7 +169,7 @@ def files_of(folder):
 def test_the_trace_leads_from_the_start_to_the_designed_sequence(model, genome, tmp_path):
     """Scores are those of `predict`, and limited values are counted again."""
     options = {
-        "random": 2, "edits": 2, "beam": 2, "fixed": ["1-40", "60"], "unchanged": "*", "weight": 0.1,
+        "random": 2, "edits": 2, "beam": 2, "fixed": ["1-40", "60"], "unchanged": "*", "unchanged_weight": 0.1,
         "min_gc": 0.45, "max_gc": 0.55, "forbidden": ["GATC"], "kmers_of": genome, "model": model, "seed": 4,
         "kmer_bp": 2, "threads": 1,
     }  # fmt: skip
@@ -253,7 +253,5 @@ def test_bad_input_is_one_line_before_any_work(model, tmp_path, capsys, monkeypa
 
 def test_a_model_on_a_start_site_needs_its_window(tmp_path):
     (tmp_path / "s.fa").write_text(f">a\n{draw_dna(200, 1)}\n")
-    with pytest.raises(
-        InputError, match=r"start: sequence 'a' has 200 bases; this model was trained on"
-    ):
+    with pytest.raises(InputError, match=r"sequence 'a' has 200 bases; this model was trained on"):
         design("*", tmp_path / "out", start=tmp_path / "s.fa")
