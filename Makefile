@@ -20,7 +20,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 export TORCHINDUCTOR_CACHE_DIR := $(CURDIR)/.cache/torchinductor
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# As commands choose (docs/predicting.md), also for tests, which load PyTorch without them.
+# As commands choose (docs/how-to/predict.md), also for tests, which load PyTorch without them.
 ifeq ($(OMP_WAIT_POLICY)$(GOMP_SPINCOUNT)$(KMP_BLOCKTIME),)
 export OMP_WAIT_POLICY := PASSIVE
 export GOMP_SPINCOUNT := 10000
@@ -60,10 +60,10 @@ test: setup $(ENCODER) ## the tests, in two processes that take whole files
 test-slow: setup $(ENCODER) ## kill points, full disks, sanitizers, valgrind, a SLURM cluster: long
 	python -m pytest -m slow $(PYTEST_ARGS)
 
-test-cluster: setup ## of these, the ones on a small SLURM cluster on this machine: docs/slurm.md
+test-cluster: setup ## of these, the ones on a small SLURM cluster on this machine: docs/how-to/slurm.md
 	python -m pytest -m slow -v tests/cluster $(PYTEST_ARGS)
 
-fuzz: setup ## the readers of files, led by coverage, SECONDS=600 of a processor each, or READERS="bed vcf": docs/security.md
+fuzz: setup ## the readers of files, led by coverage, SECONDS=600 of a processor each, or READERS="bed vcf": docs/explanation/files-and-safety.md
 	.venv/bin/python -m pip install --quiet --constraint .venv/constraints.txt --editable '.[fuzz]'
 	nice python -m tests.fuzz.coverage_guided --seconds $(SECONDS) $(READERS)
 
@@ -101,7 +101,7 @@ docs: $(DOCS)/.installed-$(KEY) $(if $(EXECUTE),setup) ## the documentation as a
 	if [ -e results/browser.html ] && command -v chromium > /dev/null; then \
 	    chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,980 --virtual-time-budget=10000 \
 	    --screenshot=docs/images/demo_browser.png "file://$(CURDIR)/results/browser.html" 2> /dev/null; fi
-	$(if $(EXECUTE),.venv/bin/python docs/run_page.py --fresh $$(grep -l '^```output' docs/*.md))
+	$(if $(EXECUTE),.venv/bin/python docs/run_page.py --fresh $$(grep -rl --include='*.md' '^```output' docs))
 	$(DOCS)/env/bin/python docs/site/stage.py $(DOCS)/source
 	$(if $(EXECUTE),EXECUTE=1 PYTHONPATH="$(CURDIR):$$(echo $(CURDIR)/.venv/lib/python*/site-packages)") $(DOCS)/env/bin/python \
 	    -m sphinx --quiet --fail-on-warning -E -d $(DOCS)/doctrees -c docs/site $(DOCS)/source $(DOCS)/html

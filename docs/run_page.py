@@ -1,7 +1,7 @@
 """Run the blocks of a page in order, in the current folder, and compare what they print with the page.
 
-    python docs/run_page.py --fresh docs/read-a-promoter-model.md            # exits with 1 where they differ
-    python docs/run_page.py --fresh --update docs/read-a-promoter-model.md   # writes outputs and pictures
+    python docs/run_page.py --fresh docs/tutorials/read-a-promoter-model.md            # exits with 1 where they differ
+    python docs/run_page.py --fresh --update docs/tutorials/read-a-promoter-model.md   # writes outputs and pictures
 
 Blocks by language: `sh` and `python` are run; `yaml` whose first line is `# FILE.yaml` is written
 to that file; `output` is what the block above it prints, both streams, without Snakemake's own
@@ -134,10 +134,10 @@ def is_close(shown: str, now: str) -> bool:
     return True
 
 
-def pictures(page: Path) -> list[str]:
-    """Return the names of the pictures that a page shows from docs/images/ and writes here."""
-    names = re.findall(r"\]\(images/(\S+?\.png)\)", page.read_text())
-    return [name for name in names if Path(name).is_file()]
+def pictures(page: Path) -> list[Path]:
+    """Return the pictures that a page shows from docs/images/ and whose names are written here."""
+    targets = re.findall(r"\]\(((?:\.\./)*images/\S+?\.png)\)", page.read_text())
+    return [page.parent / target for target in targets if Path(target).name in os.listdir()]
 
 
 def are_alike(first: Path, second: Path) -> bool:
@@ -151,24 +151,23 @@ def stale(page: Path, outputs: list[str]) -> list[str]:
     shown = [text for language, text in blocks(page) if language == "output"]
     pairs = zip(shown, outputs, strict=True)
     wrong = [f"the page shows\n{a}\nnow it is\n{b}" for a, b in pairs if not is_close(a, b)]
-    folder = page.parent / "images"
     return wrong + [
-        f"images/{name} is another picture now"
-        for name in pictures(page)
-        if not (folder / name).is_file() or not are_alike(folder / name, Path(name))
+        f"images/{picture.name} is another picture now"
+        for picture in pictures(page)
+        if not picture.is_file() or not are_alike(picture, Path(picture.name))
     ]
 
 
 def update(page: Path, outputs: list[str]) -> None:
-    """Write outputs into a page, and its pictures next to it."""
+    """Write outputs into a page, and its pictures."""
     texts = iter(outputs)
     text = BLOCK.sub(
         lambda block: f"```output\n{next(texts)}```" if block[1] == "output" else block[0],
         page.read_text(),
     )
     page.write_text(text)
-    for name in pictures(page):
-        shutil.copy(name, page.parent / "images" / name)
+    for picture in pictures(page):
+        shutil.copy(picture.name, picture)
 
 
 if __name__ == "__main__":

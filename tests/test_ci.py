@@ -1,4 +1,4 @@
-"""The workflow of GitHub calls targets of the Makefile, for the versions that docs/checked.md lists."""
+"""The workflow of GitHub calls targets of the Makefile, for the versions that docs/development/checked.md lists."""
 
 import re
 import tomllib
@@ -22,8 +22,8 @@ _ROW = re.compile(
 
 
 def versions_in_docs() -> dict[tuple[str, str], Version]:
-    """Return the rows of docs/checked.md as the workflow names them, with the version of torch."""
-    rows = _ROW.findall((ROOT / "docs" / "checked.md").read_text())
+    """Return the rows of docs/development/checked.md as the workflow names them, with the version of torch."""
+    rows = _ROW.findall((ROOT / "docs/development/checked.md").read_text())
     return {
         (python, "newest" if newest else torch): Version(torch) for python, torch, newest in rows
     }

@@ -44,11 +44,15 @@ def listed(page: str) -> list[str]:
 
 
 def test_every_page_is_in_the_navigation_once(staged):
-    indexes = [staged / name for name in ("index.md", "api.md", "commands.md")]
-    names = [name for index in indexes for name in listed(index.read_text())]
+    indexes = ("index.md", "reference/api.md", "reference/commands.md")
+    names = [
+        str(Path(index).parent / name)
+        for index in indexes
+        for name in listed((staged / index).read_text())
+    ]
     files = {*staged.rglob("*.md"), *staged.rglob("*.ipynb")} - {staged / "index.md"}
     assert sorted(names) == sorted(str(path.relative_to(staged).with_suffix("")) for path in files)
-    sources = len([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/notebooks").glob("*.ipynb")])
+    sources = len([*(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")])
     assert len(files) > sources
 
 
@@ -66,7 +70,7 @@ def test_links_of_all_pages_lead_to_files_of_the_site(staged):
 
 @pytest.mark.parametrize("name", list(every_command()))
 def test_every_option_of_a_command_is_in_its_section(staged, name):
-    pages = [path.read_text() for path in (staged / "commands").glob("*.md")]
+    pages = [path.read_text() for path in (staged / "reference/commands").glob("*.md")]
     (section,) = re.findall(
         rf"^## {name}$(.*?)(?=^## |\Z)", "\n".join(pages), flags=re.MULTILINE | re.DOTALL
     )
@@ -82,7 +86,7 @@ def test_every_option_of_a_command_is_in_its_section(staged, name):
 
 
 def test_every_public_function_is_there_with_its_arguments(staged):
-    body = "\n".join(path.read_text() for path in (staged / "api").glob("*.md"))
+    body = "\n".join(path.read_text() for path in (staged / "reference/api").glob("*.md"))
     for module, prefix in ((dna_bigbird, "dna_bigbird"), (text, "dna_bigbird.text")):
         functions = {name: getattr(module, name) for name in module.__all__}
         functions = {name: each for name, each in functions.items() if inspect.isroutine(each)}
@@ -159,13 +163,13 @@ def diagram(monkeypatch):
 
 def test_the_graph_of_the_workflow_is_a_picture(staged, diagram):
     networkx = pytest.importorskip("networkx")
-    (block,) = diagram.BLOCK.findall((ROOT / "docs/workflow.md").read_text())
+    (block,) = diagram.BLOCK.findall((ROOT / "docs/how-to/workflow.md").read_text())
     edges = diagram.edges_of(block)
     assert ("finetune", "evaluate") in edges
     generations = list(networkx.topological_generations(networkx.DiGraph(edges)))
     rows = diagram.rows_of(edges)
     assert rows == {name: row for row, names in enumerate(generations) for name in names}
-    page = (staged / "workflow.md").read_text()
+    page = (staged / "how-to/workflow.md").read_text()
     boxes = re.findall(r'<text x="(-?\d+)" y="([\d.]+)">(\w+)</text>', page)
     assert {name for _, _, name in boxes} == set(rows)
     for x, y, name in boxes:
@@ -207,7 +211,9 @@ def test_make_docs_runs_the_steps(execute):
     steps = ["stage.py", "sphinx --quiet --fail-on-warning", "check_html.py"]
     assert [step in lines for step in steps] == [True] * 3
     assert ("EXECUTE=1 PYTHONPATH=" in lines) is execute
-    assert ("docs/run_page.py --fresh $(grep -l '^```output' docs/*.md)" in lines) is execute
+    assert (
+        "docs/run_page.py --fresh $(grep -rl --include='*.md' '^```output' docs)" in lines
+    ) is execute
 
 
 @pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="needs the extra docs")

@@ -155,7 +155,7 @@ def test_the_pin_lies_in_the_range(name):
 
 
 def test_the_page_of_holes_names_the_floors():
-    page = (ROOT / "docs/security.md").read_text()
+    page = (ROOT / "docs/explanation/files-and-safety.md").read_text()
     table = page.split("## Versions without known holes")[1].split("\n## ")[0]
     named = [Requirement(text) for text in re.findall(r"`([a-z0-9-]+>=[0-9.]+)`", table)]
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]

@@ -9,7 +9,7 @@ nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 pytest.importorskip("pandas")
 
-FOLDER = Path(__file__).parents[1] / "docs/notebooks"
+FOLDER = Path(__file__).parents[1] / "docs/tutorials/notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 MOST_BYTES = 200_000
 """Of both files together."""

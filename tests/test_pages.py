@@ -52,12 +52,12 @@ def save_small_model(folder):
 
 
 def test_from_fasta_to_picture(tmp_path, monkeypatch):
-    page = DOCS / "from-fasta-to-picture.md"
+    page = DOCS / "tutorials/from-fasta-to-picture.md"
     monkeypatch.chdir(tmp_path)
     save_small_model(Path("results/models/chromatin"))
     left, _ = load_runner().run(page)
     plt.close("all")
-    shown = re.findall(r"\]\(images/(.*?\.png)\)", page.read_text())
+    shown = re.findall(r"\]\(\.\./images/(.*?\.png)\)", page.read_text())
     assert len(shown) == 4
     for name in shown:
         assert Path(name).read_bytes().startswith(b"\x89PNG"), name
@@ -71,7 +71,7 @@ def test_from_fasta_to_picture(tmp_path, monkeypatch):
 def test_python(tmp_path, monkeypatch):
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
-    left, _ = load_runner().run(DOCS / "python.md")
+    left, _ = load_runner().run(DOCS / "reference/python.md")
     plt.close("all")
     assert left["frame"].columns.tolist() == ["sequence", "start", "end", "promoter"]
     assert left["frame"]["sequence"].tolist() == ["sequence_1", "sequence_2"]
@@ -88,17 +88,18 @@ def test_a_shell_block_calls_nothing_else(tmp_path):
 
 
 SLOW = ("benchmark-a-model", "bring-a-species", "pretrain-on-a-cluster")
-TUTORIALS = sorted(x.stem for x in DOCS.glob("*.md") if "\n```output\n" in x.read_text())
+TUTORIALS = sorted(x for x in DOCS.rglob("*.md") if "\n```output\n" in x.read_text())
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(x, marks=[pytest.mark.slow] * (x in SLOW)) for x in TUTORIALS]
+    "page",
+    [pytest.param(x, marks=[pytest.mark.slow] * (x.stem in SLOW), id=x.stem) for x in TUTORIALS],
 )
-def test_tutorials_show_what_their_blocks_give(name, tmp_path, monkeypatch):
+def test_tutorials_show_what_their_blocks_give(page, tmp_path, monkeypatch):
     for package in ("pandas", "snakemake"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    runner, page = load_runner(), DOCS / f"{name}.md"
+    runner = load_runner()
     _, outputs = runner.run(page)
     plt.close("all")
     assert len(outputs) >= 4
@@ -167,10 +168,10 @@ def test_close_outputs(shown, now, expected):
 
 def test_another_picture_is_seen(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    page = tmp_path / "docs" / "page.md"
-    page.parent.mkdir()
-    page.write_text("![A](images/a.png) ![B](images/b.png)\n")
-    (page.parent / "images").mkdir()
+    page = tmp_path / "docs/room/page.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("![A](../images/a.png) ![B](../images/b.png)\n")
+    (tmp_path / "docs/images").mkdir()
     plt.imsave("a.png", np.zeros((20, 20)), cmap="grey", vmin=0, vmax=1)
     plt.imsave("b.png", np.ones((20, 20)), cmap="grey", vmin=0, vmax=1)
     runner = load_runner()

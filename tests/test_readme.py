@@ -12,7 +12,7 @@ from dna_bigbird.cli.reading import read_arguments
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "config" / "README.md"]
-PAGES += sorted((ROOT / "docs").glob("*.md"))
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 
 def commands() -> list[tuple[str, str]]:
@@ -114,7 +114,7 @@ def cannot_be_broken(line: str) -> bool:
     return " " not in re.sub(r"`[^`]*`|\]\([^)]*\)", "", line.strip())
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_lines_have_at_most_120_characters(page):
     long = [n for n, line in prose(page) if len(line) > 120 and not cannot_be_broken(line)]
     assert long == []

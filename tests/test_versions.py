@@ -16,7 +16,7 @@ CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
 SECTIONS = re.findall(r"^## (.*)$", CHANGELOG, flags=re.MULTILINE)
 RELEASE = re.compile(r"\[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d")
 _FORMAT = re.compile(r"^\| [^|]+ \| (\d+) \| `(dna_bigbird[\w.]+)\.(\w+)` \|$", flags=re.MULTILINE)
-FORMATS = _FORMAT.findall((ROOT / "docs" / "versions.md").read_text())
+FORMATS = _FORMAT.findall((ROOT / "docs/development/versions.md").read_text())
 
 
 def test_the_version_is_valid_and_has_three_numbers():

@@ -44,7 +44,8 @@ def copy_of_the_sources(folder: Path) -> Path:
     )
     sources = Path(shutil.copytree(ROOT, folder / "src", ignore=skipped, symlinks=True))
     shutil.copy(ROOT / ".snakemake-workflow-catalog.yml", sources)
-    shutil.copytree(ROOT / ".github", sources / ".github")
+    for name in (".github", "docs/results"):
+        shutil.copytree(ROOT / name, sources / name)
     return sources
 
 
@@ -216,7 +217,7 @@ def test_links_become_absolute_where_a_repository_is_known():
     )
     text = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
     targets = re.findall(r"\]\(([^)]*)\)", text)
-    assert "https://example.org/us/it/blob/main/docs/text.md" in targets
+    assert "https://example.org/us/it/blob/main/docs/how-to/text.md" in targets
     assert [target for target in targets if "://" not in target] == []
 
 

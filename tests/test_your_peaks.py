@@ -1,4 +1,4 @@
-"""docs/your-peaks.md: its five commands on embedded data, and as they are on real peaks."""
+"""docs/tutorials/your-peaks.md: its five commands on embedded data, and as they are on real peaks."""
 
 import json
 import re

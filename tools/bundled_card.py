@@ -170,7 +170,7 @@ def card(config: dict, metrics: dict) -> str:
         "The model minus each of the others, AUROC on the same draws:",
         "\n".join(verdicts(metrics)),
         "`python -m tools.bundled` computes these figures again, without those of the networks, which need "
-        "training; docs/bundled-model.md says how the model was made and what was tried.",
+        "training; docs/reference/bundled-models.md says how the model was made and what was tried.",
         limits="\n".join([COMMON_LIMITS, _scan_limit(metrics, both), limits]),
     )
 

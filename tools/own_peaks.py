@@ -1,4 +1,4 @@
-"""Seconds of the five commands of docs/your-peaks.md, each a process, and the scores of the model.
+"""Seconds of the five commands of docs/tutorials/your-peaks.md, each a process, and the scores of the model.
 
     python -m tools.own_peaks --data ../shared/data --output results/own-peaks-timed
 
@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "your-peaks.md"
+PAGE = Path(__file__).parents[1] / "docs/tutorials/your-peaks.md"
 FILES = {
     "chr22.fa.gz": "genome/hg19_chr22_1-21000000.fa.gz",
     "tfbs.bed.gz": "chromatin/encode_tfbs_clustered_hg19_chr22_1-21000000.bed.gz",

@@ -27,7 +27,7 @@ DATA = ("dna_bigbird/genome/sources/data", "dna_bigbird/genome/data")
 def files() -> list[Path]:
     """Return the files to search."""
     listed = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / ".github").rglob("*.*")]
-    listed += (ROOT / "docs").glob("*.md")
+    listed += (ROOT / "docs").rglob("*.md")
     for top in (*CODE, "config", "data_specs", "containers", "profiles"):
         listed += (
             path

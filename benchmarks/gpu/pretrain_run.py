@@ -57,7 +57,7 @@ class Start:
 
 
 def rates(width: int) -> dict[str, float]:
-    """Return the learning rates by width: docs/training.md, "Rates by width"."""
+    """Return the learning rates by width: docs/explanation/training-recipe.md, "Rates by width"."""
     times = width / 128
     return {"muon_learning_rate": 0.0041 * times**-1.09, "learning_rate": 0.0048 * times**-0.57}
 

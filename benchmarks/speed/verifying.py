@@ -27,7 +27,7 @@ from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.training.checkpoint_files import read_checkpoint, save_checkpoint
 
 WHOLE_GENOME_GB = 7.4
-"""A store of GRCh37, ten passes: docs/corpus.md."""
+"""A store of GRCh37, ten passes: docs/explanation/documents-and-tokens.md."""
 LIMIT_S = 60
 DOCUMENTS, SENTENCES, TOKENS = 64, 75, 85
 """In one part: documents, sentences of each, tokens of each sentence."""

@@ -68,7 +68,8 @@ def baseline(
         data: Labelled set: made by sequence-set, promoter-set, chromatin-set or deepsea-set.
         output: Result to write: probabilities of every validation and test row, HDF5.
         method: Method: k-mer counts, GC content, composition, bases by position (windows of one length), the
-            motif rule (sets of `promoter-set`), gkm-SVM, or a published network (docs/baselines.md).
+            motif rule (sets of `promoter-set`), gkm-SVM, or a published network
+            (docs/explanation/counts-as-baselines.md).
         checkpoints: Folder for the state of the run; not part of the result. Networks have one; by
             default the path of `output` with `.checkpoints` added.
         kmer: What is counted; `gc` uses only `centre_bp` and `max_rows`, `composition` also `strands`.

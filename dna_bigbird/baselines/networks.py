@@ -1,7 +1,7 @@
 """Published networks that read single bases, called as the models are.
 
 Each is `network(token_ids_BT, is_padding_BT) -> logits_BL` on single bases as ids, all
-windows of one length. Sources, sizes and what differs from them: docs/baselines.md.
+windows of one length. Sources, sizes and what differs from them: docs/explanation/counts-as-baselines.md.
 """
 
 # B batch, T bases, C channels, P pooled positions, L labels

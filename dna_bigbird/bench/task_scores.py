@@ -1,4 +1,4 @@
-"""Scores of one benchmark task by name, with their bootstrap draws; docs/metrics.md defines them.
+"""Scores of one benchmark task by name, with their bootstrap draws; docs/reference/metrics.md defines them.
 
 Classes are predicted by the highest probability, labels of 0 and 1 at one half: no threshold is chosen.
 """

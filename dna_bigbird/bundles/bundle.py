@@ -16,7 +16,7 @@ An ensemble is a bundle too: its config has the number of `members`, its weights
 `members.0.`, `members.1.`, …
 
 Loading runs no code from the files: JSON, safetensors and a SentencePiece model only
-(docs/security.md). This module loads torch only in `load_bundle`.
+(docs/explanation/files-and-safety.md). This module loads torch only in `load_bundle`.
 """
 
 from collections.abc import Mapping, Sequence

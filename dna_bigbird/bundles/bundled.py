@@ -1,4 +1,4 @@
-"""The models that come with the package; docs/bundled-model.md says what they are."""
+"""The models that come with the package; docs/reference/bundled-models.md says what they are."""
 
 import os
 from pathlib import Path

@@ -9,6 +9,7 @@ from dna_bigbird.bundles.metrics import Metrics
 from dna_bigbird.metrics.scores import lacks_network, parts_in_words
 from dna_bigbird.models.config import CPC, EncoderConfig
 from dna_bigbird.models.label_types import MULTI_CLASS, RECORDED, REGRESSION
+from dna_bigbird.models.read_text import CopiesConfig
 
 # How cards describe an encoder.
 
@@ -171,10 +172,15 @@ def _limits(config: BundleConfig) -> tuple[str, ...]:
     return DNA_PRETRAINING_LIMITS if config.is_pretrained_only else DNA_LIMITS
 
 
-COPIES = (
-    " For masked tokens it also copies: what is shown around a token is looked up in the training text, "
-    "which is part of the bundle, and a gate weighs network and copies. Embeddings do not read the copies."
-)
+def _copies(config: CopiesConfig | None) -> str:
+    if config is None:
+        return ""
+    inputs = " What is found is an input of the network." if config.input_size else ""
+    gate = " A gate weighs network and copies." if config.hidden_size else ""
+    return (
+        " For masked tokens it also copies: what is shown around a token is looked up in the training text, "
+        f"which is part of the bundle.{inputs}{gate} Embeddings do not read the copies."
+    )
 
 
 def _dna_model(config: BundleConfig, metrics: Metrics) -> str:
@@ -185,8 +191,8 @@ def _dna_model(config: BundleConfig, metrics: Metrics) -> str:
             CPC: " and to find the true sequence of hidden stretches among others",
         }
         also = "".join(text for head, text in more.items() if head in config.heads)
-        copies = "" if config.copies is None else COPIES
-        return f"A BigBird encoder for DNA, trained to fill masked tokens{also}: {encoder}.{copies}"
+        what = f"A BigBird encoder for DNA, trained to fill masked tokens{also}: {encoder}."
+        return what + _copies(config.copies)
     labels = config.label_names
     more = len(labels) - NAMED_LABELS
     names = ", ".join(labels[:NAMED_LABELS]) + (f" and {more} more" if more > 0 else "")

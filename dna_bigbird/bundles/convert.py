@@ -34,7 +34,7 @@ def convert(
     --from-huggingface DIR --to BUNDLE,
     --from BUNDLE --to-huggingface DIR [--license ID],
     --from BUNDLE --to BUNDLE2 --max-tokens N [--positions tile|interpolate].
-    No code in the files is run. What is read, written and refused: docs/huggingface.md.
+    No code in the files is run. What is read, written and refused: docs/how-to/hugging-face.md.
 
     Examples:
         dna-bigbird convert --from_huggingface bigbird-roberta-base --to models/bigbird

@@ -379,7 +379,7 @@ ABOUT_GROUPS = {
     "models": "models by name: --model ctcf instead of a path",
     "text": "the same for text: pretraining, classes of documents, questions, summaries",
     "bench": "published benchmark suites, each with baselines and a leak-free score",
-    "theory": "the proofs of the BigBird paper as programs: docs/theory.md",
+    "theory": "the proofs of the BigBird paper as programs: docs/explanation/theory.md",
 }
 
 
@@ -399,9 +399,9 @@ SECTIONS = {
         "info", *(f"models {name}" for name in MODELS), "baseline", "ensemble", "compare-lm", "compare-heads", "compare-seeds",
         "rank-variants", "motifs", "marginalise", "design", "plot-attention", "compare-attention", "convert",
     ),
-    "benchmarks: published suites (docs/benchmarks.md)": tuple(f"bench {name}" for name in BENCH),
+    "benchmarks: published suites (docs/results/benchmarks.md)": tuple(f"bench {name}" for name in BENCH),
     "text: the same model for documents": tuple(f"text {name}" for name in TEXT),
-    "theory: the paper's proofs as programs (docs/theory.md)": tuple(f"theory {name}" for name in THEORY),
+    "theory: the paper's proofs as programs (docs/explanation/theory.md)": tuple(f"theory {name}" for name in THEORY),
     "machine: workflow, shell, computer": ("init", "plan", "report", "clear-lock", "completion", "doctor"),
 }  # fmt: skip
 """Headings of `dna-bigbird --help` -> commands below them; every command is in one section."""

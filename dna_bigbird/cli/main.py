@@ -68,7 +68,7 @@ measurable on an idle machine and gain the most next to busy processes: benchmar
 def let_waiting_threads_sleep() -> None:
     """Let OpenMP threads sleep after a short wait, unless the user chose how they wait."""
     # Threads wait for each other many times per layer, by default in a loop that keeps the processor busy.
-    # If another program needs it, everything becomes many times slower (figures: docs/predicting.md).
+    # If another program needs it, everything becomes many times slower (figures: docs/how-to/predict.md).
     if not any(name in os.environ for name in CHOICES):
         os.environ.update(SETTINGS)
 

@@ -86,6 +86,10 @@ class PretrainingBatch(NamedTuple):
     """Numbers of the examples."""
     weights_P: Tensor = torch.ones(0)
     """Weight of each of the P in the loss of training; empty: all weigh the same."""
+    copied_PK: Tensor = torch.zeros(0, 0, dtype=torch.int64)
+    """Tokens that copies of the training text have there; empty: nothing is copied."""
+    copied_scores_PKF: Tensor = torch.zeros(0, 0, 0)
+    """How good the copies are."""
 
 
 class LabelledBatch(NamedTuple):
@@ -135,8 +139,12 @@ def masked_fields(examples: Sequence[tuple[int, dict]]) -> dict[str, Tensor]:
 
 def collate_pretraining(examples: Sequence[tuple[int, dict]]) -> PretrainingBatch:
     """Join numbered examples of datasets.pretraining_examples.PretrainExamples, or weighted ones."""
-    weights = [e["weights"] for _, e in examples if "weights" in e]
-    more = {"weights_P": torch.from_numpy(np.concatenate(weights))} if weights else {}
+    joined = {"weights": "weights_P", "copied": "copied_PK", "copied_scores": "copied_scores_PKF"}
+    more = {
+        field: torch.from_numpy(np.concatenate([e[name] for _, e in examples]))
+        for name, field in joined.items()
+        if name in examples[0][1]
+    }
     return PretrainingBatch(
         **more,
         **masked_fields(examples),

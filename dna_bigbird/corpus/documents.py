@@ -2,7 +2,8 @@
 
 A pass over a contiguous stretch starts at a random offset and lays sentences of random length end
 to end; 50 to 100 of them make a document. Only coordinates are drawn, no sequence is copied. What
-the paper leaves open (gaps, ends of stretches, held-out regions, strands) is in docs/corpus.md.
+the paper leaves open (gaps, ends of stretches, held-out regions, strands) is in
+docs/explanation/documents-and-tokens.md.
 """
 
 import heapq

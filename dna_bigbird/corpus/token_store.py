@@ -1,6 +1,6 @@
 """Token store: documents as token ids with the coordinates of every sentence, in one HDF5 file.
 
-Layout (S sentences, D documents, T tokens; docs/corpus.md has the table):
+Layout (S sentences, D documents, T tokens; docs/explanation/documents-and-tokens.md has the table):
     token_ids                (T,) uint16, sentences in reading order, no special tokens
     sentence_token_offsets   (S+1,) int64 into token_ids
     sentence_bounds          (S, 2) int64, 0-based half-open on the chromosome, also on '-'

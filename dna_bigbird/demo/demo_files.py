@@ -141,7 +141,7 @@ from {embedded_sequence.GAP[0]:,} to {embedded_sequence.GAP[1]:,} are N, as in h
 {rules}
 
 Matrices: JASPAR 2024 (Rauluseviciute et al. 2024) and JASPAR 2020 (Fornes et al. 2020), CC BY 4.0.
-The grammar is explained in `docs/demo-data.md` of dna-bigbird.
+The grammar is explained in `docs/reference/demo-data.md` of dna-bigbird.
 """
 
 
@@ -206,5 +206,5 @@ promoter in its middle and, by chance {config.partner_share} each, a cluster of 
 |---|---|---|
 {rows}
 
-The columns of `truth.tsv` and the rest of the grammar are explained in `docs/demo-data.md` of dna-bigbird.
+The columns of `truth.tsv` and the rest of the grammar are explained in `docs/reference/demo-data.md` of dna-bigbird.
 """

@@ -2,7 +2,7 @@
 
 The factors and their matrices are real. The rules that join them (who needs which partner at
 which distance) are invented for the demo, after patterns known from real genomes, so that the
-truth is known exactly. `docs/demo-data.md` explains them in words.
+truth is known exactly. `docs/reference/demo-data.md` explains them in words.
 
 Offsets are 0-based, counted in the direction of transcription from the first transcribed base
 (offset 0, which the literature calls +1; its -1 is offset -1, its +28 is offset 27).

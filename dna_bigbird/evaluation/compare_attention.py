@@ -25,7 +25,7 @@ def compare_attention(
     memory, forward and backward, in one run in which the cores take turns. The other comparisons train a small model
     of each core, with equal initial weights where shapes agree, and score it after equal steps (and positions) and
     after equal processor time. A complete job in the folder is kept, so the same command goes on after it was
-    stopped. See docs/long-attention.md.
+    stopped. See docs/explanation/longformer-and-performer.md.
 
     Examples:
         dna-bigbird compare-attention --output results/attention --processes 2

@@ -129,7 +129,9 @@ def evaluate_lm(
 
     config = LanguageBaselines(**baselines)
     if config.kenlm and kenlm_missing():
-        raise InputError(f"--kenlm: not installed: {kenlm_missing()}; see docs/experiments.md")
+        raise InputError(
+            f"--kenlm: not installed: {kenlm_missing()}; see docs/results/experiments.md"
+        )
     use_threads(threads)
     bundle = evaluate_lm_run.load_masked_model(model)
     stores = evaluate_lm_run.load_stores(train, test, bundle.tokenizer, model)

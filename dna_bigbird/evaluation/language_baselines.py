@@ -13,12 +13,12 @@ class LanguageBaselines:
 
     baseline_counted_documents: Count = 0
     """Most training documents that a baseline counts, evenly spaced if
-    there are more; 0: all that cover the training regions once (memory: docs/metrics.md)."""
+    there are more; 0: all that cover the training regions once (memory: docs/reference/metrics.md)."""
     baseline_scored_documents: Positive = 2000
     """Most held-out documents that a causal baseline scores, also
     evenly spaced."""
     kenlm: bool = False
-    """Add the n-grams of KenLM, which must be installed (docs/experiments.md)."""
+    """Add the n-grams of KenLM, which must be installed (docs/results/experiments.md)."""
     unmasked_baselines: bool = True
     """Score the baselines that do not read the hidden tokens, too: causal counts, and
     counts with one base hidden. They do not depend on the model and take most of the time."""

@@ -1,4 +1,4 @@
-"""A labelled set in memory, and how it is written; docs/labelled-sets.md describes the file."""
+"""A labelled set in memory, and how it is written; docs/reference/file-formats.md describes the file."""
 
 import dataclasses
 import hashlib

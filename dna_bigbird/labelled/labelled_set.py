@@ -1,6 +1,6 @@
 """Labelled sets: windows of a genome, or sequences, with labels and a split, in one HDF5 file.
 
-The layout is described in docs/labelled-sets.md. Intervals are 0-based and half-open; a row's
+The layout is described in docs/reference/file-formats.md. Intervals are 0-based and half-open; a row's
 interval is the window the model reads. Equal inputs give equal bytes.
 """
 

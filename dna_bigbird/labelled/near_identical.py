@@ -1,4 +1,4 @@
-"""Rows of different splits whose sequences are nearly the same; what that means: docs/splits.md."""
+"""Rows of different splits whose sequences are nearly the same: docs/explanation/splits-and-leakage.md."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -148,7 +148,7 @@ def near_identical(
 ) -> NearIdentical:
     """Find rows that are nearly the same as a row of a split with a higher number."""
     # Candidates have two neighbouring bins of their sketches in common; the likeliest are then
-    # compared in full. Hardly a pair is missed (docs/splits.md says how many).
+    # compared in full. Hardly a pair is missed (docs/explanation/splits-and-leakage.md says how many).
     if not LOWEST_SHARED <= min_shared <= 1:
         raise InputError(f"--min_shared {min_shared}: expected {LOWEST_SHARED} to 1")
     split = np.asarray(split).astype(np.int64)

@@ -1,7 +1,7 @@
 """What one split knows of another: shared bases, near-identical sequences, split pairs.
 
 A leak is reported for the row that is less held out (training before validation before test): for
-each such row and each split beyond its own, one other row. The definitions: docs/splits.md.
+each such row and each split beyond its own, one other row. The definitions: docs/explanation/splits-and-leakage.md.
 """
 
 from dataclasses import dataclass

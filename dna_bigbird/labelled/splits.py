@@ -1,6 +1,6 @@
 """Splits by genome region or by groups of rows: no two splits share a base.
 
-What each rule promises is in docs/splits.md.
+What each rule promises is in docs/explanation/splits-and-leakage.md.
 """
 
 import heapq

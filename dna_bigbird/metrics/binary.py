@@ -1,4 +1,4 @@
-"""Scores of binary labels: AUROC, AUPRC, and what follows from a threshold. See docs/metrics.md.
+"""Scores of binary labels: AUROC, AUPRC, and what follows from a threshold. See docs/reference/metrics.md.
 
 Labels are 0 and 1, or NaN where a label was not measured: such a row is left out. A higher score
 means more likely positive, and a score counts as positive if it is at or above the threshold. What
@@ -154,7 +154,7 @@ def auprc(labels: ArrayLike, scores: ArrayLike) -> float:
 
 
 def best_f1_threshold(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Return the threshold with the highest F1; for validation rows only (docs/metrics.md).
+    """Return the threshold with the highest F1; for validation rows only (docs/reference/metrics.md).
 
     Example:
         >>> best_f1_threshold([0, 0, 1, 1], [0.1, 0.2, 0.6, 0.9])

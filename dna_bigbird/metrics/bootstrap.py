@@ -58,7 +58,7 @@ def bootstrap_intervals(
     Bias-corrected and accelerated (Efron 1987): a positive that is drawn twice ranks no lower than
     itself, so draws of average precision are too high, and their quantiles too. A large bias moves the
     draws instead. The interval holds the score. With few units, or few that matter, the interval is widened by Student's t
-    (docs/metrics.md).
+    (docs/reference/metrics.md).
 
     Args:
         values_S: The scores of the rows as they are, or one score.

@@ -98,7 +98,7 @@ def delong_interval(area: float, variance: float) -> tuple[float, float]:
     return low, high
 
 
-# Metrics of a labelled set (docs/metrics.md): one label, or many labels in groups.
+# Metrics of a labelled set (docs/reference/metrics.md): one label, or many labels in groups.
 
 AT_THRESHOLD = ("f1", "mcc", "precision", "recall")
 

@@ -1,4 +1,4 @@
-"""Scores of one of several classes: accuracy, Matthews correlation, macro F1. See docs/metrics.md.
+"""Scores of one of several classes: accuracy, Matthews correlation, macro F1. See docs/reference/metrics.md.
 
 The predicted class is the one with the highest probability. Scores follow from the table of true and
 predicted classes, so that a bootstrap only adds up such tables. What is not defined is NaN.

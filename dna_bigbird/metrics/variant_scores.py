@@ -19,7 +19,7 @@ from dna_bigbird.metrics.label_areas import with_interval
 # Who does not know which label to look at takes the largest absolute change over all labels
 # (`auroc_break`); who knows it takes its change in the expected direction
 # (`auroc_break_own_label`), and a neutral variant counts by the same change of the labels where
-# it lies. See docs/metrics.md.
+# it lies. See docs/reference/metrics.md.
 
 NEUTRAL = "none"
 REFERENCE = "kmer"

@@ -8,7 +8,7 @@ from dna_bigbird.core.settings import Count, Positive, ShareBelowOne
 
 SMALL_WINDOWS = (32, 32, 64, 64, 128, 128, 256, 256, 256, 512, 512, 512)
 """Windows of the small model in the first phase. Published are 32 at the bottom, 512 at the top, and a mean
-of 230; these have a mean of 229 (docs/deviations.md)."""
+of 230; these have a mean of 229 (docs/explanation/what-differs-from-the-paper.md)."""
 SMALL_DILATIONS = (1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4)
 """Of the small model; the paper counts the characters between two keys, one less (Beltagy et al. 2020, Table 12)."""
 

@@ -276,8 +276,8 @@ class HeadConfig:
     with `activation`, 'mean' and 'centre' average all real tokens or those in the middle of the window,
     where the labelled bin is; 'parts' averages each of so many equal parts of the window, so that it
     sees where something is; 'attention' adds to the middle what it reads from the whole window, by content
-    and distance (docs/long-range.md); 'bin' reads the global token of the bin in the middle, with `attention` etc
-    (docs/etc.md)."""
+    and distance (docs/results/long-range.md); 'bin' reads the global token of the bin in the middle, with
+    `attention` etc (docs/explanation/bigbird-etc.md)."""
     activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"
     """Activation: of that dense layer; classifiers of the Hugging Face library have the encoder's own there."""
     centre_tokens: Positive = 40

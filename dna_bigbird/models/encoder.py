@@ -139,6 +139,7 @@ class Encoder(nn.Module):
         num_layers: int | None = None,
         packing: Packing | None = None,
         is_global_BT: Tensor | None = None,
+        added_BTE: Tensor | None = None,
     ) -> Tensor:
         """Return hidden states (batch, tokens, hidden); those of padding are zero.
 
@@ -152,11 +153,14 @@ class Encoder(nn.Module):
                 torch.compile makes one graph of the model where the backend is an operator.
             is_global_BT: Of Longformer: True for tokens that read all tokens and that all read; by
                 default the first one. A patch is global if one of its tokens is.
+            added_BTE: What is added to the embeddings.
         """
         self._check_shapes(token_ids_BT, is_padding_BT, segment_ids_BT, is_global_BT)
         if packing is None:
             packing = self.packing(is_padding_BT)
         x_PE = self._embed(packing, token_ids_BT, segment_ids_BT)
+        if added_BTE is not None:
+            x_PE = x_PE + packing.pack_states(added_BTE)
         if self.patches is None:
             x_PE = self._after_layers(x_PE, packing, num_layers, is_global_BT)
             return packing.unpack(self._last_norm(x_PE, num_layers), is_padding_BT)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.models.attention_config import HIDDEN_SENTENCE
 from dna_bigbird.models.config import CPC, PRETRAINING_HEADS, EncoderConfig
-from dna_bigbird.models.copies import Copies
+from dna_bigbird.models.copies import Copied, Copies
 from dna_bigbird.models.encoder import initialise
 from dna_bigbird.models.etc_encoder import EtcEncoder, GlobalTokens, build_encoder
 from dna_bigbird.models.heads import MlmHead, Pooler
@@ -100,7 +100,7 @@ class PretrainingModel(nn.Module):
         for head in (self.mlm, self.pooler, self.nsp, self.cpc):
             if head is not None:
                 initialise(head, config.init_std, generator)
-        self.copies = Copies(copies, generator) if copies else None
+        self.copies = Copies(copies, config, generator) if copies else None
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -116,13 +116,15 @@ class PretrainingModel(nn.Module):
         packing: Packing | None = None,
         hidden: HiddenSentences | None = None,
         left_out_BD: Tensor | None = None,
+        copied: Copied | None = None,
     ) -> tuple[Tensor, Tensor | tuple[Tensor, Tensor] | None]:
         """Return MLM logits (positions, vocabulary), and NSP logits (batch, 2) or None.
 
         `positions_P` are flat indices (row times T plus column) of the tokens to predict. NSP logit
         0 stands for the true continuation, 1 for a random one. With hidden sentences, what
         `CpcHead` returns is in the place of NSP logits. A model with copies returns log-probabilities
-        instead of MLM logits; `left_out_BD` are documents of its text, by example, that are not copied.
+        instead of MLM logits; `left_out_BD` are documents of its text, by example, that are not copied. In
+        training `copied` is given instead of a text.
         """
         if self.mlm is None:
             raise ValueError(f"the model has only the heads {', '.join(self.heads) or 'none'}")
@@ -130,11 +132,19 @@ class PretrainingModel(nn.Module):
             return self._with_hidden(
                 token_ids_BT, is_padding_BT, segment_ids_BT, positions_P, hidden
             )
-        hidden_BTE = self.encoder(token_ids_BT, is_padding_BT, segment_ids_BT, packing=packing)
+        added: dict[str, Tensor] = {}
+        if self.copies is not None:
+            if copied is None:
+                copied = self.copies.copied(token_ids_BT, positions_P, left_out_BD)
+            if self.copies.inputs is not None:
+                added = {"added_BTE": self.copies.inputs(copied, token_ids_BT, positions_P)}
+        hidden_BTE = self.encoder(
+            token_ids_BT, is_padding_BT, segment_ids_BT, packing=packing, **added
+        )
         chosen_PE = hidden_BTE.flatten(0, 1).index_select(0, positions_P)
         logits_PV = self.mlm(chosen_PE, self.encoder.word.weight)
         if self.copies is not None:
-            logits_PV = self.copies(logits_PV, token_ids_BT, positions_P, left_out_BD)
+            logits_PV = self.copies(logits_PV, token_ids_BT, positions_P, copied)
         if self.nsp is None:
             return logits_PV, None
         return logits_PV, self.nsp(self.pooler(hidden_BTE, is_padding_BT))

@@ -31,7 +31,9 @@ class CopiesConfig:
     orders: tuple[Annotated[int, Range(1)], ...]
     """Tokens of the contexts, left or right of a token, whose latest occurrence is copied on."""
     hidden_size: Count = 64
-    """Units of the gate between network and copies."""
+    """Units of the gate between network and copies; 0: there is none."""
+    input_size: Count = 0
+    """Units of the layer that weighs copies as inputs of the network; 0: they are none."""
     first_piece_id: Count = 5
     """Smallest id of an ordinary token."""
     mask_id: Count = 4

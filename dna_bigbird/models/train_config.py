@@ -66,11 +66,11 @@ class TrainConfig:
     the processor or GPU has bfloat16 products, and continues a run as it began."""
     float32_matmul: Literal["default", "onednn"] = "default"
     """Who multiplies float32 matrices on a CPU: 'onednn' is faster on AMD, and rounds to bfloat16
-    where the processor has AMX (docs/training.md). No matter for bf16-mixed."""
+    where the processor has AMX (docs/explanation/training-recipe.md). No matter for bf16-mixed."""
     attention_backend: Literal[
         "auto", "dense", "gather", "cpu_chunks", "flex", "native", "triton"
     ] = "auto"
-    """How attention is computed (docs/attention.md); it changes time and memory, not the model."""
+    """How attention is computed (docs/explanation/attention.md); it changes time and memory, not the model."""
     compile: bool = False
     """Compile the model with torch.compile: minutes at the start, faster steps, other rounding."""
     validate_every: Positive = 100
@@ -96,7 +96,7 @@ class TrainConfig:
     first hundreds of steps of a run with many rare labels go into learning those shares."""
     start_at_probe: bool = False
     """Begin with the last layer that is best for the encoder as it is: a regression on what the head reads, with
-    the penalty that has the highest validation score (docs/fine-tuning.md)."""
+    the penalty that has the highest validation score (docs/how-to/fine-tune.md)."""
     positive_weight: AboveZero = 1.0
     """Weight of a positive label in the loss of a labelled set (8 for chromatin in the paper)."""
     both_strands: bool = True
@@ -120,7 +120,7 @@ class TrainConfig:
     workers. Validation and scores have the usual tokens. 0: the usual tokens; 0.1 is common."""
     max_shift: Count = 0
     """Most bases by which a training window of a labelled set is moved, to either side, by chance for every
-    example: as far as its label still holds (docs/fine-tuning.md). Validation and scores have the windows of
+    example: as far as its label still holds (docs/how-to/fine-tune.md). Validation and scores have the windows of
     the set. 0: none."""
     tensorboard: bool = False
     """Write TensorBoard files to the folder of the checkpoints."""

@@ -34,7 +34,7 @@ def beyond_training(encoder: EncoderConfig, pieces: int, option: str = "--window
 class Compute:
     """Performance settings: they change time and memory, and scores only by rounding.
 
-    docs/predicting.md measures the rounding.
+    docs/how-to/predict.md measures the rounding.
 
     Raises:
         InputError: If a value is not one of the choices, or a number is negative or not whole.
@@ -66,5 +66,5 @@ ComputeOptions = Annotated[Any, Compute]
 
 def exact(settings: Compute) -> Compute:
     """Return the settings with float32 for 'auto'."""
-    # bfloat16 rounds away most effects of variants (docs/variants.md)
+    # bfloat16 rounds away most effects of variants (docs/how-to/score-variants.md)
     return replace(settings, precision="32-true") if settings.precision == "auto" else settings

@@ -120,7 +120,7 @@ def design(
 
     Every sequence is one window, read whole. At each step all substitutions are scored, and the best one, or the best
     of --beam, is kept; the result is the best sequence met, with at most --edits substitutions. Limits hold at every
-    step; a sequence that begins outside of a limit may only come nearer to it. See docs/design.md.
+    step; a sequence that begins outside of a limit may only come nearer to it. See docs/how-to/design.md.
 
     Examples:
         dna-bigbird design --model results/models/chromatin --label CTCF --random 10 --edits 15 --output designed

@@ -76,7 +76,7 @@ def marginalise(
     them: at each --position, or in their middle; a model whose training windows have a start site, or another anchor,
     at one base gets it at all positions, a curve. With a second motif at several distances the table has the change by
     the second alone, by both, and the interaction: both minus each alone, which is 0 if the model adds them up. See
-    docs/motifs.md.
+    docs/how-to/motifs.md.
 
     Examples:
         dna-bigbird marginalise --fasta hg19.fa --motif TATAAAAG --output curve.tsv --curves curve.png

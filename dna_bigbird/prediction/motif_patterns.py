@@ -208,7 +208,7 @@ def find_patterns(windows: "AttributedWindows", settings: SearchSettings) -> lis
 
 
 def _options(settings: SearchSettings) -> dict[str, int | float]:
-    """Return the arguments of tfmodisco-lite; docs/motifs.md compares them with its defaults."""
+    """Return the arguments of tfmodisco-lite; docs/how-to/motifs.md compares them with its defaults."""
     return {
         "sliding_window_size": settings.seqlet_bp,
         "flank_size": settings.flank_bp,

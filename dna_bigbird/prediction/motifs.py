@@ -73,7 +73,7 @@ def motifs(
 
     Short stretches with high effects (seqlets) are clustered by tfmodisco-lite; each cluster is a pattern, cut to the
     positions that contribute, and compared with known matrices by Tomtom. The regions may be those that the model was
-    trained on: the question is what the model reads. Needs the extra [motifs]. See docs/motifs.md.
+    trained on: the question is what the model reads. Needs the extra [motifs]. See docs/how-to/motifs.md.
 
     Examples:
         dna-bigbird motifs --attributions effects --output motifs

@@ -51,7 +51,7 @@ def graph(
         num_global: Global tokens of ETC and Longformer.
         seed: Seed of the random numbers: of random blocks and random graphs; with the published
             plans the layer.
-        reference: Instead the graphs of 512 vertices that docs/theory.md compares with others.
+        reference: Instead the graphs of 512 vertices that docs/explanation/theory.md compares with others.
         output: Result to write: clustering by path length, a point per graph; png, svg or pdf.
     """
     from dna_bigbird.theory import theory_graph_run

@@ -264,7 +264,7 @@ def turing(
         machine: Machine: bouncing, busy_beaver, copy, increment, mark_start, multiply or palindrome.
         word: Input of the machine, in cells 1 to n of its tape.
         machine_steps: Most steps of the machine.
-        machine_file: YAML file with another machine, as docs/theory.md describes it.
+        machine_file: YAML file with another machine, as docs/explanation/theory.md describes it.
         trace: Show the tape before every step, and which step wrote the symbol that is read next.
         level: The decoder by its definition, by weight matrices with ReLU and hardmax, or by these
             matrices and the attention of this package.

@@ -1,7 +1,8 @@
-"""Step of `pretrain --counts`: the text that a masked model copies from, and the gate between both."""
+"""Steps of `pretrain --counts`: the text that a masked model copies from, as inputs and through a gate."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,12 +17,12 @@ from dna_bigbird.corpus.token_store import MOST_COUNTED_BP, TokenStore, document
 from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.metrics.scores import part_score_key
-from dna_bigbird.models.copies import LEAST_P, Copies, Evidence
+from dna_bigbird.models.copies import LEAST_P, Copied, Copies, Evidence
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.read_text import CopiesConfig, ReadText, Strand
 from dna_bigbird.training.data_modules import chunks
 from dna_bigbird.training.objective import Sums, add_sums, ratios
-from dna_bigbird.training.pretrain_run import TokenizedCorpus
+from dna_bigbird.training.pretrain_run import TokenizedCorpus, plain_examples
 from dna_bigbird.training.pretraining_task import PretrainingTask
 
 # B examples, P predicted positions, K copies, D documents of the text
@@ -39,6 +40,8 @@ MASKINGS = (
 )
 """How these examples are masked in turn: as scores have it, all of it hidden, and few tokens hidden."""
 EPOCHS, BATCH, RATE = 12, 1024, 0.003
+INPUT_SIZE = 32
+"""Units of the layer that weighs copies as inputs."""
 
 
 def text_of(store: TokenStore, tokenizer: DnaTokenizer) -> tuple[ReadText, tuple[str, ...]]:
@@ -56,7 +59,7 @@ def text_of(store: TokenStore, tokenizer: DnaTokenizer) -> tuple[ReadText, tuple
 
 
 def settings_of(
-    tokenizer: DnaTokenizer, bp_per_token: float, chromosomes: Sequence[str]
+    tokenizer: DnaTokenizer, bp_per_token: float, chromosomes: Sequence[str], **sizes: int
 ) -> CopiesConfig:
     """Return contexts of about `CONTEXTS_BP`, in tokens."""
     orders = sorted({max(2, round(bp / bp_per_token)) for bp in CONTEXTS_BP})
@@ -65,11 +68,50 @@ def settings_of(
         first_piece_id=tokenizer.first_piece_id,
         mask_id=tokenizer.mask_id,
         chromosomes=tuple(chromosomes),
+        **sizes,
     )
 
 
-def own_documents(examples: PretrainExamples, number: int, text: ReadText) -> np.ndarray:
+@dataclass(frozen=True, eq=False)
+class CopiedText:
+    """The text of training documents, and how it is copied as inputs of a network."""
+
+    text: ReadText
+    config: CopiesConfig
+
+    @classmethod
+    def of(cls, corpus: TokenizedCorpus) -> "CopiedText":
+        """Read the text of a corpus."""
+        train, tokenizer = corpus.train, corpus.tokenizer
+        text, chromosomes = text_of(train, tokenizer)
+        bp_per_token = train.num_bp / train.num_tokens
+        sizes = {"hidden_size": 0, "input_size": INPUT_SIZE}
+        return cls(text, settings_of(tokenizer, bp_per_token, chromosomes, **sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class WithCopies:
+    """The same examples with `copied` (M, K) and `copied_scores` (M, K, F): what copies say at predicted tokens."""
+
+    examples: Any
+    read: CopiedText
+    leaves_out: bool
+    """The documents that an example lies in are not copied."""
+
+    def __getitem__(self, index: int) -> dict[str, np.ndarray | int]:
+        """Return one example."""
+        example, (text, config) = self.examples[index], (self.read.text, self.read.config)
+        ids, out = example["token_ids"], None
+        if self.leaves_out:
+            out = own_documents(self.examples, index, text)[None]
+        rows = np.zeros(len(ids), np.int64)
+        said, scores = text.copies(ids, example["positions"], config, out, rows)
+        return example | {"copied": said, "copied_scores": scores}
+
+
+def own_documents(examples: Any, number: int, text: ReadText) -> np.ndarray:
     """Return the documents of the text that an example lies in, (D,)."""
+    examples = plain_examples(examples)
     store, pair = examples.store, examples.pair(number)
     out = np.zeros(len(text.documents), bool)
     for part in (pair.a, pair.b):
@@ -100,15 +142,17 @@ def evidence_of(
         if leaves_out:
             rows = [own_documents(source, n, copies.text) for n, source in which]
             out = torch.from_numpy(np.stack(rows))
-        logits_PV, _ = model(
-            batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.positions_P
-        )
-        evidence = copies.evidence(logits_PV, batch.token_ids_BT, batch.positions_P, out)
+        ids_BT, positions_P = batch.token_ids_BT, batch.positions_P
+        copied = copies.copied(ids_BT, positions_P, out)
+        rest = (batch.is_padding_BT, batch.segment_ids_BT, positions_P)
+        logits_PV, _ = model(ids_BT, *rest, copied=copied)
+        evidence = copies.evidence(logits_PV, ids_BT, positions_P, copied)
         nll_P = nn.functional.cross_entropy(logits_PV.float(), batch.labels_P, reduction="none")
-        right_PK = evidence.ids_PK == batch.labels_P[:, None]
-        parts.append(tuple(x.cpu() for x in (*evidence, -nll_P, right_PK)))
-    ids, inputs, log_p, right = (torch.cat(x) for x in zip(*parts, strict=True))
-    return Evidence(ids, inputs), log_p, right
+        right_PK = copied.ids_PK == batch.labels_P[:, None]
+        kept = (*copied, evidence.inputs_PW, -nll_P, right_PK)
+        parts.append(tuple(x.cpu() for x in kept))
+    ids, scores, inputs, log_p, right = (torch.cat(x) for x in zip(*parts, strict=True))
+    return Evidence(Copied(ids, scores), inputs), log_p, right
 
 
 def _batches(count: int, size: int) -> Iterable[list[int]]:
@@ -136,7 +180,8 @@ def fit_gate(copies: Copies, train: Sample, held_out: Sample, seed: int) -> floa
     best, state = float("inf"), copies.state_dict()
     for _ in range(EPOCHS):
         for chosen in torch.randperm(count, generator=generator).split(BATCH):
-            evidence = Evidence(*(x[chosen] for x in train[0]))
+            copied = Copied(*(x[chosen] for x in train[0].copied))
+            evidence = Evidence(copied, train[0].inputs_PW[chosen])
             loss = nats(copies, evidence, train[1][chosen], train[2][chosen]).mean()
             optimizer.zero_grad()
             loss.backward()
@@ -153,12 +198,18 @@ def fit_gate(copies: Copies, train: Sample, held_out: Sample, seed: int) -> floa
 def add_copies(
     task: PretrainingTask, corpus: TokenizedCorpus, seed: int, validation_examples: int
 ) -> tuple[dict, dict[str, float]]:
-    """Let the model copy; return what its config says of it, and the scores on validation."""
-    model, tokenizer = task.model.eval(), corpus.tokenizer
-    text, chromosomes = text_of(corpus.train, tokenizer)
-    config = settings_of(tokenizer, corpus.train.num_bp / corpus.train.num_tokens, chromosomes)
-    copies = Copies(config, torch.Generator().manual_seed(seed))
-    copies.text = text
+    """Fit a gate and let the model copy; return what its config says of it, and the scores on validation."""
+    model, tokenizer, own = task.model.eval(), corpus.tokenizer, task.model.copies
+    read = CopiedText.of(corpus)
+    config = replace(
+        read.config,
+        hidden_size=CopiesConfig.hidden_size,
+        input_size=0 if own is None else INPUT_SIZE,
+    )
+    copies = Copies(config, model.encoder.config, torch.Generator().manual_seed(seed))
+    copies.text = read.text
+    if own is not None:
+        copies.inputs, own.text = own.inputs, read.text
     length = model.encoder.config.max_tokens
     batch_size = max(1, 4096 // length)
 
@@ -172,19 +223,23 @@ def add_copies(
     train = sample(corpus.train, 2 * seed, FITTED_TOKENS, leaves_out=True)
     held_out = sample(corpus.validation, 2 * seed + 1, HELD_OUT_TOKENS, leaves_out=False)
     if fit_gate(copies, train, held_out, seed) >= -held_out[1].mean():
-        note("copies of the training text do not help on validation documents: none are added")
-        return {}, {}
+        if own is None:
+            note("copies of the training text do not help on validation documents: none are added")
+            return {}, {}
+        copies = own
     examples = PretrainExamples(corpus.validation, tokenizer, length, PAPER, 2 * seed + 1)
     # The training may have computed in bfloat16: both are scored alike here.
+    model.copies = None
     before = scores_of(task, examples, validation_examples, batch_size)
     model.copies = copies.to(task.device)
     after = scores_of(task, examples, validation_examples, batch_size)
     bits = "bits_per_base_masked"
     note(
-        f"copies of {len(text.documents):,} documents: {before[bits]:.4f} bits per base without them, "
+        f"copies of {len(read.text.documents):,} documents: {before[bits]:.4f} bits per base without them, "
         f"{after[bits]:.4f} with them, on validation"
     )
-    return {"copies": asdict(config)}, {**after, part_score_key(bits, "network"): before[bits]}
+    described = {"copies": asdict(copies.config)}
+    return described, {**after, part_score_key(bits, "network"): before[bits]}
 
 
 @torch.no_grad()

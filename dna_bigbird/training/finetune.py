@@ -89,8 +89,8 @@ def finetune(
         head: How labels are read off the encoder.
         words: Counts next to the encoder: of k-mers, and of bases by position.
         training: How it is trained. Steps and rates that are not given are chosen for the number of training
-            rows (docs/your-peaks.md); a note names them and the bundle records them.
-        search: Number of recipes to try: the one above and random ones around it (docs/fine-tuning.md); the
+            rows (docs/tutorials/your-peaks.md); a note names them and the bundle records them.
+        search: Number of recipes to try: the one above and random ones around it (docs/how-to/fine-tune.md); the
             best on the validation rows is kept, and all are recorded. 0: none.
         scored: Also score the test rows: a bundle (folder) to write, as `dna-bigbird evaluate` does, next to
             the baselines of `dna-bigbird baseline` that take seconds, on the same rows (SCORED.kmer.h5 and so

@@ -32,7 +32,7 @@ GENERAL = Recipe(
     validations=4,
     settings={"learning_rate": 3e-4, "head_learning_rate": 1e-2, "start_at_base_rates": True},
 )
-"""Measured on bins with peaks: docs/your-peaks.md."""
+"""Measured on bins with peaks: docs/tutorials/your-peaks.md."""
 SEQUENCES = Recipe(
     passes=1.0,
     fewest_steps=200,
@@ -46,14 +46,14 @@ SEQUENCES = Recipe(
         "gradient_clip": 1.0,
     },
 )
-"""For whole windows on single bases, measured on promoters: docs/fine-tuning.md."""
+"""For whole windows on single bases, measured on promoters: docs/how-to/fine-tune.md."""
 BINS = Recipe(
     passes=0.125,
     fewest_steps=60,
     validations=2,
     settings={"learning_rate": 1e-4, "start_at_probe": True},
 )
-"""For bins on single bases: docs/your-peaks.md."""
+"""For bins on single bases: docs/tutorials/your-peaks.md."""
 
 
 def recipe_for(*, bin_bp: int, bp_per_token: float, trains_layers: bool = True) -> Recipe:
@@ -73,8 +73,8 @@ OR_RECIPE = ", or as `learning_rate` says."
     {
         "max_steps": "If not given: by the number of training rows and the recipe, from 60 to 20,000.",
         "batch_size": f"If not given: 32{OR_RECIPE}",
-        "learning_rate": "If not given, a recipe for the set is chosen (docs/fine-tuning.md): this rate, and each other "
-        "setting that is not given.",
+        "learning_rate": "If not given, a recipe for the set is chosen (docs/how-to/fine-tune.md): this rate, and each "
+        "other setting that is not given.",
         "optimizer": f"If not given: adamw{OR_RECIPE}",
         "muon_learning_rate": f"If not given: 0.01{OR_RECIPE}",
         "weight_decay": f"If not given: 0.01{OR_RECIPE}",
@@ -84,7 +84,7 @@ OR_RECIPE = ", or as `learning_rate` says."
         "of 100.",
         "head_learning_rate": f"If not given: 0{OR_RECIPE}",
         "both_strands": "If not given: true, but for windows without labelled bins, if no `learning_rate` is given, as "
-        "the validation rows say (docs/fine-tuning.md).",
+        "the validation rows say (docs/how-to/fine-tune.md).",
         "start_at_base_rates": f"If not given: false{OR_RECIPE}",
         "start_at_probe": f"If not given: false{OR_RECIPE}",
     },

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from dna_bigbird.core.choices import checked
-from dna_bigbird.core.errors import checked_settings
+from dna_bigbird.core.errors import InputError, checked_settings
 from dna_bigbird.core.paths import GenomePath, InputPath, optional_path
 from dna_bigbird.core.progress import shows_progress
 from dna_bigbird.core.results import DryRun, TrainedModel
@@ -41,7 +41,7 @@ def pretrain(
     genome: GenomePath | None = None,
     sites: InputPath | None = None,
     sites_share: Share = 0.3,
-    counts: bool = False,
+    counts: Literal["none", "gate", "inputs"] = "none",
     dry_run: bool = False,
     threads: ProcessThreads = 0,
     progress: Progress = True,
@@ -85,8 +85,9 @@ def pretrain(
             their middles. Those outside the training documents are not used.
         sites_share: Share of the training examples that are drawn around --sites.
         counts: Counts: let the model copy. What is shown around a hidden token is looked up in the training text on
-            both strands, and what followed there is weighed against the network by a gate; both are part of
-            the bundle. Where sequence repeats it saves much.
+            both strands. gate: what followed there is weighed against a finished network. inputs: the network
+            reads it too, in every step of its training. Text and gate are part of the bundle. Where sequence
+            repeats it saves much.
         dry_run: Dry run: print parameters, tokens per step and the memory of a GPU that the settings ask for, and
             do nothing; the inputs need not be there yet.
     """
@@ -99,7 +100,7 @@ def pretrain(
 
     from dna_bigbird.core.limits import use_threads
     from dna_bigbird.training import pretrain_run as steps
-    from dna_bigbird.training.copying import add_copies
+    from dna_bigbird.training.copying import CopiedText, WithCopies, add_copies
     from dna_bigbird.training.pretrain_run import open_reading
     from dna_bigbird.training.pretraining_start import choose_start, run_pretraining
     from dna_bigbird.training.trained_bundle import save_trained, validation_metrics
@@ -111,6 +112,11 @@ def pretrain(
         objective = objective_of(
             encoder, cpc, nsp_weight, repeat_weight, sites_share if sites else 0.0
         )
+    if counts == "inputs" and encoder.attention == "etc":
+        raise InputError(
+            "--counts inputs: attention etc does not read copies; take another --model.attention, or "
+            "--counts gate"
+        )
     use_threads(threads)
     steps.note_masking(masking)
     corpus = steps.open_corpus(Path(train), Path(validation), start.tokenizer, start.tokenizer_file)
@@ -121,11 +127,16 @@ def pretrain(
         optional_path(genome),
         optional_path(sites),
     )
-    examples = steps.pretraining_examples(
+    examples: dict[str, Any] = steps.pretraining_examples(
         corpus, encoder, masking, seed, objective, reading, training.num_examples
     )
     validation_examples = training.validation_examples or DEFAULT_VALIDATION_EXAMPLES
-    network = start.network(objective.heads, seed)
+    copies = None
+    if counts == "inputs":
+        read = CopiedText.of(corpus)
+        copies = read.config
+        examples = {name: WithCopies(e, read, name == "train") for name, e in examples.items()}
+    network = start.network(objective.heads, seed, copies)
     task, collate = steps.task_of(network, training, corpus.tokenizer.piece_bp, objective)
     result = run_pretraining(
         task,
@@ -134,12 +145,12 @@ def pretrain(
         validation_examples=validation_examples,
         checkpoints=Path(checkpoints),
         seed=seed,
-        settings=steps.run_settings(corpus, start, masking, objective, reading),
+        settings=steps.run_settings(corpus, start, masking, objective, reading, copies),
         collate=collate,
     )
     config = steps.pretrained_config(corpus, start, masking, seed, objective, examples["train"])
     scores = result.best_metrics
-    if counts and result.is_writer:
+    if counts != "none" and result.is_writer:
         described, more = add_copies(task, corpus, seed, validation_examples)
         config, scores = config | described, scores | more
     return save_trained(
@@ -201,8 +212,8 @@ def estimate(
         *table(memory, backends.values(), training.optimizer, precision),
         "",
         *(["The second pass over hidden sentences (CPC) is not counted.", ""] if is_etc else []),
-        "An estimate from the settings; docs/training.md has how far it was checked. A training fits a",
-        f"GPU that it fills to {USABLE:.0%} at most. Nothing was read or written.",
+        "An estimate from the settings; docs/explanation/training-recipe.md has how far it was checked. A training",
+        f"fits a GPU that it fills to {USABLE:.0%} at most. Nothing was read or written.",
     ]
     return DryRun(parameters, tokens, memory, "\n".join(lines))
 

@@ -33,6 +33,7 @@ from dna_bigbird.genome.bed import read_bed
 from dna_bigbird.genome.repeats import SOFT_MASKED, UNKNOWN, RepeatClasses
 from dna_bigbird.models.config import EncoderConfig, stored_encoder
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.models.read_text import CopiesConfig
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.objective import Sums, pair
 from dna_bigbird.training.objective_config import ObjectiveConfig
@@ -276,6 +277,7 @@ def run_settings(
     masking: MaskingConfig,
     objective: ObjectiveConfig,
     reading: PretrainingReading,
+    copies: CopiesConfig | None = None,
 ) -> dict:
     """Return what decides the result, without the training settings and the seed."""
     checksums = {name: str(store.attributes["checksum"]) for name, store in corpus.stores.items()}
@@ -290,7 +292,15 @@ def run_settings(
             **reading.checksums,
             **start.checksums,
         },
+        **({} if copies is None else {"copies": asdict(copies)}),
     }
+
+
+def plain_examples(examples: Any) -> PretrainExamples:
+    """Return the examples inside those that add to them."""
+    while not isinstance(examples, PretrainExamples):
+        examples = examples.examples
+    return examples
 
 
 def pretrained_config(
@@ -299,12 +309,11 @@ def pretrained_config(
     masking: MaskingConfig,
     seed: int,
     objective: ObjectiveConfig,
-    examples: PretrainExamples | HiddenSentenceExamples | RepeatWeighted,
+    examples: Any,
 ) -> dict:
     """Return what the bundle's config says of model and data; it names no regions if earlier ones are unknown."""
     store, before = corpus.train, start.seen_regions
-    while not isinstance(examples, PretrainExamples):
-        examples = examples.examples
+    examples = plain_examples(examples)
     own = seen_in_pretraining(store)
     read = [] if before is None else [*(record for record in before if record != own), own]
     return {

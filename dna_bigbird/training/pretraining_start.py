@@ -17,6 +17,7 @@ from dna_bigbird.corpus.tokenizer import DnaTokenizer
 from dna_bigbird.models.attention_config import OF_WEIGHTS
 from dna_bigbird.models.config import OWN_SETTINGS, PATTERN, EncoderConfig
 from dna_bigbird.models.pretraining_model import PretrainingModel
+from dna_bigbird.models.read_text import CopiesConfig
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.models.weight_transfer import copy_weights, lift_to_etc
 from dna_bigbird.training.data_modules import pretraining_data
@@ -161,9 +162,11 @@ class DnaStart:
     """For messages."""
     bundle: Bundle | None = None
 
-    def network(self, heads: Sequence[str], seed: int) -> PretrainingModel:
+    def network(
+        self, heads: Sequence[str], seed: int, copies: CopiesConfig | None = None
+    ) -> PretrainingModel:
         """Return the model; what no bundle has is drawn fresh, with a note if that is a head."""
-        model = PretrainingModel(self.encoder, seed=seed, heads=heads)
+        model = PretrainingModel(self.encoder, seed=seed, heads=heads, copies=copies)
         if self.bundle is not None:
             take_weights(model, self.bundle.model, seed)
             fresh = [name for name in heads if name not in self.bundle.model.heads]

@@ -9,6 +9,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from dna_bigbird.corpus.batches import PretrainingBatch
+from dna_bigbird.models.copies import Copied
 from dna_bigbird.models.pretraining_model import HiddenSentences
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.objective import Objective, Sums, pair
@@ -31,7 +32,7 @@ class Contrast(NamedTuple):
 def contrast(context_SE: Tensor, target_SE: Tensor, *, gather: bool) -> Contrast:
     """Compare contexts with targets: softmax over the products, as in a dual encoder."""
     # Products are divided by √E, as in attention: without it large products of fresh vectors made
-    # training fall back to guessing (docs/etc.md). With `gather` all processes call it, also those
+    # training fall back to guessing (docs/explanation/bigbird-etc.md). With `gather` all processes call it, also those
     # without a hidden sentence: targets of the others count too, gradients included.
     targets_NE, first = _gathered(target_SE) if gather else (target_SE, 0)
     with torch.autocast(context_SE.device.type, enabled=False):
@@ -64,6 +65,13 @@ def figures_of(result: Contrast) -> Sums:
 def hidden_of(batch: Any) -> dict[str, HiddenSentences]:
     """Return the keyword of a model for the hidden sentences of a batch; nothing if it has no such fields."""
     return {"hidden": HiddenSentences.of(batch)} if hasattr(batch, "sentences_BT") else {}
+
+
+def copied_of(batch: Any) -> dict[str, Copied]:
+    """Return the keyword of a model for what copies say at the predicted tokens of a batch; nothing without copies."""
+    if not len(getattr(batch, "copied_PK", ())):
+        return {}
+    return {"copied": Copied(batch.copied_PK, batch.copied_scores_PKF)}
 
 
 def _processes() -> int:
@@ -146,6 +154,7 @@ class PretrainingTask(Objective):
             batch.segment_ids_BT,
             batch.positions_P,
             **self.planned(batch),
+            **copied_of(batch),
         )
         nll_P = nn.functional.cross_entropy(mlm_logits_PV.float(), batch.labels_P, reduction="none")
         return nll_P, mlm_logits_PV, nsp_logits_B2

@@ -43,7 +43,7 @@ class DataClock(Profiler):
 
 @dataclass(eq=False)
 class Speed(pl.Callback):
-    """Writes a row of figures (docs/training.md) in each window of steps; the last callback."""
+    """Writes a row of figures (docs/explanation/training-recipe.md) in each window of steps; the last callback."""
 
     table: GrowingTable
     waits: DataClock

@@ -22,7 +22,7 @@ def repository_path(page: str, target: str) -> str:
     """Return the path, in the repository, of what a page links to.
 
     Example:
-        >>> repository_path("docs/text.md", "../config/README.md")
+        >>> repository_path("docs/how-to/text.md", "../../config/README.md")
         'config/README.md'
     """
     return os.path.normpath(PurePosixPath(page).parent / target)

@@ -1,8 +1,8 @@
-"""Write the source folder of the site: the pages of the repository, the API and every command's help.
+"""Write the source folder of the site: the pages of the repository, the API, every command and config key.
 
     python docs/site/stage.py FOLDER
 
-The pages keep their text; only links change. The navigation follows the table of docs/README.md.
+The pages keep their text; only links change. The navigation has the links of docs/README.md below each heading.
 """
 
 import re
@@ -15,6 +15,7 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 from api_pages import api_pages  # noqa: E402
 from command_pages import command_pages  # noqa: E402
+from config_pages import config_pages  # noqa: E402
 from diagram import drawn_graphs  # noqa: E402
 from links import LINK, relinked, repository_path  # noqa: E402
 
@@ -32,75 +33,47 @@ OTHERS = {
     "dna_bigbird/bundles/data/any_promoter/README.md": "any-promoter-model.md",
 }
 """Pages outside docs/ and their paths in the site."""
-PROJECT = ("changelog", "versions", "contributing", "package", "security-policy")
-AFTER = {
-    "running": ["data-specs"],
-    "evidence": ["benchmark-scripts", "finished-studies"],
-    "using a model": [
-        "Card of bundled-tata <promoter-model>",
-        "Card of bundled-any-promoter <any-promoter-model>",
-    ],
-}
-"""Pages that the table does not name, by its rows."""
+GENERATED = ["reference/commands", "reference/api", "reference/config-keys"]
 
 
 def site_paths() -> dict[str, str]:
     """Return path in the site by path in the repository; pictures and notebooks too."""
     docs = ROOT / "docs"
-    files = [*docs.glob("*.md"), *docs.glob("images/*"), *docs.glob("notebooks/*.ipynb")]
-    paths = {f"docs/{path.relative_to(docs)}": str(path.relative_to(docs)) for path in files}
-    parts = re.findall(r"^##+ (.*)$", package_part((ROOT / INDEX).read_text()), flags=re.MULTILINE)
-    anchors = {f"{INDEX}#{part.lower().replace(' ', '-')}": "package.md" for part in parts}
-    return paths | OTHERS | {INDEX: "index.md"} | anchors
+    files = [each for kind in ("md", "ipynb", "png") for each in docs.rglob(f"*.{kind}")]
+    names = [str(path.relative_to(docs)) for path in files]
+    return OTHERS | {f"docs/{name}": name.replace("README.md", "index.md") for name in names}
 
 
-def package_part(text: str) -> str:
-    """Return what docs/README.md says on the code."""
-    return text[text.index("## The package") :]
+def linked(page: str, text: str) -> list[str]:
+    """Return what a page links to, as paths in the repository; after the index of a room, what that links to."""
+    found = []
+    for link in LINK.finditer(text):
+        target = repository_path(page, link["target"].partition("#")[0])
+        found.append(target)
+        if re.fullmatch(r"docs/[\w-]+/README\.md", target) and target != page:
+            found += linked(target, (ROOT / target).read_text())
+    return found
 
 
-def subjects(text: str) -> dict[str, list[str]]:
-    """Return the pages (paths in the repository) by row of the table of docs/README.md."""
-    rows = re.findall(r"^\| ([a-z ]+) \| (.*) \|$", text, flags=re.MULTILINE)
-    return {
-        subject: [
-            repository_path(INDEX, link["target"].partition("#")[0]) for link in LINK.finditer(cell)
-        ]
-        for subject, cell in rows
-        if "](" in cell
-    }
-
-
-def toctree(caption: str, pages: list[str]) -> str:
-    lines = "\n".join(pages)
-    return f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{lines}\n```\n"
-
-
-def navigation(paths: dict[str, str], generated: dict[str, str]) -> str:
-    """Return the lists of pages; every page is in one of them."""
+def navigation(paths: dict[str, str]) -> str:
+    """Return the lists of pages, each page once: a list per heading of docs/README.md."""
     trees = {"Start": ["install", "Overview and map <overview>"]}
-    listed = {*trees["Start"], *PROJECT}
-    for subject, sources in subjects((ROOT / INDEX).read_text()).items():
-        pages = [paths[each].rpartition(".")[0] for each in sources if each in paths]
-        new = [page for page in dict.fromkeys(pages) if page not in listed]
-        trees[subject[0].upper() + subject[1:]] = new + AFTER.get(subject, [])
-        listed.update(new)
-        if subject == "tutorials":
-            reference = (name for name in generated if name.count("/") == 0)
-            trees["Reference"] = [name.removesuffix(".md") for name in reference]
-    trees["Project"] = list(PROJECT)
-    return "\n".join(toctree(caption, pages) for caption, pages in trees.items())
-
-
-def landing(paths: dict[str, str], generated: dict[str, str]) -> str:
-    """Return the first page: what the project is, the table of pages, the navigation."""
-    readme, docs = (ROOT / "README.md").read_text(), (ROOT / INDEX).read_text()
-    about = relinked(readme[: readme.index("## Install")], "README.md", "index.md", paths)
-    table = docs[: docs.index("## The package")].partition("\n")[2]
-    reference = "[Every command](commands.md), [functions in Python](api.md).\n\n"
-    return (
-        f"{about}## Documentation\n{relinked(table, INDEX, 'index.md', paths)}{reference}"
-        + navigation(paths, generated)
+    listed = {INDEX, "docs/install.md", "README.md"}
+    pages_of = {
+        page: name.rpartition(".")[0]
+        for page, name in paths.items()
+        if page.endswith((".md", ".ipynb"))
+    }
+    for part in (ROOT / INDEX).read_text().split("\n## ")[1:]:
+        heading, _, body = part.partition("\n")
+        pages = [page for page in dict.fromkeys(linked(INDEX, body)) if page not in listed]
+        trees[heading] = [pages_of[page] for page in pages if page in pages_of]
+        listed.update(pages)
+    trees["Reference"] += GENERATED
+    return "\n".join(
+        f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
+        for caption, pages in trees.items()
+        if pages
     )
 
 
@@ -108,25 +81,24 @@ def stage(folder: Path) -> None:
     """Write all pages into a folder, which is replaced."""
     shutil.rmtree(folder, ignore_errors=True)
     paths = site_paths()
+    texts = {
+        f"reference/{name}": text
+        for name, text in (api_pages() | command_pages() | config_pages()).items()
+    }
     for source, name in paths.items():
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source == INDEX or "#" in source:
-            continue
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if source.endswith(".md"):
             text = (ROOT / source).read_text()
-            target.write_text(drawn_graphs(relinked(text, source, name, paths)))
+            texts[name] = drawn_graphs(relinked(text, source, name, paths))
         else:
-            shutil.copy(ROOT / source, target)
-    package = package_part((ROOT / INDEX).read_text())
-    (folder / "package.md").write_text(
-        "# The code\n\n" + relinked(package, INDEX, "package.md", paths)
+            shutil.copy(ROOT / source, folder / name)
+    texts["index.md"] += (
+        "\n[Every command](reference/commands.md), [functions in Python](reference/api.md), "
+        "[keys of a config](reference/config-keys.md).\n\n" + navigation(paths)
     )
-    generated = api_pages() | command_pages()
-    for name, text in (generated | {"index.md": landing(paths, generated)}).items():
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Whether `dna-bigbird design` writes the planted motifs into random sequence: docs/design.md.
+"""Whether `dna-bigbird design` writes the planted motifs into random sequence: docs/how-to/design.md.
 
     python experiments/2026-11-base-effects/designed.py --results results --output results/designs-measured
 

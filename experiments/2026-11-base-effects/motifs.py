@@ -1,4 +1,4 @@
-"""Which planted motifs `dna-bigbird motifs` finds in the demo's chromatin model: docs/motifs.md.
+"""Which planted motifs `dna-bigbird motifs` finds in the demo's chromatin model: docs/how-to/motifs.md.
 
     python experiments/2026-11-base-effects/motifs.py --results results --output results/motifs-measured
 

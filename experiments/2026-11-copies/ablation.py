@@ -66,7 +66,8 @@ def main() -> None:
     torch.set_num_threads(1)
     bundle = load_bundle(options.model)
     bundle.model.copies = None
-    tokenizer, length = bundle.tokenizer, bundle.config.encoder.max_tokens
+    tokenizer, encoder = bundle.tokenizer, bundle.config.encoder
+    length = encoder.max_tokens
     stores = {x: TokenStore(options.corpus / f"{x}.h5") for x in ("train", "validation")}
     text, chromosomes = copying.text_of(stores["train"], tokenizer)
     bp_per_token = stores["train"].num_bp / stores["train"].num_tokens
@@ -83,7 +84,7 @@ def main() -> None:
         )
 
     for name, (read, own, leaves_out) in arms(text, settings, list(chromosomes)).items():
-        copies = Copies(own, torch.Generator().manual_seed(seed))
+        copies = Copies(own, encoder, torch.Generator().manual_seed(seed))
         copies.text = read
         train = sample(
             copies, stores["train"], 2 * seed, copying.FITTED_TOKENS, leaves_out=leaves_out
@@ -93,7 +94,7 @@ def main() -> None:
         )
         gates = {name: copies}
         if name == "as built":
-            fixed = Copies(own, torch.Generator().manual_seed(seed))
+            fixed = Copies(own, encoder, torch.Generator().manual_seed(seed))
             fixed.text = read
             nn.init.zeros_(fixed.hidden.weight)
             fixed.hidden.weight.requires_grad_(False)

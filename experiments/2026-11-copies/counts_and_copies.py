@@ -20,7 +20,7 @@ from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.evaluation.evaluate_lm_parts import HiddenTokens
 from dna_bigbird.metrics.language import interval
-from dna_bigbird.models.copies import Copies, Evidence
+from dna_bigbird.models.copies import Copied, Copies, Evidence
 from dna_bigbird.training import copying
 
 FITTED, CHOSEN = 60, 15
@@ -38,14 +38,16 @@ def main() -> None:
     bundle = load_bundle(options.model)
     model, tokenizer = bundle.model, bundle.tokenizer
     own, model.copies = model.copies, None
-    length = bundle.config.encoder.max_tokens
     counts = TokenMixtureMasked(pieces=tokenizer.pieces)
     counts.fit(TokenStore(options.corpus / "train.h5"), None)
-    copies = Copies(own.config, torch.Generator().manual_seed(0))
+    encoder = bundle.config.encoder
+    copies = Copies(own.config, encoder, torch.Generator().manual_seed(0))
     copies.text = own.text
 
     def examples_of(path, seed: int) -> PretrainExamples:
-        return PretrainExamples(TokenStore(path), tokenizer, length, copying.MASKINGS[1], seed)
+        return PretrainExamples(
+            TokenStore(path), tokenizer, encoder.max_tokens, copying.MASKINGS[1], seed
+        )
 
     def sample(examples: PretrainExamples, count: int) -> copying.Sample:
         parts = []
@@ -59,11 +61,14 @@ def main() -> None:
             log_p_PV = torch.from_numpy(np.log(np.maximum(np.concatenate(blocks), 1e-12))).float()
             ids_1T = torch.from_numpy(example["token_ids"])[None]
             labels_P = torch.from_numpy(example["labels"])
-            evidence = copies.evidence(log_p_PV, ids_1T, torch.from_numpy(positions))
+            positions_P = torch.from_numpy(positions)
+            copied = copies.copied(ids_1T, positions_P)
+            evidence = copies.evidence(log_p_PV, ids_1T, positions_P, copied)
             log_p_P = log_p_PV.log_softmax(-1).gather(1, labels_P[:, None])[:, 0]
-            parts.append((*evidence, log_p_P, evidence.ids_PK == labels_P[:, None]))
-        ids, inputs, log_p, right = (torch.cat(x) for x in zip(*parts, strict=True))
-        return Evidence(ids, inputs), log_p, right
+            right_PK = copied.ids_PK == labels_P[:, None]
+            parts.append((*copied, evidence.inputs_PW, log_p_P, right_PK))
+        ids, scores, inputs, log_p, right = (torch.cat(x) for x in zip(*parts, strict=True))
+        return Evidence(Copied(ids, scores), inputs), log_p, right
 
     validation = options.corpus / "validation.h5"
     fitted, chosen = (sample(examples_of(validation, s), n) for s, n in ((7, FITTED), (8, CHOSEN)))

@@ -1,4 +1,4 @@
-"""The furthest vector, learned: one full layer next to sparse layers of growing depth (docs/theory.md).
+"""The furthest vector, learned: one full layer next to sparse layers of growing depth (docs/explanation/theory.md).
 
     python experiments/2026-11-furthest-vector/furthest.py --output results/furthest
 

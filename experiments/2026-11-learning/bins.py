@@ -31,7 +31,7 @@ RECIPE = {
     "precision": "bf16-mixed",
     "validation_examples": 128,
 }
-"""That of bins with peaks (docs/your-peaks.md); nothing was chosen for an arm."""
+"""That of bins with peaks (docs/tutorials/your-peaks.md); nothing was chosen for an arm."""
 ARMS = {
     "itc_centre": ("itc", {"pooling": "centre"}),
     "etc_centre": ("etc", {"pooling": "centre"}),

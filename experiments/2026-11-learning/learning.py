@@ -1,4 +1,4 @@
-"""What each ingredient of pretraining is worth at equal processor time: docs/training.md.
+"""What each ingredient of pretraining is worth at equal processor time: docs/explanation/training-recipe.md.
 
     python experiments/2026-11-learning/learning.py --config tests/real/fast.yaml --variant bigbird_512 \\
         --folder results/learning [--jobs 2] [--only ours paper] [--picture curves.png]

@@ -198,7 +198,7 @@ def test_dropout_keeps_the_mean(backend):
     ],
 )
 def test_rule_of_auto(length, dtype, dropout_p, expected, monkeypatch):
-    """As docs/attention.md states it."""
+    """As docs/explanation/attention.md states it."""
     taken = []
     for name in BACKENDS:
         monkeypatch.setitem(attend_module.BACKENDS, name, lambda *_, name=name: taken.append(name))

@@ -1,9 +1,9 @@
-"""The examples of docs/attention.md give what they say."""
+"""The examples of docs/explanation/attention.md give what they say."""
 
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "attention.md"
+PAGE = Path(__file__).parents[2] / "docs/explanation/attention.md"
 
 
 def test_examples_of_the_page():

@@ -1,4 +1,4 @@
-"""Calls that every command refuses before any work, and the table of them in docs/files.md.
+"""Calls that every command refuses before any work, and the table of them in docs/reference/files.md.
 
 python -m tests.cli.situations      # writes the table again
 """
@@ -17,7 +17,7 @@ from dna_bigbird.core.file_formats import Form
 from dna_bigbird.core.paths import WRITTEN, Role, _marks_of, roles_of
 from dna_bigbird.core.result_folders import ResultFolder, atomic_directory
 
-PAGE = Path(__file__).parents[2] / "docs/files.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/files.md"
 HEADER = ("situation", "commands", "calls", "the line says")
 MOST_NAMED = 25
 """Of more commands only the number is shown."""

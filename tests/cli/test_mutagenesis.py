@@ -53,7 +53,7 @@ def test_every_substitution_has_the_effect_that_score_variants_gives(model, geno
     vcf.write_text("\n".join(lines) + "\n")
     scored = score_variants(vcf, genome, model)
     rows, columns = zip(*places, strict=True)
-    # Rounding depends on the company that a window is computed in (docs/predicting.md).
+    # Rounding depends on the company that a window is computed in (docs/how-to/predict.md).
     np.testing.assert_allclose(found.diff[rows, columns], scored.diff, atol=2e-6)
     np.testing.assert_allclose(found.log_odds[rows, columns], scored.log_odds, atol=2e-5)
     assert np.abs(scored.diff).max() > 1e-3

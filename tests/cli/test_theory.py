@@ -107,7 +107,7 @@ def test_graphs_of_two_lengths(capsys):
 
 @pytest.mark.parametrize(("scoring", "gate"), [("product", 35), ("cell_test", 32)])
 def test_every_version_is_counted(scoring, gate, capsys):
-    """As docs/theory.md says: each repair alone is necessary."""
+    """As docs/explanation/theory.md says: each repair alone is necessary."""
     rows = theory(f"turing --check --scoring {scoring}", capsys).splitlines()[1:]
     assert [tuple(re.split("  +", row)) for row in rows] == [
         ("repaired", "69", "69"),

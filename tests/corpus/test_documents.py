@@ -218,7 +218,9 @@ def test_the_whole_of_grch37_is_about_550_thousand_documents_not_450():
     assert sum(lengths) == 3_095_677_412
     expected = expected_documents(lengths, DocumentConfig())
     assert expected == pytest.approx(550_343, rel=0.001)
-    assert round(expected) == 550_455  # as docs/corpus.md has it, and the help
+    assert (
+        round(expected) == 550_455
+    )  # as docs/explanation/documents-and-tokens.md has it, and the help
 
 
 def test_real_chr22(real_data, tmp_path):

@@ -36,7 +36,7 @@ def mutated(rng, sequence, rate):
 
 @functools.cache
 def telling(sequence):
-    """The 12-mers of a sequence, each as the lesser of its two strands, as docs/splits.md has it."""
+    """The 12-mers of a sequence, each as the lesser of its two strands: docs/explanation/splits-and-leakage.md."""
     found = set()
     for i in range(len(sequence) - 11):
         word = sequence[i : i + 12]

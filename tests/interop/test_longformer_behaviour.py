@@ -1,4 +1,4 @@
-"""What the library's Longformer and LED do that ours do not: both sides of docs/huggingface.md."""
+"""What the library's Longformer and LED do that ours do not: both sides of docs/how-to/hugging-face.md."""
 
 import pytest
 import torch

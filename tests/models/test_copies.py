@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 import torch
 
+from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.copies import Copies
 from dna_bigbird.models.read_text import COMPARED, NEAREST, REACH, CopiesConfig, ReadText, Strand
 
 CLS, SEP, MASK = 2, 3, 4
 ORDER = 3
+ENCODER = EncoderConfig(vocab_size=16, hidden_size=8, num_heads=2)
 CONFIG = CopiesConfig(orders=(ORDER,), chromosomes=("chr1",))
 
 
@@ -128,17 +130,19 @@ def test_the_rows_of_a_batch_do_not_meet():
     text, documents = random_text([80, 80], letters=8)
     rows = [row_of(ids[:60], np.array([5, 30, 50])) for ids in documents]
     batch = torch.tensor(np.stack(rows))
-    copies = Copies(CONFIG, torch.Generator().manual_seed(0))
+    copies = Copies(CONFIG, ENCODER, torch.Generator().manual_seed(0))
     copies.text = text
     logits = torch.randn(6, 16, generator=torch.Generator().manual_seed(1))
     positions = torch.tensor([5, 30, 50])
     out = torch.tensor([[True, False], [False, False]])
     with torch.no_grad():
-        together = copies(logits, batch, torch.cat([positions, positions + 62]), out)
-        alone = [
-            copies(logits[3 * i : 3 * i + 3], batch[i : i + 1], positions, out[i : i + 1])
-            for i in (0, 1)
-        ]
+        both = torch.cat([positions, positions + 62])
+        together = copies(logits, batch, both, copies.copied(batch, both, out))
+        alone = []
+        for i in (0, 1):
+            row = batch[i : i + 1]
+            copied = copies.copied(row, positions, out[i : i + 1])
+            alone.append(copies(logits[3 * i : 3 * i + 3], row, positions, copied))
     torch.testing.assert_close(together, torch.cat(alone), rtol=0, atol=1e-5)
     assert together.exp().sum(1) == pytest.approx(1, abs=1e-5)
 
@@ -146,13 +150,14 @@ def test_the_rows_of_a_batch_do_not_meet():
 def test_the_gate_weighs_the_network_and_the_copied_tokens():
     text, documents = random_text([80, 80], letters=8)
     row = row_of(documents[0][:60], np.array([30]))
-    copies = Copies(CONFIG, torch.Generator().manual_seed(0))
+    copies = Copies(CONFIG, ENCODER, torch.Generator().manual_seed(0))
     copies.text = text
     logits, at = torch.randn(1, 16), torch.tensor([30])
     ids = torch.tensor(row)[None]
     with torch.no_grad():
-        gates = copies.gates(copies.evidence(logits, ids, at))[0]
-        p = copies(logits, ids, at)[0].exp()
+        copied = copies.copied(ids, at)
+        gates = copies.gates(copies.evidence(logits, ids, at, copied))[0]
+        p = copies(logits, ids, at, copied)[0].exp()
     said, _ = text.copies(row, np.array([30]), CONFIG)
     expected = gates[0] * logits[0].softmax(0)
     for gate, token in zip(gates[1:], said[0], strict=True):
@@ -161,3 +166,32 @@ def test_the_gate_weighs_the_network_and_the_copied_tokens():
             expected[token] += gate
     assert p == pytest.approx(expected, abs=1e-6)
     assert gates.sum() == pytest.approx(1)
+
+
+def test_inputs_are_vectors_of_the_copied_tokens_at_hidden_positions_alone():
+    text, documents = random_text([80, 80], letters=8)
+    config = CopiesConfig(orders=(ORDER,), hidden_size=0, input_size=6, chromosomes=("chr1",))
+    copies = Copies(config, ENCODER, torch.Generator().manual_seed(0))
+    copies.text = text
+    rows = [row_of(ids[:60], np.array([30, 50])) for ids in documents]
+    batch, at = torch.tensor(np.stack(rows)), torch.tensor([30, 40, 62 + 50])  # 40 is shown
+    with torch.no_grad():
+        copied = copies.copied(batch, at)
+        added = copies.inputs(copied, batch, at).flatten(0, 1)
+    table, layer, last = (copies.inputs.get_submodule(x) for x in ("of_token", "hidden", "weights"))
+    for p, position in enumerate(at.tolist()):
+        said, scores = text.copies(
+            batch.flatten().numpy(), at.numpy(), config, None, np.arange(124) // 62
+        )
+        same = [(said[p] == token).mean() if token >= 0 else 0 for token in said[p]]
+        read = torch.tensor(np.column_stack([scores[p], same]).ravel(), dtype=torch.float32)
+        weights = last(layer(read).relu()).exp()
+        there = [k for k, token in enumerate(said[p]) if token >= 0]
+        total = weights[0] + sum(weights[1 + k] for k in there)
+        expected = sum(weights[1 + k] / total * table.weight[said[p][k]] for k in there)
+        assert len(there)
+        if position == 40:
+            expected = torch.zeros(8)
+        torch.testing.assert_close(added[position], expected)
+    others = np.setdiff1d(np.arange(124), at.numpy())
+    assert not added[others].any()

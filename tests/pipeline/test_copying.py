@@ -4,10 +4,17 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.core.errors import InputError
+from dna_bigbird.corpus.batches import collate_pretraining
+from dna_bigbird.corpus.masking import PAPER
+from dna_bigbird.corpus.pretraining_examples import PretrainExamples
+from dna_bigbird.corpus.token_store import TokenStore
 from dna_bigbird.genome import reverse_complement
+from dna_bigbird.models.copies import Copied
+from dna_bigbird.training import copying
 from tests.toy_project import MODEL, STEPS, bytes_of, refused, run
 
 PRETRAIN = (
@@ -59,7 +66,7 @@ def project(tmp_path_factory):
                 f"tokenize --genome toy.fa --documents {split}.bed.gz --tokenizer bases.model "
                 f"--output {split}.h5 --assembly toy"
             )
-        run(f"{PRETRAIN} --counts true --output model --checkpoints checkpoints")
+        run(f"{PRETRAIN} --counts gate --output model --checkpoints checkpoints")
     return folder
 
 
@@ -81,7 +88,7 @@ def test_the_bundle_copies_where_sequence_repeats(project, monkeypatch):
 
 def test_it_is_the_same_again_and_is_added_to_a_finished_training(project, monkeypatch, capsys):
     monkeypatch.chdir(project)
-    run(f"{PRETRAIN} --counts true --output again --checkpoints checkpoints")
+    run(f"{PRETRAIN} --counts gate --output again --checkpoints checkpoints")
     trained = json.loads((project / "again" / "metrics.json").read_text())
     network, whole = (
         trained[x] for x in ("bits_per_base_masked_of_network", "bits_per_base_masked")
@@ -94,7 +101,7 @@ def test_it_is_the_same_again_and_is_added_to_a_finished_training(project, monke
 def test_no_copies_are_added_where_they_do_not_help(project, monkeypatch, capsys):
     monkeypatch.chdir(project)
     monkeypatch.setattr("dna_bigbird.training.copying.fit_gate", lambda *rest: float("inf"))
-    run(f"{PRETRAIN} --counts true --output without --checkpoints checkpoints")
+    run(f"{PRETRAIN} --counts gate --output without --checkpoints checkpoints")
     assert "copies" in capsys.readouterr().err
     assert not (project / "without" / "text_read.safetensors").exists()
     assert load_bundle("without").model.copies is None
@@ -136,3 +143,50 @@ def test_what_a_bundle_with_copies_refuses(project, monkeypatch, capsys, tmp_pat
     (damaged / "text_read.safetensors").unlink()
     with pytest.raises(InputError, match=r"text_read\.safetensors"):
         load_bundle(damaged)
+
+
+INPUTS = f"{PRETRAIN} --counts inputs --checkpoints checkpoints_inputs"
+
+
+@pytest.fixture(scope="module")
+def with_inputs(project):
+    """The bundle of a network that reads copies."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        run(f"{INPUTS} --output inputs")
+    return load_bundle(project / "inputs")
+
+
+def test_training_reads_what_the_bundle_looks_up(project, with_inputs):
+    store, tokenizer = TokenStore(project / "train.h5"), with_inputs.tokenizer
+    model = with_inputs.model
+    read = copying.CopiedText(model.copies.text, model.copies.config)
+    plain = PretrainExamples(store, tokenizer, 256, PAPER, 2)
+    numbers = [0, 1, 2]
+    examples = copying.WithCopies(plain, read, leaves_out=True)
+    batch = collate_pretraining([(n, examples[n]) for n in numbers])
+    own = torch.tensor(np.stack([copying.own_documents(plain, n, read.text) for n in numbers]))
+    tokens = (batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT, batch.positions_P)
+    copied = Copied(batch.copied_PK, batch.copied_scores_PKF)
+    with torch.no_grad():
+        given = model(*tokens, copied=copied)[0]
+        torch.testing.assert_close(model(*tokens, left_out_BD=own)[0], given)
+        # The own documents know the answer: that it is not theirs is seen here.
+        assert (model(*tokens)[0] - given).abs().max() > 0.1
+    assert model.copies.inputs.of_token.weight.abs().sum() > 0
+
+
+def test_inputs_help_where_sequence_repeats_and_continue_exactly(project, with_inputs, monkeypatch):
+    monkeypatch.chdir(project)
+    scores = with_inputs.metrics
+    assert scores["bits_per_base_masked"] < scores["bits_per_base_masked_of_network"] - 0.1
+    run(f"{INPUTS} --output inputs_again")
+    assert bytes_of(project / "inputs_again") == bytes_of(project / "inputs")
+
+
+def test_what_inputs_refuse(project, monkeypatch, capsys):
+    monkeypatch.chdir(project)
+    etc = PRETRAIN.replace(" --seed", " --model.attention etc --seed")
+    said = refused(f"{etc} --counts inputs --output etc --checkpoints etc_checkpoints", capsys)
+    assert "--counts inputs" in said
+    assert not (project / "etc_checkpoints").exists()

@@ -131,7 +131,7 @@ def test_calibration_table(project):
 
 
 def test_every_key_is_defined_in_the_documentation(project):
-    text = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    text = (Path(__file__).parents[2] / "docs/reference/metrics.md").read_text()
     defined = set(re.findall(r"`([^`]+)`", text))
     keys = set(metrics_of(project, "m1")) | set(table(project, "m1", "per_label.tsv")[0])
     keys |= set(table(project, "m1", "calibration.tsv")[0])

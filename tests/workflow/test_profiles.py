@@ -22,7 +22,7 @@ PAPER_BATCH = 256
 EIGHT = "workflow/profiles/slurm-8gpu/config.v8+.yaml"
 EIGHT_CONFIGS = ("config/grch37.yaml", "config/grch37-8gpu.yaml")
 A100, H100 = 312e12, 989e12
-"""Operations a second in bfloat16, as docs/training.md has them."""
+"""Operations a second in bfloat16, as docs/explanation/training-recipe.md has them."""
 TEST_NODE_MB = 4096
 
 
@@ -134,7 +134,7 @@ def test_the_profile_for_8_gpus_is_the_other_one_but_for_the_trainings():
 
 
 def test_pretraining_on_8_gpus_ends_within_the_limits():
-    """By the estimate of docs/training.md at 20 %: one limit on H100s, three on A100s."""
+    """By the estimate of docs/explanation/training-recipe.md at 20 %: one limit on H100s, three on A100s."""
     from dna_bigbird.models.config import EncoderConfig
     from dna_bigbird.models.flops import training_flops
     from dna_bigbird.models.pretraining_model import PretrainingModel
@@ -146,7 +146,7 @@ def test_pretraining_on_8_gpus_ends_within_the_limits():
     steps = config["pretraining"]["max_steps"]
     operations = steps * PAPER_BATCH * training_flops(model, [4096], 614)
     assert operations == pytest.approx(6.3e20, rel=0.01)
-    text = (ROOT / "docs" / "slurm.md").read_text()
+    text = (ROOT / "docs/how-to/slurm.md").read_text()
     cells = (
         ", ".join(f"{operations / (8 * peak * share) / 86_400:.1f}" for share in (0.2, 0.3, 0.4))
         for peak in (H100, A100)

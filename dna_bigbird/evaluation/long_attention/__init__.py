@@ -1,1 +1,1 @@
-"""The steps of `dna-bigbird compare-attention` (docs/long-attention.md)."""
+"""The steps of `dna-bigbird compare-attention` (docs/explanation/longformer-and-performer.md)."""

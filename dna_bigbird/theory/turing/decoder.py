@@ -27,7 +27,7 @@ REPAIRS = {
     "next_state": "the transition gives the next state (a slip of the pen)",
     "next_cell": "intermediate nodes query with the cell after the step, not with the one before it",
 }
-"""What the printed construction needs, and what is easy to lose (`next_cell`); docs/theory.md."""
+"""What the printed construction needs, and what is easy to lose (`next_cell`); docs/explanation/theory.md."""
 PRINTED = frozenset({"next_cell"})
 """The repairs that the printed construction has."""
 REPAIRED = frozenset(REPAIRS)

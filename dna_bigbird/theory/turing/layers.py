@@ -73,7 +73,7 @@ class Layers:
 
     layout: Layout
     fixed_bound: int = 0
-    """Slip 6 of docs/theory.md: a constant instead of the position's bounds; it must not be passed."""
+    """Slip 6 of docs/explanation/theory.md: a constant instead of the position's bounds; it must not be passed."""
 
     @cached_property
     def encoder_query(self) -> Matrix:

@@ -148,13 +148,13 @@ def bundled_machine(name: str) -> Machine:
 
 
 def read_machine(path: Path) -> Machine:
-    """Read a machine from a YAML file; docs/theory.md has the form."""
+    """Read a machine from a YAML file; docs/explanation/theory.md has the form."""
     file = read_yaml(path)
     values = file.values()
     for key in values.keys() - set(KEYS):
         raise _error(file, [key], f"expected one of {', '.join(KEYS)}, found {key}")
     if missing := [key for key in ("start", "final", "rules") if not values.get(key)]:
-        raise InputError(f"{path}: a machine has {missing[0]}; see docs/theory.md")
+        raise InputError(f"{path}: a machine has {missing[0]}; see docs/explanation/theory.md")
     if not isinstance(values["final"], list):
         raise _error(file, ["final"], f"expected a list of states, found {values['final']!r}")
     try:

@@ -55,7 +55,7 @@ def _tasks(text: Mapping) -> Iterator[Mistake]:
 def _table1(text: Mapping) -> Iterator[Mistake]:
     names = table1_sets(text)
     if not names:
-        yield ("text", "tasks"), "`table1` needs a set of Table 1 (docs/text.md)"
+        yield ("text", "tasks"), "`table1` needs a set of Table 1 (docs/how-to/text.md)"
     for name in names:
         if "seeds" in text["tasks"][name]:
             yield ("text", "tasks", name, "seeds"), "`table1` has its own `seeds`"
