@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from dna_bigbird.core.progress import progress_bar, shows_progress
 from dna_bigbird.core.result_folders import DESIGNS, atomic_directory
 from dna_bigbird.core.results import Rows
 from dna_bigbird.core.settings import NotNegative, Positive, Range, Seed, Share
-from dna_bigbird.core.shared_options import Names, Progress
+from dna_bigbird.core.shared_options import Names, Progress, WindowStrands
 from dna_bigbird.core.tables import Table
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.fasta_stream import dna_of, read_fasta
@@ -111,7 +111,7 @@ def design(
     kmers_of: GenomeFile | None = None,
     kmer_bp: Annotated[int, Range(1, most=MOST_K)] = 4,
     max_kmer_distance: Share | None = None,
-    strand: Literal["both", "forward"] | None = None,
+    strand: WindowStrands = None,
     seed: Seed = 0,
     progress: Progress = False,
     **compute: ComputeOptions,
@@ -124,7 +124,7 @@ def design(
 
     Examples:
         dna-bigbird design --model results/models/chromatin --label CTCF --random 10 --edits 15 --output designed
-        dna-bigbird design --model results/models/chromatin --label JUN --start seq.fa --fixed 1-450,551-1000 \\
+        dna-bigbird design --model results/models/chromatin --label JUN --start enhancer.fa --fixed 1-450,551-1000 \\
             --beam 4 --unchanged 'DNase*,CTCF' --tolerance 0.5 --forbidden GAATTC --output designed
 
     Args:
@@ -149,8 +149,6 @@ def design(
         kmer_bp: Bases of these k-mers; one and its reverse complement count together.
         max_kmer_distance: Largest Jensen-Shannon distance from that content, from 0 to 1. Default: 95 percent of the
             real windows have at most this.
-        strand: Strands to read: 'both' averages the probabilities of the two, or takes the higher one of a directional
-            model; 'forward' reads the sequences as they are. Default: 'forward' for a directional model, else 'both'.
         seed: Seed of the random numbers: of random sequences and real windows.
         compute: Fields of `Compute`: speed and memory.
 

@@ -19,7 +19,7 @@ from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, TsvOutput
 from dna_bigbird.core.progress import progress_bar, shows_progress
 from dna_bigbird.core.results import Comparison
 from dna_bigbird.core.settings import Positive, Range
-from dna_bigbird.core.shared_options import Labels, ModelWindow, Progress
+from dna_bigbird.core.shared_options import Labels, ModelWindow, Progress, WindowStrands
 from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome.dinucleotide_shuffle import shuffle_dinucleotides
@@ -64,7 +64,7 @@ def marginalise(
     database: InputFile | None = None,
     backgrounds: Annotated[int, Range(2)] = 50,
     window: ModelWindow = None,
-    strand: Literal["both", "forward"] | None = None,
+    strand: WindowStrands = None,
     seed: int = 0,
     curves: OutputFile | None = None,
     progress: Progress = False,
@@ -103,8 +103,6 @@ def marginalise(
         database: Matrices in a MEME or JASPAR file: by default JASPAR 2024 CORE vertebrates, which the package pyjaspar
             contains.
         backgrounds: Number of shuffled sequences.
-        strand: Strands to read: 'both' averages the probabilities of the two, or takes the higher one of a directional
-            model; 'forward' reads the sequences as they are. Default: 'forward' for a directional model, else 'both'.
         seed: Seed of the random numbers: of backgrounds and intervals.
         curves: Curves to write, .png, .svg or .pdf: by position, or by distance of a second motif.
         compute: Fields of `Compute`: speed and memory.
