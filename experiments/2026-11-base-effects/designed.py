@@ -20,7 +20,7 @@ from dna_bigbird.demo.grammar import LEAST_SHARE
 from dna_bigbird.genome.fasta_stream import read_fasta
 from dna_bigbird.genome.motifs import load_motifs
 
-LABELS = ("JUN", "CTCF", "CEBPB")
+LABELS = ("JUN", "TEAD1", "CEBPB", "CTCF")
 """Whose rule is sites of one matrix."""
 FREE = (486, 515)
 """From 1, of 1,000 bases: the bin of the model is 401 to 600."""
