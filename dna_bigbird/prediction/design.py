@@ -10,7 +10,7 @@ import numpy as np
 
 from dna_bigbird.bundles.choice import choose_labels, load_models, notes_on
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.model_options import ModelBundles
+from dna_bigbird.bundles.model_options import AveragedModels
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note, shortened
 from dna_bigbird.core.limits import check_memory
@@ -98,7 +98,7 @@ def design(
     random: Positive | None = None,
     length: Annotated[int, Range(MOST_K, most=MOST_BP)] | None = None,
     random_gc: Share = 0.5,
-    model: ModelBundles | None = None,
+    model: AveragedModels = None,
     edits: Positive = 10,
     beam: Positive = 1,
     fixed: list[str] | None = None,
@@ -135,7 +135,6 @@ def design(
         random: Number of random sequences to start from, in place of --start.
         length: Bases of a random sequence. Default: the window of the model.
         random_gc: Share of G and C among the bases that are drawn.
-        model: Model bundle: several (--model A B) give the mean of their probabilities. Default: the bundled model.
         edits: Most substitutions of a sequence; a base is changed once.
         beam: Sequences kept at each step: 1 is a greedy search.
         fixed: Positions that stay as they are: from 1, both ends included, as 1-400 or 512.

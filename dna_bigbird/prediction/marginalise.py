@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dna_bigbird.bundles.choice import choose_labels, load_models, notes_on
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.model_options import ModelBundles
+from dna_bigbird.bundles.model_options import AveragedModels
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.limits import check_memory
@@ -55,7 +55,7 @@ def marginalise(
     motif: str,
     output: TsvOutput,
     *,
-    model: ModelBundles | None = None,
+    model: AveragedModels = None,
     labels: Labels = None,
     position: list[int] | None = None,
     step: Positive | None = None,
@@ -99,7 +99,6 @@ def marginalise(
         second: Bases of a second motif, or its matrix, as `motif`. An aligned model then needs one `position`.
         distances: Bases between the two motifs; a negative number puts the second on the left. Default: 20, 40, 60,
             100, 150, 200, 300 and 400, as far as they fit into the window.
-        model: Model bundle: several (--model A B) give the mean of their probabilities. Default: the bundled model.
         database: Matrices in a MEME or JASPAR file: by default JASPAR 2024 CORE vertebrates, which the package pyjaspar
             contains.
         backgrounds: Number of shuffled sequences.
