@@ -16,9 +16,14 @@ import motifs as base_effects
 import numpy as np
 
 from dna_bigbird import design
+from dna_bigbird.bundles.choice import load_models
 from dna_bigbird.demo.grammar import LEAST_SHARE
 from dna_bigbird.genome.fasta_stream import read_fasta
+from dna_bigbird.genome.motif_files import LETTERS
 from dna_bigbird.genome.motifs import load_motifs
+from dna_bigbird.prediction.compute import Compute, exact
+from dna_bigbird.prediction.marginalise import insert, log_odds
+from dna_bigbird.prediction.predictor import Predictor
 
 LABELS = ("JUN", "TEAD1", "CEBPB", "CTCF")
 """Whose rule is sites of one matrix."""
@@ -54,6 +59,24 @@ def gains(folder: Path, label: str) -> list[float]:
     return [values[-1] - values[0] for values in ends.values()]
 
 
+def inserted(model: Path, fasta: Path, label: str) -> list[float]:
+    """Return the mean change of the log odds by one and by two consensus sites in the same starts."""
+    predictor = Predictor(
+        load_models(model), compute=exact(Compute(threads=1)), strand="forward", raw=True
+    )
+    column, site = predictor.label_names.index(label), consensus(label)
+    plain = [record.letters for record in read_fasta(fasta)]
+    one = [insert(text, site, 496) for text in plain]
+    two = [insert(insert(text, site, 487), site, 502) for text in plain]
+    values = [log_odds(predictor, texts)[:, column] for texts in (plain, one, two)]
+    return [float((changed - values[0]).mean()) for changed in values[1:]]
+
+
+def consensus(label: str) -> str:
+    """Return the best site of a planted matrix."""
+    return "".join(LETTERS[i] for i in load_motifs()[label].log_odds.argmax(axis=0))
+
+
 def main() -> None:
     """Design with both models, print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -84,6 +107,8 @@ def main() -> None:
                 f"{np.mean(after):.2f} | {np.mean(gains(folder, label)):.1f} |",
                 flush=True,
             )
+        one, two = inserted(models["model"], asked.output / f"{label}_model/start.fa", label)
+        print(f"{label}: one consensus site {one:.1f}, two {two:.1f}", flush=True)
 
 
 if __name__ == "__main__":
