@@ -170,7 +170,7 @@ def design(
     if length is not None and random is None:
         raise InputError(f"--length {length}: of random sequences; give their number with --random")
     motifs, spans = [check_pattern(x) for x in forbidden or []], [_span(x) for x in fixed or []]
-    given = {} if start is None else read_starts(start)
+    starts = {} if start is None else read_starts(start)
     bundles = load_models(model)
     from dna_bigbird.prediction.predictor import Predictor  # imports torch: seconds
 
@@ -185,11 +185,11 @@ def design(
     goal = choose_goal(config, label, unchanged, unchanged_weight, tolerance)
     limits = Limits(min_gc, max_gc, motifs)
     if random is not None:
-        given = draw_starts(random, length or config.window_bp or 0, random_gc, limits, rng)
-    longest = max(map(len, given.values()))
+        starts = draw_starts(random, length or config.window_bp or 0, random_gc, limits, rng)
+    longest = max(map(len, starts.values()))
     check_memory(f"--beam {beam}", 3 * beam * longest * (longest + 100))
-    free = {name: free_positions(name, text, spans, edits, config) for name, text in given.items()}
-    windows = dict.fromkeys(map(len, given.values()), limits)
+    free = {name: free_positions(name, text, spans, edits, config) for name, text in starts.items()}
+    windows = dict.fromkeys(map(len, starts.values()), limits)
     if kmers_of is not None:
         genome = Genome(kmers_of)
         for size in windows:
@@ -201,8 +201,8 @@ def design(
         return log_odds(predictor, texts)
 
     paths: dict[str, Steps] = {}
-    with progress_bar(total=len(given) * edits, desc="design", unit=" edits") as bar:
-        for name, text in given.items():
+    with progress_bar(total=len(starts) * edits, desc="design", unit=" edits") as bar:
+        for name, text in starts.items():
             own = windows[len(text)]
             paths[name] = search(
                 score, text, free[name], edits, goal=goal, limits=own, beam=beam, done=bar.update
@@ -211,7 +211,7 @@ def design(
     result = Designs(
         Path(output),
         config.label_names[goal.label],
-        given,
+        starts,
         {name: path[-1].text for name, path in paths.items()},
         rows,
     )
@@ -234,8 +234,8 @@ def design(
 
 def _span(text: str) -> range:
     """Return the 0-based positions of '1-400' or '512'."""
-    found = re.fullmatch(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?", text)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    match = re.fullmatch(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?", text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if last < first:
         raise InputError(f"--fixed {text!r}: expected positions from 1, as 1-400 or 512")
     return range(first - 1, last)
@@ -249,11 +249,11 @@ def choose_goal(
     tolerance: float | None,
 ) -> Goal:
     """Return the objective; InputError if a name matches no label, or that to raise several."""
-    found = choose_labels(config.label_names, [label])
-    if len(found) > 1:
-        raise InputError(f"--label {label!r}: expected one label; this names {len(found)}")
+    columns = choose_labels(config.label_names, [label])
+    if len(columns) > 1:
+        raise InputError(f"--label {label!r}: expected one label; this names {len(columns)}")
     others = [] if unchanged is None else choose_labels(config.label_names, unchanged)
-    return Goal(found[0], [i for i in others if i != found[0]], weight, tolerance)
+    return Goal(columns[0], [i for i in others if i != columns[0]], weight, tolerance)
 
 
 def read_starts(path: Path | str) -> dict[str, str]:
@@ -368,9 +368,9 @@ def letters(name: str, path: Steps, score: Score, label: int, label_name: str) -
 
     last = path[-1]
     known = [i for i, base in enumerate(last.text) if base in LETTERS]
-    places = [step.position for step in path[1:]] or known[:1]
-    first = max(min(places) - MARGIN_BP, 0)
-    bases = last.text[first : max(places) + MARGIN_BP + 1][:MOST_BASES]
+    edited = [step.position for step in path[1:]] or known[:1]
+    first = max(min(edited) - MARGIN_BP, 0)
+    bases = last.text[first : max(edited) + MARGIN_BP + 1][:MOST_BASES]
     effects_P41 = np.zeros((len(bases), 4, 1))
     effects_P41[[base not in LETTERS for base in bases]] = np.nan
     changes = [

@@ -193,16 +193,16 @@ def search(
     paths = [best]
     for _ in range(edits):
         seen: set[str] = set()
-        found: list[Steps] = []
+        following: list[Steps] = []
         for path in paths:
             steps = [x for x in next_steps(path, positions, limits) if x.text not in seen]
             seen.update(step.text for step in steps)
             if steps:
                 rows = scored(steps, score([step.text for step in steps]))
-                found += [(*path, step) for step in rows if step.value > -np.inf]
-                found = sorted(found, key=lambda each: -each[-1].value)[:beam]
+                following += [(*path, step) for step in rows if step.value > -np.inf]
+                following = sorted(following, key=lambda each: -each[-1].value)[:beam]
         done(1)
-        paths = found
+        paths = following
         best = max([best, *paths[:1]], key=lambda each: each[-1].value)
     return best
 

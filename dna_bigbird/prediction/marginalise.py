@@ -266,18 +266,18 @@ def draw_windows(
     starts = np.array([genome.lengths[name] - window_bp + 1 for name in names])
     if not names:
         raise InputError(f"{genome.path}: no record of {window_bp:,} bases, the window")
-    found = 0
+    drawn = 0
     for _ in range(MOST_DRAWS * count):
         chrom = int(rng.choice(len(names), p=starts / starts.sum()))
         start = int(rng.integers(starts[chrom]))
         text = genome.fetch(Interval(names[chrom], start, start + window_bp))
         if "N" not in text:
             yield text
-            found += 1
-        if found == count:
+            drawn += 1
+        if drawn == count:
             return
     raise InputError(
-        f"{genome.path}: only {found} of {MOST_DRAWS * count:,} random windows of {window_bp:,} bases "
+        f"{genome.path}: only {drawn} of {MOST_DRAWS * count:,} random windows of {window_bp:,} bases "
         "have no N"
     )
 
