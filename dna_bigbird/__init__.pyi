@@ -40,6 +40,7 @@ from dna_bigbird.labelled.promoter.promoter_sequences import (
 from dna_bigbird.labelled.promoter.promoter_set import promoter_set as promoter_set
 from dna_bigbird.labelled.sequences.sequence_set import sequence_set as sequence_set
 from dna_bigbird.prediction.attribute import attribute as attribute
+from dna_bigbird.prediction.design import design as design
 from dna_bigbird.prediction.embed import embed as embed
 from dna_bigbird.prediction.loaded_model import load as load
 from dna_bigbird.prediction.marginalise import marginalise as marginalise
