@@ -60,7 +60,7 @@ test: setup $(ENCODER) ## the tests, in two processes that take whole files
 test-slow: setup $(ENCODER) ## kill points, full disks, sanitizers, valgrind, a SLURM cluster: long
 	python -m pytest -m slow $(PYTEST_ARGS)
 
-test-cluster: setup ## of these, the ones on a small SLURM cluster on this machine: docs/how-to/slurm.md
+test-cluster: setup ## of these, the ones on a small SLURM cluster on this machine: docs/how-to/slurm-and-gpu.md
 	python -m pytest -m slow -v tests/cluster $(PYTEST_ARGS)
 
 fuzz: setup ## the readers of files, led by coverage, SECONDS=600 of a processor each, or READERS="bed vcf": docs/explanation/files-and-safety.md

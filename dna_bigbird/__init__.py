@@ -35,6 +35,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "convert": "dna_bigbird.bundles.convert",
         "deepsea_set": "dna_bigbird.labelled.deepsea.deepsea_set",
         "demo_data": "dna_bigbird.demo.demo_data",
+        "design": "dna_bigbird.prediction.design",
         "doctor": "dna_bigbird.workflow.doctor",
         "draw_documents": "dna_bigbird.corpus.draw_documents",
         "embed": "dna_bigbird.prediction.embed",

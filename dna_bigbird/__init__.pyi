@@ -41,6 +41,7 @@ from dna_bigbird.labelled.promoter.promoter_set import promoter_set as promoter_
 from dna_bigbird.labelled.sequences.sequence_set import sequence_set as sequence_set
 from dna_bigbird.labelled.tracks.track_set import track_set as track_set
 from dna_bigbird.prediction.attribute import attribute as attribute
+from dna_bigbird.prediction.design import design as design
 from dna_bigbird.prediction.embed import embed as embed
 from dna_bigbird.prediction.loaded_model import load as load
 from dna_bigbird.prediction.marginalise import marginalise as marginalise

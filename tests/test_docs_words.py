@@ -12,21 +12,6 @@ ROOT = Path(__file__).parents[1]
 PAGES = words.pages()
 OUTSIDE = words.outside_results(PAGES)
 ROOMS = ("tutorials", "how-to", "reference", "explanation", "results", "development")
-UNTIL_REWRITTEN = [
-    "test_written_words_outside_results",
-    "test_deviations_from_the_paper_are_one_page_to_read",
-    "test_no_page_of_results_is_long",
-    "test_tables_have_at_most_seven_columns",
-    "test_measured_numbers_are_in_results",
-]
-"""Tests that may fail until every page is rewritten."""
-
-
-@pytest.fixture(autouse=True)
-def _may_fail_until_rewritten(request):
-    if request.node.originalname in UNTIL_REWRITTEN:
-        mark = pytest.mark.xfail(strict=False, reason="pages are not rewritten yet")
-        request.applymarker(mark)
 
 
 def test_written_words_outside_results():

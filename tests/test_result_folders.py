@@ -201,4 +201,4 @@ def test_a_file_is_not_replaced_by_a_folder(tmp_path):
 
 def test_every_kind_has_its_own_first_line():
     kinds = [each for each in vars(result_folders).values() if isinstance(each, ResultFolder)]
-    assert len({kind.what for kind in kinds}) == len(kinds) == 10
+    assert len({kind.what for kind in kinds}) == len(kinds) == 11

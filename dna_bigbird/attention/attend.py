@@ -123,7 +123,7 @@ def operator_of(backend: str, q: Tensor, block_size: int, dropout_p: float) -> s
 
 
 def _fastest(q: Tensor, pattern: BlockPattern, dropout_p: float, training: bool) -> str:
-    """Return the backend of 'auto' where it is not 'native' (docs/explanation/attention.md: measurements)."""
+    """Return the backend of 'auto' where it is not 'native' (docs/results/attention-backends.md)."""
     is_sparse = not pattern.covers_everything
     if q.device.type == "cuda" and is_sparse and not dropout_p and q.dtype in MEASURED_DTYPES:
         return kept(ShapeClass.of(q.dtype, q.shape[3], pattern.block_size, q.shape[2], training))

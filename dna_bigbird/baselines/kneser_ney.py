@@ -1,7 +1,7 @@
 """Modified Kneser-Ney n-grams by KenLM (Heafield 2011), where it is installed.
 
 Optional: `lmplz` estimates, the Python module `kenlm` answers. The package `kenlm` of PyPI holds
-the module; `lmplz` is built from the same source (docs/results/experiments.md).
+the module; `lmplz` is built from the same source (docs/reference/comparisons.md).
 """
 
 import math
@@ -21,7 +21,7 @@ TOKEN_ORDER, BASE_ORDER = 3, 12
 MOST_BASES = {"token": 200_000_000, "base": 20_000_000}
 """Bases that are counted at most: 12-grams of 20 million take about 1.5 GB."""
 SORT_MEMORY = "1G"
-HOW = "see docs/results/experiments.md for how to install KenLM"
+HOW = "see docs/reference/comparisons.md for how to install KenLM"
 
 
 def missing() -> str:

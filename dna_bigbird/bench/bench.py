@@ -74,7 +74,7 @@ def bench(
     Each task is fine-tuned once per seed from the encoder of the model, and from random weights; k-mer
     counts, GC content, composition, for one length bases by position, a small CNN, the sequence length and
     the majority class are next to it. Killed and started again with the same command, it continues.
-    docs/results/benchmarks.md describes suites, scores and files; nothing is downloaded.
+    docs/reference/bench.md describes suites, scores and files; nothing is downloaded.
 
     Examples:
         dna-bigbird bench {suite} --data files --output bench

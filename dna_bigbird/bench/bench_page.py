@@ -59,7 +59,7 @@ def write_bench(results: Sequence[TaskResult], output: Path) -> Comparison:
     return Comparison(output, rows, page.bench_findings(results))
 
 
-# Reads task.json files, the results of benchmark tasks: docs/results/benchmarks.md lists their keys.
+# Reads task.json files, the results of benchmark tasks: docs/reference/bench.md lists their keys.
 
 
 def read_results(paths: Iterable[Path]) -> list[TaskResult]:

@@ -226,6 +226,15 @@ COMMANDS = {
         ),
         **_WITH_PROGRESS,
     ),
+    "design": _command(
+        "dna_bigbird.prediction.design",
+        "substitute bases until a model predicts a label: sequences within limits, with every step",
+        usual=(
+            "label", "start", "random", "output", "model", "edits", "beam", "fixed", "unchanged", "tolerance", "min_gc", "max_gc",
+            "forbidden", "kmers_of", "strand", "seed", "batch_size", "device", "threads",
+        ),
+        **_WITH_PROGRESS,
+    ),
     "view": _command("dna_bigbird.report.view", "write a page with a genome browser: regions with their tracks, without a network"),
     "rank-variants": _command("dna_bigbird.evaluation.rank_variants", "whether variants with a known (planted) effect rank above neutral ones"),
     "info": _command(
@@ -389,9 +398,9 @@ SECTIONS = {
     ),
     "models: baselines, comparisons, formats": (
         "info", *(f"models {name}" for name in MODELS), "baseline", "ensemble", "compare-lm", "compare-heads", "compare-seeds",
-        "rank-variants", "motifs", "marginalise", "plot-attention", "compare-attention", "convert",
+        "rank-variants", "motifs", "marginalise", "design", "plot-attention", "compare-attention", "convert",
     ),
-    "benchmarks: published suites (docs/results/benchmarks.md)": tuple(f"bench {name}" for name in BENCH),
+    "benchmarks: published suites (docs/reference/bench.md)": tuple(f"bench {name}" for name in BENCH),
     "text: the same model for documents": tuple(f"text {name}" for name in TEXT),
     "theory: the paper's proofs as programs (docs/explanation/theory.md)": tuple(f"theory {name}" for name in THEORY),
     "machine: workflow, shell, computer": ("init", "plan", "report", "clear-lock", "completion", "doctor"),

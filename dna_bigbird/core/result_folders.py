@@ -152,6 +152,7 @@ MOTIFS = ResultFolder(
     required=("motifs.tsv", "motifs.meme", "hits.bed", "index.html"),
     others=("logos", "logos/*.png"),
 )
+DESIGNS = ResultFolder("a folder with designed sequences")
 RANKING = ResultFolder(
     "a folder with a ranking of variants",
     required=("metrics.json", "ranked.tsv"),

@@ -136,6 +136,13 @@ AlleleStrands = Annotated[
         "allele; 'forward' and 'reverse' read one. Default: 'forward' for a directional model, else 'both'."
     ),
 ]
+WindowStrands = Annotated[
+    Literal["both", "forward"] | None,
+    Doc(
+        "Strands to read: 'both' averages the probabilities of the two, or takes the higher one of a directional "
+        "model; 'forward' reads the sequences as they are. Default: 'forward' for a directional model, else 'both'."
+    ),
+]
 Unphased = Annotated[
     Literal["error", "reference", "both"],
     Doc(

@@ -130,7 +130,7 @@ def evaluate_lm(
     config = LanguageBaselines(**baselines)
     if config.kenlm and kenlm_missing():
         raise InputError(
-            f"--kenlm: not installed: {kenlm_missing()}; see docs/results/experiments.md"
+            f"--kenlm: not installed: {kenlm_missing()}; see docs/reference/comparisons.md"
         )
     use_threads(threads)
     bundle = evaluate_lm_run.load_masked_model(model)

@@ -18,7 +18,7 @@ class LanguageBaselines:
     """Most held-out documents that a causal baseline scores, also
     evenly spaced."""
     kenlm: bool = False
-    """Add the n-grams of KenLM, which must be installed (docs/results/experiments.md)."""
+    """Add the n-grams of KenLM, which must be installed (docs/reference/comparisons.md)."""
     unmasked_baselines: bool = True
     """Score the baselines that do not read the hidden tokens, too: causal counts, and
     counts with one base hidden. They do not depend on the model and take most of the time."""

@@ -1,4 +1,4 @@
-"""The result of one benchmark task, as its file task.json has it: docs/results/benchmarks.md lists the keys."""
+"""The result of one benchmark task, as its file task.json has it: docs/reference/bench.md lists the keys."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field

@@ -279,7 +279,7 @@ class HeadConfig:
     with `activation`, 'mean' and 'centre' average all real tokens or those in the middle of the window,
     where the labelled bin is; 'parts' averages each of so many equal parts of the window, so that it
     sees where something is; 'attention' adds to the middle what it reads from the whole window, by content
-    and distance (docs/results/long-range.md); 'bin' reads the global token of the bin in the middle, with
+    and distance (docs/results/long-range-distance.md); 'bin' reads the global token of the bin in the middle, with
     `attention` etc (docs/explanation/bigbird-etc.md); 'bins' averages the bases of every bin of the window, for the
     values of tracks."""
     activation: Literal["tanh", "gelu_tanh", "gelu", "relu"] = "tanh"

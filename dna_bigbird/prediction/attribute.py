@@ -55,7 +55,7 @@ def attribute(
     The effect of a base is what it adds to the log odds of the label, compared with the mean vector of all bases or
     pieces in its place. The bases of a token have equal parts of the effect of the token. One pass, forward and
     backward, serves all bases of a window, so it is far cheaper than mutagenesis. Computed in float32 unless
-    --precision is given. See docs/how-to/attribution.md.
+    --precision is given. See docs/how-to/mutagenesis-and-attribution.md.
 
     Examples:
         dna-bigbird attribute --fasta regions.fa > effects.tsv

@@ -2,16 +2,16 @@
 
 import itertools
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dna_bigbird.bundles.choice import choose_labels, load_models, notes_on
 from dna_bigbird.bundles.config import BundleConfig
-from dna_bigbird.bundles.model_options import ModelBundles
+from dna_bigbird.bundles.model_options import AveragedModels
 from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.limits import check_memory
@@ -19,7 +19,7 @@ from dna_bigbird.core.paths import GenomeFile, InputFile, OutputFile, TsvOutput
 from dna_bigbird.core.progress import progress_bar, shows_progress
 from dna_bigbird.core.results import Comparison
 from dna_bigbird.core.settings import Count, Positive, Range
-from dna_bigbird.core.shared_options import Labels, ModelWindow, Progress
+from dna_bigbird.core.shared_options import Labels, ModelWindow, Progress, WindowStrands
 from dna_bigbird.core.tables import Table
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome.dinucleotide_shuffle import shuffle_dinucleotides
@@ -57,7 +57,7 @@ def marginalise(
     motif: str,
     output: TsvOutput,
     *,
-    model: ModelBundles | None = None,
+    model: AveragedModels = None,
     labels: Labels = None,
     position: list[int] | None = None,
     step: Positive | None = None,
@@ -66,7 +66,7 @@ def marginalise(
     database: InputFile | None = None,
     backgrounds: Annotated[int, Range(2)] = 50,
     window: ModelWindow = None,
-    strand: Literal["both", "forward"] | None = None,
+    strand: WindowStrands = None,
     seed: int = 0,
     curves: OutputFile | None = None,
     central_bp: Count = 0,
@@ -102,12 +102,9 @@ def marginalise(
         second: Bases of a second motif, or its matrix, as `motif`. An aligned model then needs one `position`.
         distances: Bases between the two motifs; a negative number puts the second on the left. Default: 20, 40, 60,
             100, 150, 200, 300 and 400, as far as they fit into the window.
-        model: Model bundle: several (--model A B) give the mean of their probabilities. Default: the bundled model.
         database: Matrices in a MEME or JASPAR file: by default JASPAR 2024 CORE vertebrates, which the package pyjaspar
             contains.
         backgrounds: Number of shuffled sequences.
-        strand: Strands to read: 'both' averages the probabilities of the two, or takes the higher one of a directional
-            model; 'forward' reads the sequences as they are. Default: 'forward' for a directional model, else 'both'.
         seed: Seed of the random numbers: of backgrounds and intervals.
         central_bp: Bases in the middle of the window of a model of tracks whose bins count, 0 for all: the change is that of
             their sum, in the unit of the track.
@@ -263,21 +260,31 @@ def draw_backgrounds(
     genome: Genome, count: int, window_bp: int, rng: np.random.Generator
 ) -> list[str]:
     """Return random windows without N, each with its dinucleotides in another order."""
+    return [
+        shuffle_dinucleotides(text, rng) for text in draw_windows(genome, count, window_bp, rng)
+    ]
+
+
+def draw_windows(
+    genome: Genome, count: int, window_bp: int, rng: np.random.Generator
+) -> Iterator[str]:
+    """Yield random windows without N; InputError if there are too few."""
     names = [name for name, length in genome.lengths.items() if length >= window_bp]
     starts = np.array([genome.lengths[name] - window_bp + 1 for name in names])
     if not names:
         raise InputError(f"{genome.path}: no record of {window_bp:,} bases, the window")
-    backgrounds: list[str] = []
+    drawn = 0
     for _ in range(MOST_DRAWS * count):
         chrom = int(rng.choice(len(names), p=starts / starts.sum()))
         start = int(rng.integers(starts[chrom]))
         text = genome.fetch(Interval(names[chrom], start, start + window_bp))
         if "N" not in text:
-            backgrounds.append(shuffle_dinucleotides(text, rng))
-        if len(backgrounds) == count:
-            return backgrounds
+            yield text
+            drawn += 1
+        if drawn == count:
+            return
     raise InputError(
-        f"{genome.path}: only {len(backgrounds)} of {MOST_DRAWS * count:,} random windows of {window_bp:,} bases "
+        f"{genome.path}: only {drawn} of {MOST_DRAWS * count:,} random windows of {window_bp:,} bases "
         "have no N"
     )
 
@@ -327,8 +334,8 @@ def curve_effects(
         desc="marginalise",
         unit=" windows",
     )
-    log_odds = _log_odds(predictor, texts)
-    plain_NL, *with_motif = log_odds.reshape(-1, len(backgrounds), log_odds.shape[1])
+    values = log_odds(predictor, texts)
+    plain_NL, *with_motif = values.reshape(-1, len(backgrounds), values.shape[1])
     rows = zip(starts, with_motif, strict=True)
     return {("motif", start - anchor): values_NL - plain_NL for start, values_NL in rows}
 
@@ -344,10 +351,10 @@ def effects_of(
     """Return the changes by two motifs, the first at `start`, by what was inserted and the distance."""
     # Keys: ("motif", None), ("second", d) alone, ("both", d), and ("interaction", d): the change by
     # both minus those by each alone.
-    plain_NL = _log_odds(predictor, backgrounds)
+    plain_NL = log_odds(predictor, backgrounds)
 
     def change(texts: Sequence[str]) -> NDArray[np.float64]:
-        return _log_odds(predictor, texts) - plain_NL
+        return log_odds(predictor, texts) - plain_NL
 
     with_first = [insert(text, first, start) for text in backgrounds]
     changes: Changes = {("motif", None): change(with_first)}
@@ -361,7 +368,7 @@ def effects_of(
     return changes
 
 
-def _log_odds(predictor: "Predictor", texts: Iterable[str]) -> NDArray[np.float64]:
+def log_odds(predictor: "Predictor", texts: Iterable[str]) -> NDArray[np.float64]:
     """Return the log odds (N, L) of the probabilities, or the sums of tracks."""
     values = predictor.probabilities(texts)
     if predictor.label_type == TRACKS:

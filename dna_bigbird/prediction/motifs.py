@@ -225,18 +225,32 @@ def _hits_of(
 
 
 def page(rows: Sequence[Mapping[str, str]], caption: str) -> str:
-    """Return index.html: the table with a picture per pattern. It loads nothing but the pictures."""
-    shown = [column for column in COLUMNS if column != "logo"]
-    head = "".join(f"<th>{escape(column.replace('_', ' '))}</th>" for column in ("logo", *shown))
+    """Return index.html: the table with a logo per pattern."""
+    alts = [f"Logo of {row['label']} {row['pattern']}: {row['consensus']}" for row in rows]
+    columns = [column for column in COLUMNS if column != "logo"]
+    return picture_page("Motifs", caption, "logo", columns, rows, alts)
+
+
+def picture_page(
+    title: str,
+    caption: str,
+    picture: str,
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, str]],
+    alts: Sequence[str],
+) -> str:
+    """Return a page with a table whose first column is a picture, described by `alts`. It loads nothing else."""
+    head = "".join(f"<th>{escape(column.replace('_', ' '))}</th>" for column in (picture, *columns))
     body = "".join(
-        f'<tr><td><img src="{escape(row["logo"])}" alt="Logo of {escape(row["label"])} {escape(row["pattern"])}: '
-        f'{escape(row["consensus"])}"></td>{"".join(f"<td>{escape(row[column])}</td>" for column in shown)}</tr>\n'
-        for row in rows
+        f'<tr><td><img src="{escape(row[picture])}" alt="{escape(alt)}"></td>'
+        f"{''.join(f'<td>{escape(row[column])}</td>' for column in columns)}</tr>\n"
+        for row, alt in zip(rows, alts, strict=True)
     )
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Motifs</title>'
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(title)}</title>"
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<style>{PAGE_STYLE}</style></head><body>\n<h1>Motifs</h1>\n<p>{escape(caption)}</p>\n"
+        f"<style>{PAGE_STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n<p>{escape(caption)}</p>\n"
         f"<div><table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n</body></html>\n"
     )
 

@@ -26,7 +26,7 @@ def view(
     """Write regions of a genome with tracks as one HTML file with a genome browser, which needs no network.
 
     The file contains igv.js, the bases of the regions and what the tracks have there: nothing is loaded when it is
-    opened, from a disk or from a server. See docs/how-to/view.md.
+    opened, from a disk or from a server. See docs/how-to/genome-browser-page.md.
 
     Examples:
         dna-bigbird view --fasta hg19.fa --region chr22:19,951,001-19,951,140 --region chr22:19,949,001-19,953,000 \\

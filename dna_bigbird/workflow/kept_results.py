@@ -11,7 +11,8 @@ def keep_results(rules: Path) -> None:
     """Keep the outputs of the rules in a folder until a command replaces them."""
     # Snakemake removes the outputs of a job before it starts, and again if it fails. The commands write a
     # whole result under a temporary name and exchange it, so what is there is a whole one. After a failure
-    # it stays marked as incomplete: the next run makes it again. Why not `update()`: docs/how-to/workflow.md.
+    # it stays marked as incomplete: the next run makes it again. Snakemake's `update()` (9.27.1) takes the
+    # earlier result for that of the new settings after a failure, and its copy fills a full disk further.
     from snakemake.jobs import Job
 
     remove, clean_up = Job.remove_existing_output, Job.cleanup

@@ -49,7 +49,7 @@ class Launcher:
             if nodes > 1:
                 _end(
                     f"the config trains on {nodes} nodes, and there is no launcher: give the rule "
-                    "`mpi: srun`, `nodes` and `tasks_per_node` in the profile (docs/how-to/slurm.md)"
+                    "`mpi: srun`, `nodes` and `tasks_per_node` in the profile (docs/how-to/slurm-and-gpu.md)"
                 )
             return run
         granted = resources.get("nodes", 1), resources.get("tasks_per_node", 1)
@@ -57,7 +57,7 @@ class Launcher:
             _end(
                 f"the config trains on {nodes} node(s) x {devices} device(s), the profile asks for "
                 f"{granted[0]} x {granted[1]}: make `nodes` and `devices` of the config and `nodes` "
-                "and `tasks_per_node` of the profile equal (docs/how-to/slurm.md)"
+                "and `tasks_per_node` of the profile equal (docs/how-to/slurm-and-gpu.md)"
             )
         return (
             f"{resources['mpi']} --nodes={nodes} --ntasks-per-node={devices} "

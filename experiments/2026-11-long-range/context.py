@@ -1,4 +1,4 @@
-"""What a longer context is worth where a label depends on a site far away: docs/results/long-range.md.
+"""What a longer context is worth where a label depends on a site far away: docs/results/long-range-distance.md.
 
     python experiments/2026-11-long-range/context.py --output results/long-range [--jobs 2]
     python experiments/2026-11-long-range/context.py --config config/long-range-distance.yaml --output results/distance

@@ -1,4 +1,4 @@
-"""Does the model of the long window read the partner? docs/results/long-range.md.
+"""Does the model of the long window read the partner? docs/results/long-range-distance.md.
 
     python experiments/2026-11-long-range/shuffled_partner.py --run results/long-range [--window 8000]
 

@@ -1,12 +1,17 @@
-"""The examples of docs/explanation/attention.md give what they say."""
+"""The examples of the pages on attention give what they say."""
 
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs/explanation/attention.md"
+import pytest
+
+PAGES = Path(__file__).parents[2] / "docs/explanation"
 
 
-def test_examples_of_the_page():
-    results = doctest.testfile(str(PAGE), module_relative=False)
-    assert results.attempted > 10
+@pytest.mark.parametrize(
+    ("page", "fewest"), [("attention", 11), ("bigbird-etc", 8), ("longformer-and-performer", 12)]
+)
+def test_examples_of_the_page(page, fewest):
+    results = doctest.testfile(str(PAGES / f"{page}.md"), module_relative=False)
+    assert results.attempted >= fewest
     assert results.failed == 0

@@ -91,7 +91,7 @@ def test_windows_of_both_strands_are_scored_at_their_start_site(tmp_path):
 
 
 def test_real_tata_promoters_rank_above_windows_of_the_genome(real_data):
-    """AUROC 0.99 in docs/results/results.md; 0.952 is known of a simpler match."""
+    """AUROC 0.99 in docs/results/composition-and-motif-rule.md; 0.952 is known of a simpler match."""
     with gzip.open(real_data / "promoters/human_tata_promoters_300bp.txt.gz", "rt") as stream:
         promoters = stream.read().split()[:500]
     with gzip.open(real_data / "genome/hg19_chr22_1-21000000.fa.gz", "rt") as stream:

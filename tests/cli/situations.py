@@ -1,4 +1,4 @@
-"""Calls that every command refuses before any work, and the table of them in docs/reference/files.md.
+"""Calls that every command refuses before any work, and the table of them in docs/reference/output-files.md.
 
 python -m tests.cli.situations      # writes the table again
 """
@@ -17,10 +17,8 @@ from dna_bigbird.core.file_formats import Form
 from dna_bigbird.core.paths import WRITTEN, Role, _marks_of, roles_of
 from dna_bigbird.core.result_folders import ResultFolder, atomic_directory
 
-PAGE = Path(__file__).parents[2] / "docs/reference/files.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/output-files.md"
 HEADER = ("situation", "commands", "calls", "the line says")
-MOST_NAMED = 25
-"""Of more commands only the number is shown."""
 NOTES = ("notes.md", "predictions/a.tsv", ".hidden")
 """What a user puts next to a result."""
 
@@ -171,7 +169,7 @@ SITUATIONS: dict[str, tuple[Callable[[Command], Iterator[Case]], str]] = {
     "an output is an input": (_output_is_input, "this is the input …, which would be overwritten"),
     "two outputs are the same path": (_outputs_are_one, "… are the same path"),
     "an input is in the folder of an output": (_input_in_folder, "the input … is in this folder"),
-    "a result folder holds a file, a hidden file or a folder of the user": (
+    "a result folder holds something of the user": (
         _folder_holds_notes,
         "the folder holds notes.md, which no run of this command wrote",
     ),
@@ -200,11 +198,8 @@ def table() -> str:
     every = list(every_command())
     for situation, (_, words) in SITUATIONS.items():
         calls = {command: len(cases(situation, command)) for command in every}
-        names = [command for command, count in calls.items() if count]
-        shown = ", ".join(f"`{name}`" for name in names)
-        if len(names) > MOST_NAMED:
-            shown = f"{len(names)} of {len(every)}"
-        rows.append((situation, shown, str(sum(calls.values())), words))
+        refusing = sum(count > 0 for count in calls.values())
+        rows.append((situation, f"{refusing} of {len(every)}", str(sum(calls.values())), words))
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

@@ -342,7 +342,7 @@ def test_every_window_length(tmp_path, genome, up, down, kind):
 
 
 def test_real_promoters(real_data, tmp_path):
-    """The figures of docs/reference/file-formats.md; matches counted again from the FASTA."""
+    """The figures of docs/results/sites-on-another-assembly.md; matches counted again from the FASTA."""
     with open(tmp_path / "pieces.fa", "w") as joined:
         for path in sorted((real_data / "genome").glob("*.fa.gz")):
             with gzip.open(path, "rt") as stream:

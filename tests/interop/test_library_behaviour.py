@@ -1,4 +1,4 @@
-"""What the library does and we do not: the list of docs/how-to/hugging-face.md, one test an entry."""
+"""What the library does and we do not: the list of docs/results/hugging-face-library.md, one test an entry."""
 
 import copy
 import re
@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from dna_bigbird.attention import patterns
 from dna_bigbird.bundles.huggingface import read_huggingface
 
-PAGE = Path(__file__).parents[2] / "docs/how-to/hugging-face.md"
+PAGE = Path(__file__).parents[2] / "docs/results/hugging-face-library.md"
 OF_LONGFORMER = Path(__file__).with_name("test_longformer_behaviour.py")
 DIFFERENT = 0.01
 """Well above rounding (1e-5 here), well below what another pattern does."""

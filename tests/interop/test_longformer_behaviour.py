@@ -1,4 +1,4 @@
-"""What the library's Longformer and LED do that ours do not: both sides of docs/how-to/hugging-face.md."""
+"""What the library's Longformer and LED do that ours do not: both sides of docs/results/hugging-face-library.md."""
 
 import pytest
 import torch

@@ -194,7 +194,7 @@ def test_the_state_of_the_optimizer(optimizer, attention):
 
 
 def test_the_documentation_has_the_estimate():
-    text = (ROOT / "docs/how-to/slurm.md").read_text()
+    text = (ROOT / "docs/how-to/slurm-and-gpu.md").read_text()
     for size in (32, 16, 8):
         cells = [str(size)]
         for backend, checkpointing in (("gather", False), ("flex", False), ("gather", True)):

@@ -96,7 +96,7 @@ def test_the_tiny_recipe_has_the_same_phases_in_small():
     _, small = recipe("small")
     factors = [phase.max_tokens / training.max_tokens for phase in training.phases]
     assert factors == [phase.max_tokens / small.max_tokens for phase in small.phases]
-    assert model.reach * training.phases[-1].factor == 2944  # docs/explanation/character-models.md
+    assert model.reach * training.phases[-1].factor == 2944
 
 
 @pytest.mark.parametrize(

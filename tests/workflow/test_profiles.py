@@ -146,7 +146,7 @@ def test_pretraining_on_8_gpus_ends_within_the_limits():
     steps = config["pretraining"]["max_steps"]
     operations = steps * PAPER_BATCH * training_flops(model, [4096], 614)
     assert operations == pytest.approx(6.3e20, rel=0.01)
-    text = (ROOT / "docs/how-to/slurm.md").read_text()
+    text = (ROOT / "docs/how-to/slurm-and-gpu.md").read_text()
     cells = (
         ", ".join(f"{operations / (8 * peak * share) / 86_400:.1f}" for share in (0.2, 0.3, 0.4))
         for peak in (H100, A100)

@@ -22,7 +22,7 @@ ETC_BACKENDS = {
     "blocked": (blocked_long, blocked_global),
 }
 DENSE_UP_TO = 128
-"""Long tokens up to which 'auto' takes 'dense' (docs/explanation/attention.md: measurements)."""
+"""Long tokens up to which 'auto' takes 'dense' (docs/results/bigbird-etc-cost.md)."""
 
 
 def attend_long(

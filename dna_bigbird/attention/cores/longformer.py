@@ -28,7 +28,7 @@ LONGFORMER_BACKENDS = {
     "blocked": (blocked, blocked_global),
 }
 DENSE_UP_TO = 64
-"""Tokens up to which 'auto' takes 'dense' (docs/explanation/attention.md: cost)."""
+"""Tokens up to which 'auto' takes 'dense' (docs/results/longformer-and-performer-cost.md)."""
 
 
 def attend_windows(
@@ -178,7 +178,7 @@ def attend_states(
 
 STATES_UP_TO = 0.5
 """Global tokens, as a share of the head size, up to which they read states. At 1 both ways have about as
-many products; states compute some again in the backward pass (docs/explanation/attention.md: cost)."""
+many products; states compute some again in the backward pass (docs/results/longformer-and-performer-cost.md)."""
 
 
 class LongformerBatch(NamedTuple):

@@ -1,6 +1,6 @@
 """The suites by name; a suite is tasks, and the rows, variants or pairs that its files contain.
 
-A suite is one file with a reader and a `Suite`; docs/results/benchmarks.md describes its protocol.
+A suite is one file with a reader and a `Suite`; docs/reference/bench.md describes its protocol.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -21,7 +21,7 @@ from dna_bigbird.labelled.splits import SPLITS, STRADDLING, TRAIN, VALIDATION, S
 #
 # Transcription mostly starts at a purine (A, G) that follows a pyrimidine (C, T): the initiator, at
 # -1/+1 ([Carninci et al. 2006](https://doi.org/10.1038/ng1789)). Anywhere else about one dinucleotide
-# in four has this form. docs/reference/file-formats.md has measured shares.
+# in four has this form. docs/results/sites-on-another-assembly.md has measured shares.
 
 CHANCE = 0.25
 FEWEST = 50

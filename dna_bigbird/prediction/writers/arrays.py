@@ -1,6 +1,6 @@
 """Predictions as HDF5, vectors as HDF5 or NPZ, written from finished rows piece by piece.
 
-The layouts are described in docs/reference/output.md and docs/how-to/embed.md. Equal inputs give equal bytes.
+The layouts are described in docs/reference/output-files.md and docs/how-to/embed.md. Equal inputs give equal bytes.
 """
 
 # n windows, T tokens, E hidden size
