@@ -38,7 +38,7 @@ def _windows(result: "Predictions | Embeddings") -> dict[str, np.ndarray]:
     return {"sequence": result.sequence, "start": result.start, "end": result.end}
 
 
-def _alleles(result: "VariantScores | ZeroShotScores") -> dict[str, Any]:
+def _alleles(result: "VariantScores | ZeroShotScores | TrackScores") -> dict[str, Any]:
     columns = {name: getattr(result, name) for name in ALLELES}
     return columns | ({} if result.site is None else {"site": result.site})
 
