@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dna_bigbird.cli.commands import GROUPS
+from dna_bigbird.cli.commands import GROUPS, every_command
 from dna_bigbird.cli.parser import build_parser
 from dna_bigbird.cli.reading import read_arguments
 
@@ -45,6 +45,19 @@ def test_dna_bigbird_commands_parse(page, line, tmp_path):
     depth = 2 if words[0] in GROUPS else 1
     parser, _ = build_parser(" ".join(words[:depth]), words[depth:])
     read_arguments(parser, words[depth:])
+
+
+def test_commands_within_sentences_exist():
+    """In the text of pages: `dna-bigbird` and a word, but for the names of file formats, and a mistake that is told."""
+    known = {name.split()[0] for name in every_command()}
+    known |= {"labelled", "scores", "predictions", "vectors", "liftover"}
+    named = {
+        word
+        for page in PAGES
+        for word in re.findall(r"`dna-bigbird ([a-z][a-z-]+)[^`]*`", page.read_text())
+    }
+    assert len(named) > 20
+    assert sorted(named - known) == []
 
 
 @pytest.mark.parametrize(("page", "line"), of("make"))

@@ -86,7 +86,7 @@ def _only_genome(genomes: Genomes, path: Path) -> TaskGenome:
         )
     if genomes.chain is not None:
         raise InputError(
-            f"{path}: --chain is not used here; lift the file with: dna-bigbird liftover"
+            f"{path}: --chain is not used here; give the file on the coordinates of --genome"
         )
     return genomes.open(next(iter(genomes.fastas)))
 
