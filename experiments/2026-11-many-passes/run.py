@@ -3,8 +3,9 @@
     python experiments/2026-11-many-passes/run.py --folder results/many-passes [--jobs 2] [--only ours ema_0.999]
 
 Trains the arms of arms.yaml with the machinery of experiments/2026-11-learning: --minutes processor minutes on one
-thread and seed 0 for each arm; its steps follow from the processor time of 30 steps, measured first and kept. What is
-finished is kept, and a killed training continues from its checkpoint: the same command goes on. Then every arm that is
+thread and seed 0 for each arm. The steps of the recipe follow from the processor time of 30 steps, measured first and
+kept; arms of the same network and masking have as many, the others as many fewer as their steps are dearer than those
+of the recipe, measured in turn with it: a busy machine slows both. What is finished is kept, and a killed training continues from its checkpoint: the same command goes on. Then every arm that is
 finished is scored on the same hidden tokens of the test documents, masked as in the paper, on bases without a 32-mer of
 the training text. Writes and prints table.md (differences to the recipe, paired by block of 10 kb) and writes
 table.tsv, results.json, curves.tsv (training and validation) and curves.png.
@@ -26,12 +27,13 @@ for name in ("2026-11-learning", "2026-11-context-worth"):
 
 import learning  # noqa: E402
 import learning_arms  # noqa: E402
+import learning_run  # noqa: E402
 from paired import paired_rows, write_rows  # noqa: E402
 
 from dna_bigbird.bundles.bundle import load_bundle  # noqa: E402
 from dna_bigbird.core.figures import style  # noqa: E402
 from dna_bigbird.core.limits import use_threads  # noqa: E402
-from dna_bigbird.core.writing import atomic_path  # noqa: E402
+from dna_bigbird.core.writing import atomic_path, json_text  # noqa: E402
 from dna_bigbird.corpus.masking import PAPER  # noqa: E402
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples  # noqa: E402
 from dna_bigbird.corpus.token_store import TokenStore  # noqa: E402
@@ -48,6 +50,8 @@ REGIONS = {
     "chr17:0.8-1 Mb": ("chr17", 800_000, 1_000_000),
 }
 BITS = "bits_per_base_masked"
+ROUNDS = 3
+"""How often the cost of an arm is measured."""
 
 
 def corpus_of(config: Path, folder: Path, jobs: int) -> Path:
@@ -68,6 +72,41 @@ def corpus_of(config: Path, folder: Path, jobs: int) -> Path:
         if status := subprocess.run(command).returncode:
             sys.exit(status)
     return corpus
+
+
+def set_steps(plan: learning.Plan, arms: Sequence[learning_arms.Arm]) -> None:
+    """Write the steps of each arm that fit into its processor time, unless they are there."""
+    first, *others = learning_arms.first_trainings(arms)
+    if not is_measured(plan, first):
+        write_steps(plan, first, learning_run.measured_step(plan.settings(first)))
+    steps_s = json.loads((plan.speed_at(first) / "steps.json").read_text())["seconds_per_step"]
+    for training in others:
+        if is_measured(plan, training):
+            continue
+        cost = 1.0
+        if any(training.settings[x] != first.settings[x] for x in ("model", "masking")):
+            cost = float(np.median([cost_of(plan, training, first) for _ in range(ROUNDS)]))
+        write_steps(plan, training, cost * steps_s)
+
+
+def is_measured(plan: learning.Plan, training: learning_arms.Training) -> bool:
+    """Return True if the steps of a training are there."""
+    settings = plan.settings(training) | {"seed": 0}
+    return learning.is_done(plan.speed_at(training), "steps.json", settings)
+
+
+def cost_of(plan: learning.Plan, *pair: learning_arms.Training) -> float:
+    """Return the processor time of the steps of one training by that of another, measured one after the other."""
+    measured, other = (learning_run.measured_step(plan.settings(each)) for each in pair)
+    return measured / other
+
+
+def write_steps(plan: learning.Plan, training: learning_arms.Training, step_s: float) -> None:
+    """Write the steps of a training."""
+    steps, every = learning_run.steps_within(60 * plan.minutes, step_s, plan.validations)
+    values = {"seconds_per_step": round(step_s, 6), "steps": steps, "validate_every": every}
+    with atomic_path(plan.speed_at(training) / "steps.json") as out:
+        out.write_text(json_text(values))
 
 
 def is_within(block: str, region: tuple[str, int, int]) -> bool:
@@ -172,9 +211,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         options.curve_examples,
         options.seed,
     )
+    use_threads(1)
+    set_steps(plan, arms)
     trainings = learning.run_arms(plan, arms, learning.Cores(options.jobs))
     folders = {arm: plan.at(each) for arm, (each, *_) in trainings.items()}
-    use_threads(1)
     rows = test_rows(folders, corpus, options.examples, options.seed)
     for row in rows:
         result = json.loads((folders[row["predictor"]] / "result.json").read_text())
