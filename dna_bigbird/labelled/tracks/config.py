@@ -13,13 +13,13 @@ class TrackConfig:
     """Which windows become rows, and what is read from the tracks along them."""
 
     window: Positive = 2048
-    """Window in base pairs: what the model reads."""
+    """Window in base pairs."""
     crop: Count = 512
     """Bases at either end of a window that have no bins: they are read, and the windows next to it predict them."""
     bin: Positive = 32
     """Bases of a bin; bins start at multiples of this, counted from 0."""
     reduce: Literal["mean", "sum", "max"] = "mean"
-    """What a bin has of its bases: mean, sum or largest value."""
+    """What a bin has of its bases."""
     unlisted: Literal["zero", "missing"] = "zero"
     """What bases without a row in a track are, on chromosomes that it has: zero, as in coverage files without rows of
     0, or missing."""

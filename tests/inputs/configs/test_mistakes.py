@@ -195,8 +195,8 @@ def test_a_run_from_a_bundle_has_no_section_of_pretraining(folder):
     changed(folder, "chromatin: {}\n", "")
     refused(
         ["c.yaml"],
-        "c.yaml:9: pretrained: nothing is trained from it; add a section `promoter: {}` or "
-        "`chromatin: {}`",
+        "c.yaml:9: pretrained: nothing is trained from it; add a section `promoter: {}`, "
+        "`chromatin: {}` or `tracks: {}`",
     )
     changed(folder, "bundled", "nowhere\nchromatin: {}")
     refused(
