@@ -31,7 +31,7 @@ def track_set(
     on chromosomes without a row, outside the regions of the sheet, at an N or a blacklisted base.
 
     Examples:
-        dna-bigbird track-set --genome hg19.fa --tracks CTCF=ctcf.bw H3K4me3=h3k4me3.bedGraph.gz --output tracks.h5 \\
+        dna-bigbird track-set --genome hg19.fa --tracks ctcf.bw h3k4me3.bedGraph.gz --output tracks.h5 \\
             --assembly hg19 --bin 32 --split.validation chr7 --split.test chr8 chr9
 
     Args:
