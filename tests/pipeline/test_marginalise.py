@@ -11,6 +11,7 @@ from dna_bigbird import load_bundle, predict
 from dna_bigbird.core.errors import InputError, OutputError
 from dna_bigbird.genome.fasta import Genome
 from dna_bigbird.genome.motif_files import MotifMatrix, meme_text
+from dna_bigbird.models.label_types import MULTI_LABEL
 from dna_bigbird.prediction.marginalise import (
     draw_backgrounds,
     effects_of,
@@ -24,6 +25,8 @@ FIRST, SECOND = "TTTTCTTTT", "AAAAGAAAA"
 
 class KnownPredictor:
     """Log odds: 2 for FIRST, 1 for SECOND, and 0.5 more if SECOND starts 12 bases after the end of FIRST."""
+
+    label_type = MULTI_LABEL
 
     def probabilities(self, texts):
         logits = [
