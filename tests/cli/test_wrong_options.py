@@ -84,7 +84,7 @@ def test_an_unknown_option(argv, message, capsys):
         ("predict --fasta a --strand bth",
          "--strand: found 'bth', expected one of both, forward, interval; did you mean 'both'?"),
         ("finetune --head.pooling mea",
-         "--head.pooling: found 'mea', expected one of cls, mean, centre, parts, attention, bin; did you mean 'mean'?"),
+         "--head.pooling: found 'mea', expected one of cls, mean, centre, parts, attention, bin, bins; did you mean 'mean'?"),
         ("plot-attention --layers 0 x", "--layers: found 'x', expected a whole number."),
         ("plot-attention --random_plan uniform orignal",
          "--random_plan: found 'orignal', expected one of uniform, original, huggingface; did you "
