@@ -217,5 +217,5 @@ def test_files_and_genomes_that_are_missing(tmp_path, genomes):
     assert [task.name for task in dart_eval.tasks(tmp_path)] == ["regulatory-elements"]
     with pytest.raises(InputError, match=r"--genome has 0 assemblies; expected one"):
         pairs_of(tmp_path, Genomes({}))
-    with pytest.raises(InputError, match=r"--chain is not used here; lift the file with"):
+    with pytest.raises(InputError, match=r"--chain is not used here"):
         pairs_of(tmp_path, Genomes(genomes.fastas, chain=tmp_path / "x.chain"))
