@@ -83,6 +83,8 @@ class HiddenSentenceBatch(NamedTuple):
     predicted_B: Tensor
     examples_B: Tensor
     weights_P: Tensor
+    copied_PK: Tensor
+    copied_scores_PKF: Tensor
     hidden_ids_BT: Tensor
     """What is read for CPC; no element if it is `token_ids_BT`."""
     sentences_BT: Tensor
