@@ -84,6 +84,7 @@ SetOutput = Annotated[Hdf5Output, Doc("Result to write: the labelled set, an HDF
 Assembly = Annotated[
     str, Doc("Name of the assembly: it is kept with the set and with every model made from it.")
 ]
+BinBp = Annotated[Positive, Doc("Bases of a bin; bins start at multiples of this, counted from 0.")]
 MaxNFraction = Annotated[Share, Doc("Windows with a larger share of N are left out.")]
 NearIdentical = Annotated[
     Literal["drop", "keep"],

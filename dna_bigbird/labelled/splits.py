@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.settings import Count
+from dna_bigbird.core.shared_options import Doc
 from dna_bigbird.corpus.regions import read_region
 from dna_bigbird.genome import Genome, Interval
 from dna_bigbird.genome.chromosome_names import usual_name
@@ -248,3 +250,6 @@ class SplitConfig:
                 result[shared > 0] = STRADDLING
                 result[shared == ends - starts] = split
         return result
+
+
+HeldOutRegions = Annotated[SplitConfig, Doc("Regions held out for validation and test.")]

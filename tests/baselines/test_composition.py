@@ -128,7 +128,7 @@ class Bins(SimpleNamespace):
     """A labelled set of bins in memory."""
 
     path, task, label_type, bin_bp, has_one_length = "x.h5", "chromatin", "multi-label", 200, True
-    upstream_bp = None
+    upstream_bp, num_bins = None, 0
 
     def rows(self, split):
         return np.arange(30) if split == "train" else np.arange(30, 40)

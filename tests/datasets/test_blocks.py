@@ -93,7 +93,7 @@ def test_block_size_by_the_length_of_the_test_regions(span_mb, expected):
 
     class Set:
         has_coordinates = True
-        window_bp = 1000
+        window_bp, num_bins = 1000, 0
         intervals = Windows(
             ("chr8",),
             np.zeros(len(start), dtype=np.uint32),

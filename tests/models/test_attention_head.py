@@ -129,7 +129,7 @@ def test_files_of_other_heads_have_no_settings_of_attention():
         assert sorted(stored) == ["activation", "centre_tokens", "dropout", "pooling"]
         assert settings_from(HeadConfig, stored) == HeadConfig(pooling=pooling)
     head = HeadConfig(pooling="attention", queries=5, reach_tokens=70)
-    of_others = {"parts", "part_value", "label_rank", "bin_bp", "bins_at_once"}
+    of_others = {"parts", "part_value", "label_rank", "bin_bp", "bins_at_once", "crop_bp", "loss"}
     assert stored_head(head) == {k: v for k, v in asdict(head).items() if k not in of_others}
     assert settings_from(HeadConfig, stored_head(head)) == head
 

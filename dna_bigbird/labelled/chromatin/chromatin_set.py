@@ -11,7 +11,7 @@ from dna_bigbird.core.settings import Count
 from dna_bigbird.core.shared_options import Assembly, SetOutput
 from dna_bigbird.labelled.chromatin.config import ChromatinConfig
 from dna_bigbird.labelled.set_files import LabelledSetFile, write_set
-from dna_bigbird.labelled.splits import SplitConfig
+from dna_bigbird.labelled.splits import HeldOutRegions
 
 
 @checked()
@@ -20,7 +20,7 @@ def chromatin_set(
     peaks: list[InputPath] | InputPath,
     output: SetOutput,
     assembly: Assembly,
-    split: SplitConfig,
+    split: HeldOutRegions,
     seed: int = 0,
     blacklist: InputPath | None = None,
     near_identical: Literal["drop", "keep"] = "keep",
@@ -43,7 +43,6 @@ def chromatin_set(
             tab-separated sheet with the columns label, group, cell, path (from the sheet's
             folder) and perhaps prefix, and measured: a BED file of the regions where the label was
             measured; without it the label was measured everywhere.
-        split: Regions held out for validation and test.
         seed: Seed of the random numbers: of the background.
         blacklist: BED file; bins that share a base with it are left out.
         near_identical: What to do with training and validation rows that are nearly identical to

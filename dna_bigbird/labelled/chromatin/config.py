@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Count, Positive
-from dna_bigbird.core.shared_options import MaxNFraction
+from dna_bigbird.core.shared_options import BinBp, MaxNFraction
 
 FEW_LABELS = 10
 """With fewer labels a set gets background unless the user says which bins are kept."""
@@ -21,8 +21,7 @@ class ChromatinConfig:
     window: Positive | None = None
     """Window in base pairs: what the model reads, centred on the bin. If not given it is 8000,
     or 2000 if there are fewer than ten labels."""
-    bin: Positive = 200
-    """Bases of a bin; bins start at multiples of this, counted from 0."""
+    bin: BinBp = 200
     require_group: str | None = None
     """Keep bins with at least one label of this group; `none` - with any label; `all` - every bin, also
     without a label. If not given it is TF, or none if there are fewer than ten labels or none of them is

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from dna_bigbird.core.choices import check_fields
 from dna_bigbird.core.settings import Count, Positive, Range
-from dna_bigbird.core.shared_options import MaxNFraction
+from dna_bigbird.core.shared_options import BinBp, MaxNFraction
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,7 @@ class TrackConfig:
     """Window in base pairs."""
     crop: Count = 512
     """Bases at either end of a window that have no bins: they are read, and the windows next to it predict them."""
-    bin: Positive = 32
-    """Bases of a bin; bins start at multiples of this, counted from 0."""
+    bin: BinBp = 32
     reduce: Literal["mean", "sum", "max"] = "mean"
     """What a bin has of its bases."""
     unlisted: Literal["zero", "missing"] = "zero"

@@ -9,7 +9,7 @@ from dna_bigbird.core.errors import note
 from dna_bigbird.core.paths import GenomePath, InputPath, check_paths, listed_paths
 from dna_bigbird.core.shared_options import Assembly, NearIdentical, SetOutput
 from dna_bigbird.labelled.set_files import LabelledSetFile, write_set
-from dna_bigbird.labelled.splits import SplitConfig
+from dna_bigbird.labelled.splits import HeldOutRegions
 from dna_bigbird.labelled.tracks.config import TrackConfig
 
 
@@ -19,7 +19,7 @@ def track_set(
     tracks: list[InputPath] | InputPath,
     output: SetOutput,
     assembly: Assembly,
-    split: SplitConfig,
+    split: HeldOutRegions,
     blacklist: InputPath | None = None,
     near_identical: NearIdentical = "keep",
     pieces: bool = False,
@@ -39,7 +39,6 @@ def track_set(
         tracks: Tracks: files of signal (bigWig, or sorted bedGraph, plain or gzip), each one track, named as the file or as
             in CTCF=ctcf.bw. Or one tab-separated sheet with the columns label, group, cell, path (from the sheet's
             folder) and perhaps measured: a BED file of the regions where the track was measured.
-        split: Regions held out for validation and test.
         blacklist: BED file; bins that share a base with it are missing.
         pieces: The FASTA has only the first part of its chromosomes: leave out what the tracks have beyond it.
     """
