@@ -3,19 +3,28 @@
     python experiments/2026-11-public-sets/public_sets.py --data ../shared/data/benchmarks --folder results/public-sets
     python experiments/2026-11-public-sets/public_sets.py --data ../shared/data/benchmarks --folder results/public-folds \
         --folds 10
+
+With --parts each model is also compared with its own parts: the network alone and the counts alone.
 """
 
 import argparse
+import copy
 import csv
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import t
+from sklearn.metrics import roc_auc_score
 
 import dna_bigbird
 from dna_bigbird.baselines.baseline import baseline
+from dna_bigbird.bundles.bundle import load_bundle
+from dna_bigbird.core.files import sha256_of
 from dna_bigbird.evaluation.compare_seeds import compare_seeds
+from dna_bigbird.evaluation.evaluate_run import model_scores, with_counts
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.sequences.sequence_set import sequence_set
 from dna_bigbird.labelled.splits import SplitConfig
 
@@ -64,6 +73,41 @@ def scored(folder: Path, labelled: Path, seeds: range) -> dict:
     return compared.values
 
 
+def print_parts(folder: Path, labelled: LabelledSet, seeds: range, draws: int = 2000) -> None:
+    """Print AUROC on the test rows of the models, of their networks and of their counts, means over seeds.
+
+    Intervals of the differences draw test rows, the same ones for all models and parts.
+    """
+    rows = labelled.rows("test")
+    settings = {"batch_size": 32, "checksum": sha256_of(labelled.path)}
+    values: dict[str, list[np.ndarray]] = {}
+    for seed in seeds:
+        bundle = load_bundle(folder / f"model{seed}")
+        network = copy.deepcopy(bundle.model)
+        network.words = None
+        for part, one in (
+            with_counts(bundle) | {"network": replace(bundle, model=network)}
+        ).items():
+            scores = model_scores(
+                one, labelled, rows, strand=bundle.config.default_strand, **settings
+            )
+            values.setdefault(part, []).append(scores.values[:, 0])
+    is_positive = labelled.labels[rows, 0] > 0.5
+    generator = np.random.default_rng(0)
+    drawn = [np.arange(len(rows)), *generator.integers(0, len(rows), (draws, len(rows)))]
+    drawn = [x for x in drawn if 0 < is_positive[x].sum() < len(x)]
+    aurocs = {
+        part: np.array(
+            [np.mean([roc_auc_score(is_positive[x], y[x]) for y in of_seed]) for x in drawn]
+        )
+        for part, of_seed in values.items()
+    }
+    for part, auroc in aurocs.items():
+        minus = aurocs["model"] - auroc
+        low, high = np.quantile(minus[1:], (0.025, 0.975))
+        print(f"  {part} {auroc[0]:.4f}; model minus it {minus[0]:+.4f} [{low:+.4f}, {high:+.4f}]")
+
+
 def print_folds(name: str, folds: list[dict]) -> None:
     """Print the mean AUROC of the folds, and paired differences with t intervals over the folds."""
     model = np.array([x["auroc"] for x in folds])
@@ -90,6 +134,7 @@ def main() -> None:
     parser.add_argument(
         "--folds", type=int, default=0, help="test every row once: a training per fold"
     )
+    parser.add_argument("--parts", action="store_true", help="score the parts of each model too")
     parser.add_argument("--sets", nargs="*", default=["dnabert", *CLASSES])
     options = parser.parse_args()
     for name in options.sets:
@@ -108,6 +153,8 @@ def main() -> None:
                 sequence_set(input=[table], output=labelled, split=split)
             seeds = range(fold, fold + 1) if options.folds else range(options.seeds)
             folds.append(scored(folder, labelled, seeds))
+            if options.parts:
+                print_parts(folder, LabelledSet(labelled), seeds)
         if options.folds:
             print_folds(name, folds)
 
