@@ -20,7 +20,17 @@ ROOT = Path(__file__).parents[2]
 CONSTANT = re.compile(r"^[A-Z_]+ = (?:RUN\.|f\").*[^(\n]$", flags=re.MULTILINE)
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", flags=re.MULTILINE | re.DOTALL)
 OUTPUT = re.compile(r"^    output:\n(.*?)^    \w+:", flags=re.MULTILINE | re.DOTALL)
+NOT_SHOWN = re.compile(
+    r"^Result to write: | '-' (?:is standard|writes).*| \((?:required|default: .*)\)$"
+)
 COMMAND = re.compile(r"\{params\.run\} ((?:text |bench )?[a-z][a-z-]*)")
+
+TOP = """# Files of a run
+
+Every output of the workflow, with the command that writes it. Names in braces vary.
+What to read first: [output files](output-files.md).
+"""
+FOLDERS = "\n## Files of a folder\n\n| folder | always | perhaps |\n|---|---|---|"
 
 
 def rules() -> Iterator[tuple[str, str, dict[str, str]]]:
@@ -42,38 +52,35 @@ def rules() -> Iterator[tuple[str, str, dict[str, str]]]:
                 yield name, body, eval(f"outputs({block[1]})", known)
 
 
-def rows() -> Iterator[str]:
-    """Yield a row for each output."""
+def files() -> Iterator[tuple[str, str]]:
+    """Yield each output with what it is."""
     pages = {name: page for page, _, names in titles() for name in names}
     for rule, body, outputs in rules():
         command = COMMAND.search(body)
         name = command[1] if command else ""
-        options, about, made_by = [], rule.replace("_", " "), f"rule `{rule}`"
+        texts, about, made_by = {}, rule.replace("_", " "), f"rule `{rule}`"
         if name in pages:
-            options, about = build_parser(name, [])[0].options, find_command(name).about
+            texts = {each.dest: text_of(each) for each in build_parser(name, [])[0].options}
+            about = find_command(name).about
             made_by = f"[`{name}`]({pages[name]}#{name.replace(' ', '-')})"
         for key, path in outputs.items():
             given = re.search(rf"--(\w+) \{{(?:output\.)?{key}(?::q)?\}}", body)
-            text = next(
-                (text_of(each) for each in options if given and each.dest == given[1]), about
-            )
-            text = re.sub(
-                r"^Result to write: | '-' is standard.*| \((?:required|default: [^)]*)\)$", "", text
-            )
-            yield f"| `{path}` | {escaped(' '.join(text.split()))} | {made_by} |"
+            text = texts.get(given[1], about) if given else about
+            text = NOT_SHOWN.sub("", " ".join(text.split()))
+            yield f"`{path}`", f"{escaped(text).rstrip('.')} ({made_by})"
 
 
 def run_pages() -> dict[str, str]:
     """Return the page."""
-    listed = "\n".join(sorted(set(rows())))
-    folders = "\n".join(
-        f"| {kind.what} | {escaped(', '.join(kind.required))} | {escaped(', '.join(kind.others))} |"
-        for kind in vars(result_folders).values()
-        if isinstance(kind, ResultFolder) and kind.required
-    )
-    return {
-        "run-files.md": "# Files of a run\n\nEvery output of the workflow, with the command that writes it. Names in "
-        "braces vary. What to read first: [output files](output-files.md).\n\n"
-        f"| file or folder | what | made by |\n|---|---|---|\n{listed}\n\n## Files of a folder\n\n"
-        f"| folder | always | perhaps |\n|---|---|---|\n{folders}\n"
-    }
+    paths: dict[str, set[str]] = {}
+    for path, what in files():
+        paths.setdefault(what, set()).add(path)
+    kinds = [x for x in vars(result_folders).values() if isinstance(x, ResultFolder) and x.required]
+    cells = [(x.what, ", ".join(x.required), ", ".join(x.others)) for x in kinds]
+    lines = [
+        TOP,
+        *sorted(f"- {', '.join(sorted(names))}: {what}" for what, names in paths.items()),
+        FOLDERS,
+        *(f"| {' | '.join(map(escaped, row))} |" for row in cells),
+    ]
+    return {"run-files.md": "\n".join(lines) + "\n"}
