@@ -243,10 +243,10 @@ def words_with_signal(codes_MS: Tensor, signal_ML: Tensor, most: int) -> list[ND
     return kept
 
 
-def _alike(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+def _alike(word: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
     """Return True if two words differ in at most one base where they overlap, on either strand."""
     return any(
-        np.sum(one[max(0, s) : WORD_BP + min(0, s)] != strand[max(0, -s) : WORD_BP - max(0, s)])
+        np.sum(word[max(0, s) : WORD_BP + min(0, s)] != strand[max(0, -s) : WORD_BP - max(0, s)])
         <= 1
         for strand in (other, 3 - other[::-1])
         for s in range(-SHIFT, SHIFT + 1)
