@@ -1,6 +1,7 @@
 """Tracks as targets, through the commands: training, predictions joined along a chromosome, scores, refusals."""
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +145,22 @@ def test_scores_are_those_of_the_file_of_scores():
         assert float(table[name]["pearson_gain_over_kmer"]) == pytest.approx(gain, abs=1e-5)
     # B is A + 1, so the other track tells all of it.
     assert float(table["A"]["other_tracks_pearson"]) == pytest.approx(1)
+
+
+def test_a_replicate_is_next_to_the_model_but_not_its_best_baseline(capsys):
+    run(
+        "baseline --genome genome.fa --data set.h5 --method replicate --tracks A=a.bw B=b.bedGraph --output rep.h5"
+    )
+    run(
+        "evaluate --genome genome.fa --data set.h5 --model model --output again_scored --replicates 20 --baselines "
+        "replicate=rep.h5 kmer=scored.kmer.h5"
+    )
+    with open("again_scored.report/per_label.tsv") as stream:
+        for row in csv.DictReader(stream, delimiter="\t"):
+            assert float(row["replicate_pearson"]) == pytest.approx(1)
+    output = capsys.readouterr().out
+    assert "model minus replicate: -" in output
+    assert re.search("against (kmer|mean), the best baseline", output)
 
 
 def test_kmers_around_bins_are_a_source_of_their_own():
