@@ -1,6 +1,7 @@
 """Tracks as targets, through the commands: training, predictions joined along a chromosome, scores, refusals."""
 
 import csv
+import json
 import re
 from pathlib import Path
 
@@ -11,12 +12,15 @@ import torch
 from scipy import stats
 
 from dna_bigbird import attribute, load_bundle, predict, score_variants
+from dna_bigbird.evaluation import evaluate_run
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
+from dna_bigbird.models.label_types import HEADLINES
 from dna_bigbird.prediction.marginalise import draw_backgrounds
 from dna_bigbird.training.bin_kmers import rows_by_signal
+from tests.report.conftest import Page
 from tests.toy_project import STEPS, bytes_of, refused, run
 
 BP, BIN, CROP, BINS, WINDOW = 24_010, 20, 40, 6, 200
@@ -145,6 +149,56 @@ def test_scores_are_those_of_the_file_of_scores():
         assert float(table[name]["pearson_gain_over_kmer"]) == pytest.approx(gain, abs=1e-5)
     # B is A + 1, so the other track tells all of it.
     assert float(table["A"]["other_tracks_pearson"]) == pytest.approx(1)
+
+
+def test_profiles_have_what_was_measured_beside_what_is_predicted():
+    """Of B, whose measured part ends in the validation, 1 more than A; the region has the highest bins."""
+    data, scores = LabelledSet("set.h5"), read_scores(Path("scored.report/scores.h5"))
+    with open("scored.report/profiles.tsv") as stream:
+        rows = [*csv.DictReader(stream, delimiter="\t")]
+    test = data.rows("test")
+    starts = data.intervals.start[test] + CROP
+    with pyBigWig.open("a.bw") as file:
+        per_base = np.array(file.values("chr1", 0, BP))
+    highest = max(starts, key=lambda at: per_base[at : at + BINS * BIN].sum())
+    for track, name in enumerate("AB"):
+        own = [row for row in rows if row["label"] == name]
+        at = np.array([int(row["start"]) for row in own])
+        assert (np.diff(at) == BIN).all()
+        assert highest in at
+        assert len(own) == evaluate_run.PROFILE_BINS // BINS * BINS
+        bins = per_base[at[:, None] + np.arange(BIN)].mean(axis=1) + track
+        np.testing.assert_allclose([float(row["measured"]) for row in own], bins, rtol=1e-6)
+        shown = test[np.isin(starts, at)]
+        predicted = scores.of(shown)[..., track].ravel()
+        np.testing.assert_allclose([float(row["predicted"]) for row in own], predicted, rtol=1e-6)
+
+
+def test_the_region_of_a_profile_is_around_the_highest_window(monkeypatch):
+    monkeypatch.setattr(evaluate_run, "PROFILE_BINS", 3 * BINS)
+    data = LabelledSet("set.h5")
+    test = data.rows("test")
+    truth = data.labels_of(test)
+    for peak, first in ((0, 0), (20, 19), (len(test) - 1, len(test) - 3)):
+        values = truth.copy()
+        values[peak] += 1_000
+        rows = evaluate_run.profile_rows(data, test, values, truth)
+        at = data.intervals.start[test[first]] + CROP
+        assert [row["start"] for row in rows] == 2 * [*range(at, at + 3 * BINS * BIN, BIN)]
+
+
+def test_the_page_of_a_model_of_tracks():
+    run("report --model scored --output page.html --figure_folder figures")
+    page = Page(Path("page.html").read_text())
+    page.check_stands_alone()
+    metrics = json.loads(Path("scored/metrics.json").read_text())
+    for name in HEADLINES["tracks"]:
+        assert repr(metrics[name]) in page.numbers
+        assert repr(metrics["baselines"]["kmer"][name]) in page.numbers
+    pictures = [attributes for tag, attributes in page.tags if tag == "img"]
+    assert len(pictures) == 1
+    assert "Measured and predicted" in pictures[0]["alt"]
+    assert [x.name for x in Path("figures").iterdir()] == ["profiles.png"]
 
 
 def test_a_replicate_is_next_to_the_model_but_not_its_best_baseline(capsys):
