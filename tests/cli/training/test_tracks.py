@@ -11,7 +11,7 @@ import pytest
 import torch
 from scipy import stats
 
-from dna_bigbird import attribute, load_bundle, predict, score_variants
+from dna_bigbird import attribute, load_bundle, mutagenesis, predict, score_variants
 from dna_bigbird.evaluation import evaluate_run
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.alphabet import reverse_complement
@@ -281,6 +281,45 @@ def test_changes_of_variants_are_those_of_predicted_windows(central_bp, bins):
     assert list(scores.to_dataframe())[5:8] == ["A_shape", "A_total", "A_largest"]
 
 
+@pytest.mark.parametrize("within", [False, True])
+def test_substitutions_have_the_changes_of_predicted_windows(within):
+    """In windows centred on each base, or in one of all."""
+    bases = Path("genome.fa").read_text().split("\n")[1]
+    at, where = 3_000, {"within": f"chr1:{2_951}-{2_950 + WINDOW}"} if within else {}
+    options = {"model": "counted", "strand": "forward", "central_bp": 40}
+    found = mutagenesis("genome.fa", f"chr1:{at + 1}-{at + 2}", **options, **where)
+    for number, ref in enumerate(bases[at : at + 2]):
+        start = 2_950 if within else at + number - WINDOW // 2
+        window, place = bases[start : start + WINDOW], at + number - start
+        texts = [window[:place] + base + window[place + 1 :] for base in "ACGT"]
+        values = np.array(
+            [
+                predict(sequences=[x], model="counted", strand="forward").probabilities[2:4]
+                for x in texts
+            ]
+        )
+        change = values - values["ACGT".index(ref)]
+        shares = values / values.sum(axis=1, keepdims=True)
+        shape = np.abs(shares - shares["ACGT".index(ref)]).sum(axis=1) / 2
+        np.testing.assert_allclose(found.total[number], change.sum(axis=1), rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(found.shape[number], shape, rtol=1e-3, atol=1e-6)
+        assert np.abs(found.largest[number]).max() == pytest.approx(np.abs(change).max(), rel=1e-3)
+    assert list(found.to_dataframe())[5:] == ["shape", "total", "largest"]
+
+
+def test_the_table_and_the_picture_of_substitutions():
+    run(
+        "mutagenesis --fasta genome.fa --region chr1:3001-3010 --model model --output m.tsv --picture m.png"
+    )
+    with open("m.tsv") as stream:
+        rows = [*csv.DictReader(stream, delimiter="\t")]
+    assert list(rows[0])[3:7] == ["A_A_total", "A_C_total", "A_G_total", "A_T_total"]
+    assert [float(row[f"A_{row['ref']}_total"]) for row in rows] == [0] * 10
+    assert Path("m.png").read_bytes().startswith(b"\x89PNG")
+    run("mutagenesis --fasta genome.fa --region chr1:3001-3010 --model model --output m.npz")
+    assert {"shape", "total", "largest"} < set(np.load("m.npz"))
+
+
 def test_effects_of_bases_add_up_to_the_difference_of_the_sum():
     """From the mean vector in place of every base to the window, over the bins in its middle."""
     window = Path("genome.fa").read_text().split("\n")[1][3_000 : 3_000 + WINDOW]
@@ -345,7 +384,8 @@ def test_other_losses(loss):
         ("predict --fasta genome.fa --model model --span bin --format bigwig --output x", "--span bin: a model of"),
         ("predict --fasta genome.fa --model model --window 210", "--window 210: "),
         ("predict --fasta genome.fa --model model --format bed --output x.bed", "BED file needs probabilities"),
-        ("mutagenesis --fasta genome.fa --region chr1:101-300 --model model --output x.tsv", "a model of tracks, which"),
+        ("mutagenesis --fasta genome.fa --region chr1:101-103 --model model --effect diff --output x.tsv", "--effect diff: this"),
+        ("mutagenesis --fasta genome.fa --within chr1:101-310 --model model --output x.tsv", "--window 210: "),
         ("attribute --fasta genome.fa --model counted --output x.tsv", "a model of tracks with k-mers around its bins"),
         ("attribute --fasta genome.fa --model model --central_bp 140 --output x.tsv", "--central_bp 140: the bins in the"),
         ("score-variants --vcf v.vcf --fasta genome.fa --model model --window 210 --output x.tsv", "--window 210: "),
