@@ -212,6 +212,15 @@ def test_a_data_frame_has_a_row_per_bin(files, toy):
     assert facts["first_labels"][0]["mean"] == pytest.approx(made.track_training.mean[0])
 
 
+def test_a_set_without_held_out_windows_is_noted(files, toy, capsys):
+    track_set(
+        toy.path, files / "a.bw", files / "s.h5", "toy", {"test": ["chr2:8001-12000"]}, **SETTINGS
+    )
+    assert "note: no row for validation, which finetune and" in capsys.readouterr().err
+    build(files, toy)
+    assert "no row for" not in capsys.readouterr().err
+
+
 def test_equal_inputs_give_equal_bytes(files, toy):
     build(files, toy)
     first = (files / "set.h5").read_bytes()
