@@ -290,7 +290,7 @@ class ZeroShotScores(Alleles):
 class HaplotypeScores(Alleles):
     """One row per alternative allele, sample and haplotype that has it, in the order of the file.
 
-    Changes of the log odds, means over strands, (rows, labels).
+    Changes of the log odds, of tracks of the sum of the bins, means over strands, (rows, labels).
     """
 
     label_names: list[str]

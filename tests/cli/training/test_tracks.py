@@ -19,6 +19,7 @@ from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.models.label_types import HEADLINES
 from dna_bigbird.prediction.marginalise import draw_backgrounds
+from dna_bigbird.prediction.results import HAPLOTYPE_EFFECTS
 from dna_bigbird.training.bin_kmers import rows_by_signal
 from tests.report.conftest import Page
 from tests.toy_project import STEPS, bytes_of, refused, run
@@ -281,6 +282,38 @@ def test_changes_of_variants_are_those_of_predicted_windows(central_bp, bins):
     assert list(scores.to_dataframe())[5:8] == ["A_shape", "A_total", "A_largest"]
 
 
+def test_an_allele_in_its_haplotype_changes_the_sum_of_the_bins():
+    """Of two substitutions on one haplotype, 30 bases apart, each one in a window centred on it."""
+    bases = Path("genome.fa").read_text().split("\n")[1]
+    places = (5_000, 5_030)
+    alts = ["ACGT"["CGTA".index(bases[at])] for at in places]
+    rows = "".join(
+        f"chr1\t{at + 1}\t.\t{bases[at]}\t{alt}\t.\t.\t.\tGT\t1|0\n"
+        for at, alt in zip(places, alts, strict=True)
+    )
+    columns = "CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts1"
+    Path("phased.vcf").write_text(f"##fileformat=VCFv4.2\n#{columns}\n{rows}")
+    scores = score_variants(
+        "phased.vcf", "genome.fa", "counted", haplotypes=True, strand="forward", central_bp=40
+    )
+    for number, at in enumerate(places):
+
+        def total(*changes, at=at):
+            text = list(bases)
+            for i in changes:
+                text[places[i]] = alts[i]
+            window = "".join(text[at - WINDOW // 2 : at + WINDOW // 2])
+            values = predict(sequences=[window], model="counted", strand="forward").probabilities
+            return values[2:4].sum(axis=0)
+
+        alone = total(number) - total()
+        inside = total(0, 1) - total(1 - number)
+        expected = [alone, inside, total(0, 1) - total(), inside - alone]
+        found = [getattr(scores, x)[number] for x in HAPLOTYPE_EFFECTS]
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
+    assert scores.background == [f"5031:{bases[5_030]}>{alts[1]}", f"5001:{bases[5_000]}>{alts[0]}"]
+
+
 @pytest.mark.parametrize("within", [False, True])
 def test_substitutions_have_the_changes_of_predicted_windows(within):
     """In windows centred on each base, or in one of all."""
@@ -390,7 +423,7 @@ def test_other_losses(loss):
         ("attribute --fasta genome.fa --model model --central_bp 140 --output x.tsv", "--central_bp 140: the bins in the"),
         ("score-variants --vcf v.vcf --fasta genome.fa --model model --window 210 --output x.tsv", "--window 210: "),
         ("score-variants --vcf v.vcf --fasta genome.fa --model model --output x.vcf", "A model of tracks: an allele has"),
-        ("score-variants --vcf v.vcf --fasta genome.fa --model model --haplotypes true --output x.tsv", "--haplotypes: for"),
+        ("score-variants --vcf v.vcf --fasta genome.fa --model model --probabilities true --output x.tsv", "--probabilities: for"),
         ("baseline --genome genome.fa --data set.h5 --method positional --output x.h5", "--method positional is for"),
         ("baseline --genome genome.fa --data set.h5 --method gkm --output x.h5", "--method gkm is for labels"),
         ("baseline --genome genome.fa --data set.h5 --method deepsea --output x.h5", "a network reads whole windows"),
