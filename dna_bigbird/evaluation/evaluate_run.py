@@ -213,7 +213,7 @@ def profile_rows(
     is_new = (np.diff(windows.chrom) != 0) | (np.diff(windows.start) != middle_bp)
     stretch_N = np.concatenate([[0], np.cumsum(is_new)])
     most = max(1, PROFILE_BINS // labelled.num_bins)
-    found: list[dict[str, str | float]] = []
+    bins: list[dict[str, str | float]] = []
     for track, label in enumerate(labelled.label_names):
         highest = int(np.nansum(truth_NPL[..., track], axis=1).argmax())
         same = np.flatnonzero(stretch_N == stretch_N[highest])
@@ -222,12 +222,12 @@ def profile_rows(
             window = windows[row]
             starts = range(window.start + labelled.crop_bp, window.end, labelled.bin_bp)
             values = zip(truth_NPL[row, :, track], predicted_NPL[row, :, track], strict=True)
-            found += [
+            bins += [
                 {"label": label, "chrom": window.chrom, "start": at, "end": at + labelled.bin_bp}
                 | {"measured": "" if np.isnan(x) else float(x), "predicted": float(y)}
                 for at, (x, y) in zip(starts, values, strict=False)
             ]
-    return found
+    return bins
 
 
 def mean_profile(labelled: LabelledSet) -> np.ndarray:
