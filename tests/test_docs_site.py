@@ -17,6 +17,7 @@ from dna_bigbird.cli.commands import every_command
 from dna_bigbird.cli.help import help_of
 from dna_bigbird.cli.parser import build_parser
 from tests.core_packages import project
+from tests.workflow.conftest import copy_of_the_workflow
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs" / "site"
@@ -100,6 +101,25 @@ def test_every_public_function_is_there_with_its_arguments(staged):
                 if argument.kind is not argument.VAR_KEYWORD:
                     assert f":param {argument.name}: `" in section, (name, argument.name)
     assert "object at 0x" not in body
+
+
+def test_every_file_of_the_demo_is_on_the_page(staged, tmp_path):
+    """Compared with what Snakemake plans."""
+    page = (staged / "reference/run-files.md").read_text()
+    lists = "\n".join(re.findall(r"^- (.+): .+ \(.+\)$", page, flags=re.MULTILINE))
+    rows = re.findall(r"`(results/.+?)/?`", lists)
+    assert len(rows) > 60
+    patterns = [re.sub(r"\\{\w+\\}", "[^ ]*", re.escape(row)) for row in rows]
+    output = copy_of_the_workflow(tmp_path).snakemake("-n")
+    files = set(
+        re.findall(
+            r"results/[^\s,]+",
+            " ".join(re.findall("^    output: (.+)$", output, flags=re.MULTILINE)),
+        )
+    )
+    assert len(files) > 30
+    assert [file for file in files if not any(re.fullmatch(x, file) for x in patterns)] == []
+    assert "the same model with its test scores" in page
 
 
 PAGE = '<html><head>{}</head><body><h1 id="top">A</h1>{}</body></html>'

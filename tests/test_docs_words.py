@@ -36,6 +36,12 @@ def test_tables_have_at_most_seven_columns():
     assert [table for table in tables if table[2] > 7] == []
 
 
+def test_cells_have_at_most_twelve_words():
+    found = [(page.name, *row) for page in OUTSIDE for row in words.cells(page)]
+    assert found
+    assert [row for row in found if row[2] > 12] == []
+
+
 def test_measured_numbers_are_in_results():
     """Also of the README, but for its table."""
     found = [f"{page.name}:{n}: {text}" for page in OUTSIDE for n, text in words.measured(page)]
@@ -86,6 +92,7 @@ def test_what_is_counted_and_what_is_found(tmp_path):
     assert words.count(page) == 2 + 6 + 6 + 5 + 14
     assert list(words.measured(page)) == [(7, "[0.88, 0.94]"), (14, "n = 1,234"), (14, "2.5 s")]
     assert list(words.columns(page)) == [(6, 2)]
+    assert list(words.cells(page)) == [(5, 1), (6, 0), (7, 3)]
     assert words.pages(tmp_path) == words.pages(page) == [page]
 
 

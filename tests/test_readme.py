@@ -2,12 +2,14 @@
 
 import re
 import shlex
+from collections import defaultdict
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 import pytest
 
 from dna_bigbird.cli.commands import GROUPS, every_command
-from dna_bigbird.cli.parser import build_parser
+from dna_bigbird.cli.parser import build_parser, parsers_of
 from dna_bigbird.cli.reading import read_arguments
 
 ROOT = Path(__file__).parents[1]
@@ -58,6 +60,25 @@ def test_commands_within_sentences_exist():
     }
     assert len(named) > 20
     assert sorted(named - known) == []
+
+
+def test_choices_within_sentences_exist():
+    """In the text of pages, `--option value` where the option takes one of some words."""
+    choices: dict[str, set] = defaultdict(set)
+    for parser in (parser for name in every_command() for parser in parsers_of(name)):
+        for option in parser.options:
+            is_choice = get_origin(option.hint) is Literal
+            choices[option.dest] |= set(get_args(option.hint) if is_choice else [None])
+    named = {
+        (page.name, option, value)
+        for page in PAGES
+        for span in re.findall(r"`([^`]+)`", page.read_text())
+        for option, values in re.findall(r"(?:^|\s)--([\w.]+)\s+([a-z][\w|-]*)", span)
+        if choices.get(option) and None not in choices[option]
+        for value in values.split("|")
+    }
+    assert len(named) > 30
+    assert [x for x in sorted(named) if x[2] not in choices[x[1]]] == []
 
 
 @pytest.mark.parametrize(("page", "line"), of("make"))

@@ -42,7 +42,11 @@ def written(text: str) -> list[str]:
 
 def count(page: Path) -> int:
     """Return the words of a page: of text and tables, without code, outputs and targets of links."""
-    text = re.sub(r"\]\([^)]*\)", "]", "\n".join(written(page.read_text(encoding="utf-8"))))
+    return words_of("\n".join(written(page.read_text(encoding="utf-8"))))
+
+
+def words_of(text: str) -> int:
+    text = re.sub(r"\]\([^)]*\)", "]", text)
     return sum(re.search(r"\w", word) is not None for word in text.split())
 
 
@@ -74,6 +78,13 @@ def columns(page: Path) -> Iterator[tuple[int, int]]:
     for number, line in enumerate(written(page.read_text(encoding="utf-8")), 1):
         if re.fullmatch(r"\s*\|(?:\s*:?-+:?\s*\|)+", line):
             yield number, line.count("|") - 1
+
+
+def cells(page: Path) -> Iterator[tuple[int, int]]:
+    """Yield the line of each row of a table and the words of its longest cell."""
+    for number, line in enumerate(written(page.read_text(encoding="utf-8")), 1):
+        if line.startswith("|"):
+            yield number, max(map(words_of, re.split(r"(?<!\\)\|", line)))
 
 
 def main() -> None:

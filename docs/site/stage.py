@@ -1,4 +1,4 @@
-"""Write the source folder of the site: the pages of the repository, the API, every command and config key.
+"""Write the source folder of the site: the pages of the repository, the API, every command, config key and file of a run.
 
     python docs/site/stage.py FOLDER
 
@@ -18,6 +18,7 @@ from command_pages import command_pages  # noqa: E402
 from config_pages import config_pages  # noqa: E402
 from diagram import drawn_graphs  # noqa: E402
 from links import LINK, relinked, repository_path  # noqa: E402
+from run_pages import run_pages  # noqa: E402
 
 INDEX = "docs/README.md"
 OTHERS = {
@@ -33,7 +34,7 @@ OTHERS = {
     "dna_bigbird/bundles/data/any_promoter/README.md": "any-promoter-model.md",
 }
 """Pages outside docs/ and their paths in the site."""
-GENERATED = ["reference/commands", "reference/api", "reference/config-keys"]
+GENERATED = ["reference/commands", "reference/api", "reference/config-keys", "reference/run-files"]
 
 
 def site_paths() -> dict[str, str]:
@@ -83,7 +84,7 @@ def stage(folder: Path) -> None:
     paths = site_paths()
     texts = {
         f"reference/{name}": text
-        for name, text in (api_pages() | command_pages() | config_pages()).items()
+        for name, text in (api_pages() | command_pages() | config_pages() | run_pages()).items()
     }
     for source, name in paths.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +95,8 @@ def stage(folder: Path) -> None:
             shutil.copy(ROOT / source, folder / name)
     texts["index.md"] += (
         "\n[Every command](reference/commands.md), [functions in Python](reference/api.md), "
-        "[keys of a config](reference/config-keys.md).\n\n" + navigation(paths)
+        "[keys of a config](reference/config-keys.md), [files of a run](reference/run-files.md).\n\n"
+        + navigation(paths)
     )
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
