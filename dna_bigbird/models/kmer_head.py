@@ -204,7 +204,7 @@ class BinKmerHead(nn.Module):
         return scaled_BPD.clamp(-LARGEST_SHARE, LARGEST_SHARE)
 
     @property
-    def _sides(self) -> tuple[int, int]:
+    def sides(self) -> tuple[int, int]:
         """Bases next to a bin where a filter may be centred, and half a filter."""
         config = self.counts.config
         half = config.filter_bp // 2
@@ -212,7 +212,7 @@ class BinKmerHead(nn.Module):
 
     def matched(self, codes_BS: Tensor) -> Tensor:
         """Return the best matches (B, P, F), at least 0, of what `spelled_bins` returns."""
-        reach, bin_bp = self._sides[0], self.counts.config.bin_bp
+        reach, bin_bp = self.sides[0], self.counts.config.bin_bp
         hot_B4S = codes_BS[:, None] == torch.arange(4, device=codes_BS.device)[:, None]
         hot_B4S = hot_B4S.to(self.filters.weight.dtype)
         best_BFS = torch.maximum(
@@ -225,7 +225,7 @@ class BinKmerHead(nn.Module):
 
     def spelled_bins(self, token_ids_BT: Tensor, is_padding_BT: Tensor) -> Tensor:
         """Return the bases that filters read: those of the bins, and what they reach on either side."""
-        beyond = self.counts.config.crop_bp - sum(self._sides)
+        beyond = self.counts.config.crop_bp - sum(self.sides)
         codes_BS = self.counts.spelled(token_ids_BT, is_padding_BT)
         return nn.functional.pad(codes_BS, (-beyond, -beyond), value=NO_BASE)
 

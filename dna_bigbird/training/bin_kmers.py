@@ -9,14 +9,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dna_bigbird.genome.kmer_numbers import canonical_kmers
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.metrics.label_objectives import TrackValues
 from dna_bigbird.models.classifier import SequenceClassifier
 from dna_bigbird.models.kmer_config import KmerHeadConfig
-from dna_bigbird.models.kmer_head import BinKmerHead
+from dna_bigbird.models.kmer_head import N_CODE, BinKmerHead
 from dna_bigbird.training.probe import LabelledWindows, outputs, spread
 
-# N windows, P bins of a window, M bins, D shares of k-mers, F filters, S bases around a bin, L tracks
+# N windows, P bins of a window, M bins, D shares of k-mers or words, F filters, S bases around a bin, L tracks, W words
+# around a bin, I bases of a word
 
 AROUND_BP = (0, 200, 500, 1000)
 """Bases on either side of a bin: CpG islands, and so promoters, are seen over about 1 kb."""
@@ -28,8 +30,21 @@ RATE, WEIGHT_DECAY, DROPOUT = 1e-3, 0.01, 0.3
 FILTER_EPOCHS, FILTER_BINS, FILTER_BATCH = 60, 3000, 64
 """Of the filters: passes, bins that are drawn for each, and at once."""
 FILTER_RATE, FILTER_STD, FILTER_DROPOUT = 3e-3, 0.1, 0.2
+WORD_BP, WORD_SIDE_BP, FEWEST = 8, 64, 20
+"""The words that filters begin with: their bases, how far from a bin they count, and how often they occur at least."""
+MATCH, FEWEST_MATCHES, SHIFT = 0.5, 5, 3
+"""Weight of a base of a word, how many have to match, and by how many bases like words may be shifted."""
+HIGHEST = 0.999
+"""Quantile to which the signal of words is limited."""
+LEAST_REACH_BP, PEAK_BP = 100, 164
+"""How far from the end of a bin, and from its middle, a filter matches at least: a peak is wider than its motif."""
 MOST_TIMES, ROWS_AT_ONCE = 20, 1024
 """How much more often a window with signal is read, at most; windows whose values are in memory at once."""
+
+
+def reach_of(bin_bp: int) -> int:
+    """Return how many bases on either side of a bin a filter may match."""
+    return max(LEAST_REACH_BP, PEAK_BP - bin_bp // 2)
 
 
 def rows_by_signal(labelled: LabelledSet) -> NDArray[np.int64]:
@@ -73,6 +88,7 @@ class BinFit:
     def run(self) -> float:
         """Fit both; return the score."""
         self._keep_best(self._kmer_passes())
+        self._begin_with_words()
         return self._keep_best(self._filter_passes())
 
     def _keep_best(self, passes: Iterator[None]) -> float:
@@ -98,6 +114,23 @@ class BinFit:
                 logits_ML = self._of_kmers(dropped(self.shares[rows]), dropped)
                 _step(optimizer, self.objective.loss(logits_ML[:, None], self.truth[rows, None]))
             yield
+
+    @torch.no_grad()
+    def _begin_with_words(self) -> None:
+        """Let the filters match words with more signal around them than k-mers tell; from noise few find a motif."""
+        # Squares: peaks count, not the level between them.
+        of_kmers_ML = torch.cat([self._of_kmers(x) for x in self.shares.split(4096)])
+        excess_ML = (self.truth**2 - self.objective.predictions(of_kmers_ML) ** 2).nan_to_num()
+        side = max(0, sum(self.part.sides) - WORD_SIDE_BP)
+        near_MS = self.codes[:, side : self.codes.shape[1] - side]
+        start = (self.part.filters.kernel_size[0] - WORD_BP) // 2
+        for i, word in enumerate(
+            words_with_signal(near_MS, excess_ML, len(self.part.filters.weight))
+        ):
+            weight_4W = self.part.filters.weight[i, :, start : start + WORD_BP]
+            weight_4W.fill_(-MATCH)
+            weight_4W[torch.from_numpy(word), torch.arange(WORD_BP)] = MATCH
+            self.part.filters.bias[i] = -MATCH * FEWEST_MATCHES
 
     def _filter_passes(self) -> Iterator[None]:
         """Fit the filters next to the k-mers, which stay; bins with signal are drawn more often and weigh less."""
@@ -174,6 +207,50 @@ def fit_bin_kmers(
     score = fit.run()
     part.requires_grad_(False)
     return score
+
+
+def words_with_signal(codes_MS: Tensor, signal_ML: Tensor, most: int) -> list[NDArray[np.int64]]:
+    """Return the bases of up to `most` unlike words whose bins have most signal, one of each track in turn.
+
+    The score of a word is the sum of the standardised signal of the bins that have it, on either strand, by the root of
+    how often it occurs.
+    """
+    if codes_MS.shape[1] < WORD_BP:
+        return []
+    signal_ML = signal_ML.minimum(signal_ML.new_tensor(np.quantile(signal_ML, HIGHEST, axis=0)))
+    signal_ML = (signal_ML - signal_ML.mean(dim=0)) / signal_ML.std(dim=0).clamp(min=1e-6)
+    shared = torch.from_numpy(canonical_kmers(WORD_BP))
+    digits = 4 ** torch.arange(WORD_BP - 1, -1, -1)
+    size = int(shared.max()) + 1
+    counts, sums_LD = torch.zeros(size), torch.zeros(signal_ML.shape[1], size)
+    for rows in torch.arange(len(codes_MS)).split(4096):
+        words_MWI = codes_MS[rows].unfold(1, WORD_BP, 1).long()
+        is_known_MW = (words_MWI < N_CODE).all(-1)
+        numbers = shared[(words_MWI * digits).sum(-1)[is_known_MW]]
+        counts += torch.bincount(numbers, minlength=size)
+        for sums_D, signal_M in zip(sums_LD, signal_ML[rows].T, strict=True):
+            weights = signal_M[:, None].expand_as(is_known_MW)[is_known_MW]
+            sums_D += torch.bincount(numbers, weights, minlength=size)
+    scores_LD = torch.where(counts < FEWEST, -torch.inf, sums_LD / counts.sqrt())
+    firsts = np.unique(shared.numpy(), return_index=True)[1]
+    kept: list[NDArray[np.int64]] = []
+    for number in scores_LD.argsort(dim=1, descending=True).T.flatten().tolist():
+        word = firsts[number] // digits.numpy() % 4
+        if len(kept) == most or counts[number] < FEWEST:
+            break
+        if not any(_alike(word, other) for other in kept):
+            kept.append(word)
+    return kept
+
+
+def _alike(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Return True if two words differ in at most one base where they overlap, on either strand."""
+    return any(
+        np.sum(one[max(0, s) : WORD_BP + min(0, s)] != strand[max(0, -s) : WORD_BP - max(0, s)])
+        <= 1
+        for strand in (other, 3 - other[::-1])
+        for s in range(-SHIFT, SHIFT + 1)
+    )
 
 
 def _optimizer(layers: Sequence[nn.Module], rate: float) -> torch.optim.Optimizer:

@@ -22,7 +22,7 @@ from dna_bigbird.models.kmer_config import KmerHeadConfig, KmersConfig
 from dna_bigbird.models.kmer_head import POSITIONS, WORDS, KmerCounts, bases_of_pieces
 from dna_bigbird.models.label_types import MULTI_LABEL
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training.bin_kmers import AROUND_BP, FILTERS, HIDDEN
+from dna_bigbird.training.bin_kmers import AROUND_BP, FILTERS, HIDDEN, reach_of
 from dna_bigbird.training.finetune_run import FinetuningSetup, is_directional
 from dna_bigbird.training.label_training import LabelModule, tokenized_splits
 from dna_bigbird.training.probe import LabelledWindows, outputs, products_in, spread
@@ -199,6 +199,7 @@ def _around_bins(max_k: int, labelled: LabelledSet, piece_bp: int) -> KmerHeadCo
         crop_bp=labelled.crop_bp,
         hidden=HIDDEN,
         filters=FILTERS,
+        reach_bp=reach_of(labelled.bin_bp),
     )
 
 

@@ -20,7 +20,7 @@ from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.models.label_types import HEADLINES
 from dna_bigbird.prediction.marginalise import draw_backgrounds
 from dna_bigbird.prediction.results import HAPLOTYPE_EFFECTS
-from dna_bigbird.training.bin_kmers import rows_by_signal
+from dna_bigbird.training.bin_kmers import rows_by_signal, words_with_signal
 from tests.report.conftest import Page
 from tests.toy_project import STEPS, bytes_of, refused, run
 
@@ -31,6 +31,24 @@ TRAIN = (
     "--training.validate_every 6"
 )
 SPLIT = "--split.validation [chr1:14001-18000] --split.test [chr1:18001-24010]"
+
+
+def test_filters_begin_with_the_words_of_the_signal():
+    """Two planted words, one per track; the second track has the reverse complement of its word."""
+    rng = np.random.default_rng(3)
+    codes, signal = rng.integers(0, 5, (4000, 40)), rng.normal(size=(4000, 2))
+    planted = np.array([2, 1, 2, 1, 1, 1, 0, 1]), np.array([0, 0, 3, 1, 0, 2, 2, 3])
+    for track, word in enumerate((planted[0], 3 - planted[1][::-1])):
+        rows = rng.choice(4000, 60, replace=False)
+        codes[rows, 16:24] = word
+        signal[rows, track] += 4
+    found = words_with_signal(torch.from_numpy(codes.astype(np.int8)), torch.from_numpy(signal), 6)
+    for word, expected in zip(found, planted, strict=False):
+        assert word.tolist() in (expected.tolist(), (3 - expected[::-1]).tolist())
+    for i, word in enumerate(found):  # the others are no part of those before them
+        for other in found[:i]:
+            assert max((word == x).sum() for x in (other, 3 - other[::-1])) < 7
+    assert words_with_signal(torch.zeros(9, 5, dtype=torch.int8), torch.zeros(9, 1), 6) == []
 
 
 @pytest.fixture(scope="module")
