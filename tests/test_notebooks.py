@@ -40,6 +40,7 @@ def test_predict_and_variants(tmp_path, monkeypatch):
     assert "Predictions(sequence=<str 2>, " in shown
 
 
+@pytest.mark.slow
 def test_finetune_on_your_peaks(tmp_path, monkeypatch):
     shown = texts_of(run("finetune_on_your_peaks", tmp_path, monkeypatch))
     assert "24/24" in shown, "the progress bar"

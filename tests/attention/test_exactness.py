@@ -17,11 +17,15 @@ BACKENDS = (
     pytest.param("cpu_chunks", ANY, id="cpu_chunks"),
     pytest.param("native", MULTIPLES_OF_16, id="native", marks=needs_kernel),
 )
-CASES = 300
+CASES, USUAL = 300, 100
+SEEDS = [
+    pytest.param(first, marks=[pytest.mark.slow] if first >= USUAL else [])
+    for first in range(0, CASES, 25)
+]
 
 
 @pytest.mark.parametrize(("backend", "sizes"), BACKENDS)
-@pytest.mark.parametrize("first", range(0, CASES, 25))
+@pytest.mark.parametrize("first", SEEDS)
 def test_output_and_gradients_round_about_as_well_as_dense(backend, sizes, first):
     for seed in range(first, first + 25):
         case = random_case(seed, sizes)

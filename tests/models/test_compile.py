@@ -195,8 +195,8 @@ def test_attention_without_blocks_compiles_around_itself(own):
 
 
 ONE_GRAPH = [
-    {},
     OWN,
+    pytest.param({}, marks=pytest.mark.slow),
     pytest.param({"gradient_checkpointing": True}, marks=pytest.mark.slow),
     pytest.param({"random_plan": "original"}, marks=pytest.mark.slow),
 ]
