@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from dna_bigbird.baselines.baseline_scores import BaselineScores
+from dna_bigbird.baselines.baseline_scores import BaselineScores, score_replicate
 from dna_bigbird.baselines.config import (
     CnnPromConfig,
     DeePromoterConfig,
@@ -19,6 +19,7 @@ from dna_bigbird.core.paths import (
     Hdf5Output,
     InputPath,
     OutputFolder,
+    listed_paths,
     named_paths,
     next_to,
     optional_path,
@@ -37,6 +38,7 @@ def baseline(
     data: InputPath | None = None,
     output: Hdf5Output | None = None,
     method: Method = "kmer",
+    tracks: list[InputPath] | InputPath | None = None,
     checkpoints: OutputFolder | None = None,
     kmer: KmerConfig = KmerConfig(),  # noqa: B008 - --help shows the default
     gkm: GkmConfig = GkmConfig(),  # noqa: B008
@@ -55,21 +57,24 @@ def baseline(
     k-mer counts, GC content, six numbers of composition in an RBF kernel, and what is at which position (bases,
     and 3-mers in parts of the window) go through a regression: logistic for labels, multinomial for classes,
     linear for targets. The motif rule is the best match of the TATA matrix before a start site, without training.
-    gkm-SVM is a support vector machine per label on k-mers with gaps. The networks are trained by the same task as the
+    gkm-SVM is a support vector machine per label on k-mers with gaps. A replicate is another measurement of the tracks
+    of `track-set`, read as they were: about what a model can reach. The networks are trained by the same task as the
     model: killed and started again with the same command, they continue.
 
     Examples:
         dna-bigbird baseline --genome hg19.fa --data chromatin.h5 --output kmer.h5
         dna-bigbird baseline --genome hg19.fa --data chromatin.h5 --output gc.h5 --method gc
-        dna-bigbird baseline --genome hg19.fa --data promoters.h5 --output gkm.h5 --method gkm
         dna-bigbird baseline --genome hg19.fa --data chromatin.h5 --output deepsea_cnn.h5 --method deepsea
+        dna-bigbird baseline --genome hg19.fa --data tracks.h5 --output rep2.h5 --method replicate \\
+            --tracks rep2/ctcf.bw rep2/h3k4me3.bw
 
     Args:
         data: Labelled set: made by sequence-set, promoter-set, chromatin-set, track-set or deepsea-set.
         output: Result to write: probabilities of every validation and test row, HDF5.
         method: Method: k-mer counts, GC content, composition, bases by position (windows of one length), the
-            motif rule (sets of `promoter-set`), gkm-SVM, or a published network
-            (docs/explanation/counts-as-baselines.md).
+            motif rule (sets of `promoter-set`), gkm-SVM, a published network
+            (docs/explanation/counts-as-baselines.md), or a replicate of tracks.
+        tracks: Tracks: of `replicate`, a file of signal for each track of the set, named as there: CTCF=rep2.bw.
         checkpoints: Folder for the state of the run; not part of the result. Networks have one; by
             default the path of `output` with `.checkpoints` added.
         kmer: What is counted; `gc` uses only `centre_bp` and `max_rows`, `composition` also `strands`.
@@ -96,6 +101,12 @@ def baseline(
 
     data, output = named_paths(data=data, output=output)
     folder = Path(checkpoints or next_to(output, "checkpoints"))
+    if (method == "replicate") != (tracks is not None):
+        raise InputError(
+            "--tracks: files for --method replicate, which needs them; no other has any"
+        )
+    if tracks is not None:
+        return score_replicate(optional_path(genome), data, output, listed_paths(tracks))
     if method in ("kmer", "gc", "composition", "positional", "motif"):
         from dna_bigbird.baselines.kmer_baseline import fit_kmer_baseline
 

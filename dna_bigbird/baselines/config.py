@@ -17,6 +17,7 @@ Method = Literal[
     "cnnprom",
     "deepromoter",
     "deepsea",
+    "replicate",
 ]
 MOTIF_UPSTREAM_BP = 36
 """Bases before the start site from which on the rule `motif` reads."""

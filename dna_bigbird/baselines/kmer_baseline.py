@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dna_bigbird.baselines.baseline_scores import BaselineScores, save_scores
+from dna_bigbird.baselines.baseline_scores import BaselineScores, held_out_rows, save_scores
 from dna_bigbird.baselines.composition import CENTRE_BINS, CompositionBaseline
 from dna_bigbird.baselines.config import GkmConfig, KmerConfig, Method, default_baselines
 from dna_bigbird.baselines.gkm import CountedRows, GkmBaseline
@@ -80,21 +80,6 @@ def fit_kmer_baseline(
         values,
         fit=fit,
     )
-
-
-def held_out_rows(labelled: LabelledSet) -> np.ndarray:
-    """Return the validation and test rows of a set.
-
-    Raises:
-        InputError: If there are none.
-    """
-    held_out = np.flatnonzero(labelled.split != 0)
-    if not len(held_out):
-        raise InputError(
-            f"{labelled.path}: no row for validation or test, so nothing to score; build the set with "
-            "--split.validation and --split.test"
-        )
-    return held_out
 
 
 def is_aligned(labelled: LabelledSet) -> bool:

@@ -98,7 +98,7 @@ def _read_before(metrics: "Metrics") -> list[str]:
     return [f"  test windows that share bases with what the encoder read before: {told}"]
 
 
-Table = Literal["scores", "per_label", "calibration", "curves", "probabilities"]
+Table = Literal["scores", "per_label", "calibration", "curves", "profiles", "probabilities"]
 SHOWN_LABELS = 12
 
 
@@ -123,7 +123,7 @@ class Evaluation(Rows):
         Args:
             table: 'scores' has a row per score of the model and of each baseline: source, score, value,
                 low, high, n. The others are the files of the report: 'per_label' has a row per label,
-                'calibration' and 'curves' are for pictures, and 'probabilities' has a row per
+                'calibration' and 'curves' are for pictures, as 'profiles' of tracks, and 'probabilities' has a row per
                 validation and test row of the set: row, then the labels.
         """
         if table == "scores":
@@ -170,8 +170,8 @@ def evaluate(
         model: Model bundle: a folder of `dna-bigbird finetune` or `ensemble`.
         data: Labelled set: an HDF5 file.
         report: Detailed scores: a folder to write, with scores.h5 (probabilities of validation and
-            test rows), per_label.tsv, calibration.tsv and curves.tsv; by default the path of
-            `output` with `.report` added.
+            test rows), per_label.tsv, calibration.tsv and curves.tsv, of tracks profiles.tsv; by default the
+            path of `output` with `.report` added.
         baselines: Score files of `dna-bigbird baseline` by name: `kmer=kmer.h5 gc=gc.h5`. If the model has
             k-mer counts next to its network, these alone are the baseline `counts`.
         strand: Strands to read: 'both' scores the mean of a window and its reverse complement,

@@ -49,6 +49,8 @@ COUNTS = "counts"
 """The k-mer counts of a model that has them, without its network."""
 ROWS_AT_ONCE, LEAST_ROWS = 1024, 64
 """Windows that are read from the set at once."""
+PROFILE_BINS = 256
+"""Bins of a track in profiles.tsv, about."""
 UPDATES = 50
 """Steps of the progress bar, about: with few rows it would otherwise move once."""
 
@@ -74,6 +76,8 @@ class ScoresOnTest:
         self.names, self.groups = labelled.label_names, labelled.label_groups
         self.label_type = labelled.label_type
         self.labels = labelled.labels_of(self.validation), labelled.labels_of(self.test)
+        self.labelled = labelled
+        self.profiles: list[dict[str, str | float]] = []
         units, self.block_bp = block_units(labelled, self.test, block_bp)
         self.draws = draw_units(len(self.test), replicates=replicates, seed=seed, units=units)
         self.sources: dict[str, Source] = {}
@@ -105,6 +109,8 @@ class ScoresOnTest:
         if self.label_type in NUMBERS:
             score = score_targets if self.label_type == REGRESSION else score_tracks
             self.sources[name] = score(*test, self.draws)
+            if name == MODEL and self.label_type == TRACKS:
+                self.profiles = profile_rows(self.labelled, self.test, *test)
             return
         if self.label_type == MULTI_CLASS:
             self.sources[name] = score_classes(*test, self.draws, progress)
@@ -182,11 +188,11 @@ class ScoresOnTest:
         ]
 
     def write(self, folder: Path) -> None:
-        """Write per_label.tsv, calibration.tsv and curves.tsv; for targets only the first."""
+        """Write per_label.tsv, calibration.tsv and curves.tsv; for targets only the first, of tracks also profiles.tsv."""
         own, others = self.sources[MODEL], self._baselines()
         if self.label_type in NUMBERS:
             rows = per_target(self.names, len(self.test), own, others)
-            tables = {}
+            tables = {"profiles.tsv": Table(self.profiles).to_tsv()} if self.profiles else {}
         else:
             rows = per_label(self.names, self.groups, own, others, self.calibration)
             tables = {"calibration.tsv": Table(self.calibration.table()).to_tsv()}
@@ -197,6 +203,31 @@ class ScoresOnTest:
 
     def _baselines(self) -> dict[str, Source]:
         return {name: source for name, source in self.sources.items() if name != MODEL}
+
+
+def profile_rows(
+    labelled: LabelledSet, rows: np.ndarray, truth_NPL: np.ndarray, predicted_NPL: np.ndarray
+) -> list[dict[str, str | float]]:
+    """Return measured and predicted bins of each track along neighbouring windows, around that with its highest sum."""
+    windows, middle_bp = labelled.intervals[rows], labelled.num_bins * labelled.bin_bp
+    is_new = (np.diff(windows.chrom) != 0) | (np.diff(windows.start) != middle_bp)
+    stretch_N = np.concatenate([[0], np.cumsum(is_new)])
+    most = max(1, PROFILE_BINS // labelled.num_bins)
+    bins: list[dict[str, str | float]] = []
+    for track, label in enumerate(labelled.label_names):
+        highest = int(np.nansum(truth_NPL[..., track], axis=1).argmax())
+        same = np.flatnonzero(stretch_N == stretch_N[highest])
+        first = int(np.clip(highest - most // 2, same[0], max(same[0], same[-1] + 1 - most)))
+        for row in range(first, min(first + most, int(same[-1]) + 1)):
+            window = windows[row]
+            starts = range(window.start + labelled.crop_bp, window.end, labelled.bin_bp)
+            values = zip(truth_NPL[row, :, track], predicted_NPL[row, :, track], strict=True)
+            bins += [
+                {"label": label, "chrom": window.chrom, "start": at, "end": at + labelled.bin_bp}
+                | {"measured": "" if np.isnan(x) else float(x), "predicted": float(y)}
+                for at, (x, y) in zip(starts, values, strict=False)
+            ]
+    return bins
 
 
 def mean_profile(labelled: LabelledSet) -> np.ndarray:

@@ -6,7 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_type_hints
+from typing import NamedTuple, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.bundles.config_file import read_config
@@ -15,7 +18,7 @@ from dna_bigbird.core.files import open_text, parse_json_object
 from dna_bigbird.core.plain_numbers import decimal_number, whole_number
 from dna_bigbird.metrics.scores import ModelMetrics, Score, is_number
 from dna_bigbird.models.config import EncoderConfig
-from dna_bigbird.models.label_types import HEADLINES, REGRESSION
+from dna_bigbird.models.label_types import HEADLINES
 
 
 def key_share(config: EncoderConfig) -> float:
@@ -113,9 +116,9 @@ class TargetScore:
     """Without intervals; None where the k-mer baseline was not run."""
 
 
-def read_targets(path: Path, rule: str) -> list[TargetScore]:
-    """Read per_label.tsv of a regression model."""
-    names = HEADLINES[REGRESSION]
+def read_targets(path: Path, rule: str, label_type: str) -> list[TargetScore]:
+    """Read per_label.tsv of a model of targets or tracks."""
+    names = HEADLINES[label_type]
     columns = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
     rows = read_table(path, ("label", *columns), rule)
 
@@ -133,6 +136,28 @@ def read_targets(path: Path, rule: str) -> list[TargetScore]:
         )
         for i, row in enumerate(rows, start=2)
     ]
+
+
+class Profile(NamedTuple):
+    """Bins of one track along a region, 0-based and half-open."""
+
+    label: str
+    chrom: str
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    measured: NDArray[np.float64]
+    """NaN where it was not."""
+    predicted: NDArray[np.float64]
+
+
+def read_profiles(path: Path, rule: str) -> list[Profile]:
+    """Read profiles.tsv of a model of tracks."""
+    numbers = Profile._fields[2:]
+    tracks: dict[tuple[str, str], list[list[float]]] = {}
+    for line, row in enumerate(read_table(path, Profile._fields, rule), start=2):
+        values = [as_float(row[name], path, line) for name in numbers]
+        tracks.setdefault((row["label"], row["chrom"]), []).append(values)
+    return [Profile(*key, *np.array(rows).T) for key, rows in tracks.items()]
 
 
 @dataclass(frozen=True)

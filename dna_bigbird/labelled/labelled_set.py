@@ -122,6 +122,7 @@ class LabelledSet:
             self.num_bins = file["labels/bins"].shape[1] if self.label_type == TRACKS else 0
             training = file["labels/training"][:] if self.num_bins else np.zeros((4, 0))
             self.track_training = TrackTraining(*training)
+            self.track_clips = file["labels/clip"][:] if self.num_bins else np.zeros(0, np.float32)
 
     @cached_property
     def packed_labels(self) -> PackedLabels:
@@ -181,12 +182,15 @@ class LabelledSet:
         """Whether all windows have `window_bp`."""
         return self.intervals.length is None
 
+    def setting(self, name: str) -> str | None:
+        """Return a setting of the command that made the set; None if it has none of that name."""
+        return dict(pairwise(shlex.split(self.command))).get(f"--{name}")
+
     @property
     def upstream_bp(self) -> int | None:
         """Bases before the start site in every window of `promoter-set`, as its strand reads; else None."""
-        words = shlex.split(self.command)
-        upstream = dict(pairwise(words)).get("--upstream")
-        return int(upstream) if upstream and words[0] == "promoter-set" else None
+        upstream = self.setting("upstream")
+        return int(upstream) if upstream and self.command.startswith("promoter-set ") else None
 
     @property
     def is_semi_synthetic(self) -> bool:

@@ -118,6 +118,20 @@ def write_set(
     return LabelledSetFile(output, len(data), data.label_names, data.counts)
 
 
+def held_out_notes(data: LabelledData, split: SplitConfig) -> list[str]:
+    """Return a note if validation or test has no row."""
+    empty = [name for name in ("validation", "test") if not data.counts[f"rows_{name}"]]
+    if not empty:
+        return []
+    regions = [region for name in empty for region in getattr(split, name)]
+    advice = (
+        f"none is in {', '.join(regions)}; hold out regions that have peaks or signal"
+        if regions
+        else "hold out regions or chromosomes: --split.validation chr10 --split.test chr8 chr9"
+    )
+    return [f"no row for {' and '.join(empty)}, which finetune and evaluate need: {advice}"]
+
+
 def as_options(settings: Mapping[str, object]) -> str:
     """Return settings as options of a recorded command, without paths.
 

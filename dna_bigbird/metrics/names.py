@@ -12,6 +12,8 @@ WINDOW_BASELINES = {
     "gkm": "gkm-SVM, trained here",
     "majority": "majority class",
     "mean": "mean target",
+    "other_tracks": "mean of the other tracks, measured",
+    "replicate": "replicate, measured",
     "cnnprom": "CNNProm, trained here",
     "deepromoter": "DeePromoter, trained here",
     "deepsea": "DeepSEA CNN, trained here",

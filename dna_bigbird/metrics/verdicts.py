@@ -15,6 +15,9 @@ BETTER, WORSE, NOT_CLEAR = "better", "worse", "not_clear"
 TOO_FEW, NOT_DEFINED = "too_few_rows", "not_defined"
 OUTCOMES = (BETTER, WORSE, NOT_CLEAR, TOO_FEW, NOT_DEFINED)
 
+MEASURED = ("replicate", "other_tracks")
+"""Sources of scores that were measured, not predicted from sequence; none is the best baseline."""
+
 
 def outcome(difference: Score, n: float | None = None, *, higher_is_better: bool = True) -> str:
     """Return one of `OUTCOMES` for a paired difference and its test rows; None: not counted.
@@ -78,7 +81,7 @@ class NamedVerdict(NamedTuple):
 
 
 def compared(metrics: ModelMetrics, score: str, n: str = "n") -> list[NamedVerdict]:
-    """Compare a score with that of each baseline, the best baseline first; `n`: key of the test rows."""
+    """Compare a score with that of each baseline, the best first, `MEASURED` last; `n`: key of the test rows."""
     scores = {name: x.score(score) for name, x in metrics.baselines.items()}
     known = {name: x for name, x in scores.items() if is_number(x.value)}
     rows = metrics.number(n)
@@ -87,7 +90,7 @@ def compared(metrics: ModelMetrics, score: str, n: str = "n") -> list[NamedVerdi
             name,
             Verdict(metrics.score(score), x, metrics.score(gain_key(score, name)), n=rows),
         )
-        for name, x in sorted(known.items(), key=lambda named: -named[1].value)
+        for name, x in sorted(known.items(), key=lambda x: (x[0] in MEASURED, -x[1].value))
     ]
 
 

@@ -6,9 +6,10 @@ windows with the start site at a certain base; for them one window can be named.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,15 +19,31 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.core.messages import listed_words
 from dna_bigbird.core.paths import STANDARD_STREAM, GenomeFile, OutputFile, StreamFile
+from dna_bigbird.core.settings import Count
 from dna_bigbird.core.shared_options import AlleleStrands, Labels, Progress
 from dna_bigbird.core.writing import atomic_path
 from dna_bigbird.genome.fasta import Genome, find_region
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.genome.variants import Variant
+from dna_bigbird.models.label_types import TRACKS
 from dna_bigbird.prediction.compute import Compute, ComputeOptions, exact
-from dna_bigbird.prediction.results import LETTERS, Effect, Mutagenesis
-from dna_bigbird.prediction.variants.effects import LogitModel, Strands, choose_window, site_effects
+from dna_bigbird.prediction.results import (
+    LETTERS,
+    Mutagenesis,
+    SubstitutionEffect,
+    Substitutions,
+    TrackMutagenesis,
+)
+from dna_bigbird.prediction.variants.effects import (
+    Effects,
+    LogitModel,
+    Strands,
+    choose_window,
+    site_effects,
+    window_cutter,
+)
 from dna_bigbird.prediction.variants.sites import Site
+from dna_bigbird.prediction.windows.bins import check_central
 from dna_bigbird.prediction.windows.tiling import short_window_notes
 from dna_bigbird.prediction.writers.target import table_line
 
@@ -34,6 +51,7 @@ from dna_bigbird.prediction.writers.target import table_line
 
 SUFFIXES = (".tsv", ".csv", ".npz")
 PICTURES = (".png", ".svg", ".pdf")
+Result = TypeVar("Result", Mutagenesis, TrackMutagenesis)
 MOST_BP = 20_000
 """Longest region: the matrix of 919 labels takes 1.2 GB."""
 
@@ -45,14 +63,15 @@ def mutagenesis(
     model: ModelBundles | None = None,
     output: StreamFile | None = None,
     labels: Labels = None,
-    effect: Effect = "log_odds",
+    effect: SubstitutionEffect | None = None,
     window: int | None = None,
     strand: AlleleStrands = None,
     progress: Progress = False,
     picture: OutputFile | None = None,
     within: str | None = None,
+    central_bp: Count = 0,
     **compute: ComputeOptions,
-) -> Mutagenesis:
+) -> Mutagenesis | TrackMutagenesis:
     """Replace every base of a region by each of the three others and score each substitution.
 
     The table has one row per base: chrom, pos (from 1), ref, then for every label four columns, one
@@ -69,14 +88,15 @@ def mutagenesis(
         model: Model bundle: several (--model A B) are averaged. Default: the bundled model.
         output: Result to write: the matrix, .tsv, .csv or .npz. '-' writes the table to standard
             output if there is no picture.
-        effect: log_odds, the change of the log odds, or diff, the change of the probability. An
-            .npz file has both.
+        effect: log_odds, the change of the log odds, or diff, the change of the probability; of tracks total, shape
+            or largest, as score-variants has them. An .npz file has all. Default: log_odds, of tracks total.
         window: Window in base pairs: around each changed base; by default that of the model.
         picture: Heat map to write, .png, .svg or .pdf, of regions of up to 1,000 bases. If there
             are many labels, those with the largest effects are drawn.
         within: Region that is the window of every changed base: for a model that is aligned, the window with its
             start site where the model had it in training, of a promoter on the other strand with
             --strand reverse. Default: windows of their own, centred on each base.
+        central_bp: Bases in the middle of the window of a model of tracks whose bins count, 0 for all.
         compute: Fields of `Compute`: speed and memory.
 
     Examples:
@@ -84,7 +104,7 @@ def mutagenesis(
             --model results/models/chromatin --labels 'GM12878*' --output effects.tsv --picture effects.png
 
     Returns:
-        The matrix, also if it is written. A model may also be a loaded bundle.
+        The matrix, also if it is written; of tracks `TrackMutagenesis`. A model may also be a loaded bundle.
 
     Raises:
         InputError: If a value is not one of the choices, or a region, genome, model or label does
@@ -115,7 +135,10 @@ def mutagenesis(
         strand=strand,
         compute=exact(Compute(**compute)),
         progress=progress,
+        central_bp=central_bp,
+        effect=effect,
     )
+    effect = effect or result.usual
     if file:
         write_matrix(result, file, effect)
     if picture:
@@ -138,23 +161,42 @@ def score_substitutions(
     strand: Strands | None,
     compute: Compute,
     progress: bool,
-) -> Mutagenesis:
-    """Load the model and score every substitution in a region; `within` replaces `window`."""
+    central_bp: int = 0,
+    effect: str | None = None,
+) -> Mutagenesis | TrackMutagenesis:
+    """Load the model and score every substitution in a region; `within` replaces `window`, `effect` must be one."""
     from dna_bigbird.prediction.partial_results import progress_bar  # imports torch: seconds
     from dna_bigbird.prediction.predictor import Predictor
+    from dna_bigbird.prediction.variants.scorers import TrackScorer
 
     bundles = load_models(model)
-    chosen = choose_labels(bundles[0].config.label_names, labels)
-    predictor = Predictor(bundles, compute=compute, labels=chosen)
-    predictor.check_probabilities("a comparison of bases")
+    is_tracks = bundles[0].config.label_type == TRACKS
+    check_central(central_bp, is_tracks)
+    columns = (TrackMutagenesis if is_tracks else Mutagenesis).columns
+    if effect is not None and effect not in columns:
+        raise InputError(f"--effect {effect}: this model has {listed_words(columns)}")
+    predictor: Predictor | TrackScorer
+    if is_tracks:
+        own = within.length if within else window
+        predictor = TrackScorer(bundles, compute, labels, own, central_bp)
+    else:
+        chosen = choose_labels(bundles[0].config.label_names, labels)
+        predictor = Predictor(bundles, compute=compute, labels=chosen)
+        predictor.check_probabilities("a comparison of bases")
     window_bp = within.length if within else choose_window(window, predictor.window_bp, genome)
     strand = strand or bundles[0].config.default_strand
     has_anchor = within is not None and window_bp == predictor.window_bp
     notes = [*notes_on(model), *allele_notes(bundles, "--within", has_anchor)]
+    result: Mutagenesis | TrackMutagenesis
+    options: dict[str, Any] = {"window_bp": window_bp, "within": within, "strand": strand}
     with progress_bar(progress, region.length, unit="bases") as done:
-        result = substitute(
-            predictor, genome, region, window_bp=window_bp, within=within, strand=strand, done=done
-        )
+        if isinstance(predictor, TrackScorer):
+            bases = genome.fetch(region)
+            cut = window_cutter(genome, **options)
+            effects = predictor.effects(_sites(region, bases), cut)
+            result = _filled(TrackMutagenesis, region, bases, predictor.label_names, effects, done)
+        else:
+            result = substitute(predictor, genome, region, **options, done=done)
     short = short_window_notes(window_bp, predictor.window_bp)
     return replace(result, notes=[*notes, *predictor.notes(), *short])
 
@@ -171,22 +213,32 @@ def substitute(
     done: Callable[[int], object] = lambda count: None,
 ) -> Mutagenesis:
     """Replace every base of a region by each other one, in windows of their own or `within` one."""
-    reference = genome.fetch(region)
+    bases = genome.fetch(region)
+    sites = _sites(region, bases)
+    effects = site_effects(scorer, genome, sites, window_bp=window_bp, within=within, strand=strand)
+    return _filled(Mutagenesis, region, bases, scorer.label_names, effects, done)
 
-    def sites() -> Iterator[Site]:
-        for pos, base in enumerate(reference, start=region.start + 1):
-            others = tuple(letter for letter in LETTERS if letter != base)
-            scored = () if base == "N" else (0, 1, 2)
-            yield Site(Variant(region.chrom, pos, ".", base, others, line=0), scored)
 
-    tables = {
-        name: np.full((len(reference), 4, len(scorer.label_names)), np.nan)
-        for name in ("diff", "log_odds")
-    }
+def _sites(region: Interval, reference: str) -> Iterator[Site]:
+    """Yield the three substitutions of each base; of N none is scored."""
+    for pos, base in enumerate(reference, start=region.start + 1):
+        others = tuple(letter for letter in LETTERS if letter != base)
+        scored = () if base == "N" else (0, 1, 2)
+        yield Site(Variant(region.chrom, pos, ".", base, others, line=0), scored)
+
+
+def _filled(
+    result_type: type[Result],
+    region: Interval,
+    reference: str,
+    labels: Sequence[str],
+    effects: Iterable[tuple[list[Site], Effects]],
+    done: Callable[[int], object],
+) -> Result:
+    """Return the tables of the effects of all sites."""
+    shape = (len(reference), 4, len(labels))
+    tables: dict[str, Any] = {name: np.full(shape, np.nan) for name in result_type.columns}
     first = 0
-    effects = site_effects(
-        scorer, genome, sites(), window_bp=window_bp, within=within, strand=strand
-    )
     for chunk, columns in effects:
         row = 0
         for position, site in enumerate(chunk, start=first):
@@ -198,8 +250,7 @@ def substitute(
             row += len(site.variant.alts)
         first += len(chunk)
         done(len(chunk))
-    where, labels = (region.chrom, region.start, reference), list(scorer.label_names)
-    return Mutagenesis(*where, labels, diff=tables["diff"], log_odds=tables["log_odds"])
+    return result_type(region.chrom, region.start, reference, list(labels), **tables)
 
 
 def choose_within(genome: Genome, within: str, region: str | None) -> tuple[Interval, Interval]:
@@ -234,7 +285,7 @@ def choose_region(genome: Genome, region: str | None, option: str = "--region") 
 
 
 @checked()
-def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
+def write_matrix(result: Substitutions, path: Path, effect: SubstitutionEffect) -> None:
     """Write the matrix in the format of the suffix: `table_rows`, or NPZ with both effects."""
     with atomic_path(path) as partial:
         if path.suffix.lower() != ".npz":
@@ -242,6 +293,7 @@ def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
             lines = (table_line(row, format) for row in table_rows(result, effect))
             partial.write_text("".join(lines), encoding="utf-8")
             return
+        tables: dict[str, Any] = {name: getattr(result, name) for name in result.columns}
         with open(partial, "wb") as stream:  # numpy would add a suffix to a name
             np.savez_compressed(
                 stream,
@@ -250,13 +302,12 @@ def write_matrix(result: Mutagenesis, path: Path, effect: Effect) -> None:
                 reference=np.array(list(result.reference)),
                 bases=np.array(list(LETTERS)),
                 labels=np.array(result.label_names),
-                diff=result.diff,
-                log_odds=result.log_odds,
+                **tables,
             )
 
 
 @checked()
-def table_rows(result: Mutagenesis, effect: Effect) -> Iterator[list[str]]:
+def table_rows(result: Substitutions, effect: SubstitutionEffect) -> Iterator[list[str]]:
     """Yield the names of the columns, then one row per base: chrom, pos (from 1), ref, effects."""
     names = [f"{label}_{base}_{effect}" for label in result.label_names for base in LETTERS]
     yield ["chrom", "pos", "ref", *names]
@@ -280,7 +331,7 @@ def check_picture(picture: Path, length_bp: int) -> None:
 
 
 @checked()
-def write_picture(result: Mutagenesis, picture: Path, effect: Effect) -> list[str]:
+def write_picture(result: Substitutions, picture: Path, effect: SubstitutionEffect) -> list[str]:
     """Draw the matrix; return a note if not every label is drawn."""
     from dna_bigbird.core.figures.style import save
     from dna_bigbird.prediction.mutagenesis_figure import mutagenesis_figure

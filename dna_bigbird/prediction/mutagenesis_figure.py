@@ -19,7 +19,13 @@ MOST_BASES = 1000
 """A longer region has no picture, because its letters would be unreadable."""
 MOST_ROWS = 16
 UNKNOWN = "#c9ced3"
-UNITS = {"log_odds": "change of log odds", "diff": "change of probability"}
+UNITS = {
+    "log_odds": "change of log odds",
+    "diff": "change of probability",
+    "total": "change of the sum of the bins",
+    "shape": "change of the shape",
+    "largest": "largest change of a bin",
+}
 """What the colours say, by the name that the table's columns end with."""
 
 

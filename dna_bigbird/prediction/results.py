@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ HAPLOTYPE_EFFECTS = ("alone", "in_background", "together", "interaction")
 window together, and the second minus the first."""
 Pooling = Literal["mean", "cls", "max", "tokens"]
 Effect = Literal["log_odds", "diff"]
+SubstitutionEffect = Literal["log_odds", "diff", "total", "shape", "largest"]
 VectorFormat = Literal["hdf5", "npz"]
 
 
@@ -289,7 +290,7 @@ class ZeroShotScores(Alleles):
 class HaplotypeScores(Alleles):
     """One row per alternative allele, sample and haplotype that has it, in the order of the file.
 
-    Changes of the log odds, means over strands, (rows, labels).
+    Changes of the log odds, of tracks of the sum of the bins, means over strands, (rows, labels).
     """
 
     label_names: list[str]
@@ -343,12 +344,17 @@ class TrackScores(Alleles):
 
 
 @dataclass(frozen=True)
-class Mutagenesis(FirstRows):
-    """Effects of all substitutions in a region of P bases on L labels.
+class Substitutions(FirstRows):
+    """Effects of all substitutions in a region of P bases on L labels or tracks.
 
     The bases of an axis of length 4 are A, C, G, T. Effects are 0 at the reference base, NaN
     where the reference is N.
     """
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    """Names of the effects, (P, 4, L) each."""
+    usual: ClassVar[SubstitutionEffect]
+    """The one that is written if none is chosen."""
 
     chrom: str
     start: int
@@ -356,17 +362,9 @@ class Mutagenesis(FirstRows):
     reference: str
     """The bases of the region on the forward strand, (P,)."""
     label_names: list[str]
-    diff: NDArray[np.float64]
-    """Probability with the substitution minus that of the reference, (P, 4, L)."""
-    log_odds: NDArray[np.float64]
-    """The same difference of the log-odds."""
-    notes: list[str] = field(default_factory=list)
-    """As in `Predictions`."""
-
-    by_row = ("reference", "diff", "log_odds")
 
     def to_dataframe(self) -> DataFrame:
-        """Return a row per substitution and label: chrom, pos (from 1), ref, alt, label, diff, log_odds.
+        """Return a row per substitution and label: chrom, pos (from 1), ref, alt, label, then `columns`.
 
         A base has three rows per label; where the genome has N it has four, without effects.
         """
@@ -381,7 +379,7 @@ class Mutagenesis(FirstRows):
                 "ref": reference[position[row]],
                 "alt": letters[base[row]],
                 "label": np.tile(labels, len(position)),
-                **{name: getattr(self, name)[position, base].ravel() for name in EFFECTS},
+                **{name: getattr(self, name)[position, base].ravel() for name in self.columns},
             }
         )
 
@@ -390,9 +388,41 @@ class Mutagenesis(FirstRows):
         return sum(per_base) * len(self.label_names)
 
     @checked()
-    def effects(self, effect: Effect) -> NDArray[np.float64]:
-        """Return one of the two tables, (P, 4, L)."""
+    def effects(self, effect: SubstitutionEffect) -> NDArray[np.float64]:
+        """Return one of the tables, (P, 4, L)."""
         return getattr(self, effect)
+
+
+@dataclass(frozen=True)
+class Mutagenesis(Substitutions):
+    """Effects of all substitutions in a region on labels; see `Substitutions`."""
+
+    columns = EFFECTS
+    usual = "log_odds"
+    by_row = ("reference", *EFFECTS)
+
+    diff: NDArray[np.float64]
+    """Probability with the substitution minus that of the reference, (P, 4, L)."""
+    log_odds: NDArray[np.float64]
+    """The same difference of the log-odds."""
+    notes: list[str] = field(default_factory=list)
+    """As in `Predictions`."""
+
+
+@dataclass(frozen=True)
+class TrackMutagenesis(Substitutions):
+    """Effects of all substitutions in a region on tracks; see `Substitutions`."""
+
+    columns = TRACK_EFFECTS
+    usual = "total"
+    by_row = ("reference", *TRACK_EFFECTS)
+
+    shape: NDArray[np.float64]
+    """(P, 4, L), as in `TrackScores`."""
+    total: NDArray[np.float64]
+    largest: NDArray[np.float64]
+    notes: list[str] = field(default_factory=list)
+    """As in `Predictions`."""
 
 
 @dataclass(frozen=True)

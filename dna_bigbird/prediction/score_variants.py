@@ -101,7 +101,7 @@ def score_variants(
             column site is span, left or right.
         haplotypes: Haplotypes of the samples: alleles with the other variants of their haplotype in the window,
             by phased genotypes of a sorted VCF. A table has a row for each allele, sample and haplotype with
-            changes of the log odds: alone, in_background (in the haplotype), together (all variants of the
+            changes of the log odds, of tracks of the total: alone, in_background (in the haplotype), together (all variants of the
             window), interaction (in_background minus alone).
         central_bp: Bases in the middle of the window of a model of tracks whose bins count, 0 for all. A table has for each
             track the changes of the shape (half of the sum of absolute differences of the profiles, each divided by its

@@ -23,6 +23,7 @@ from dna_bigbird.evaluation.model_results import (
     read_json_object,
     read_labels,
     read_model_config,
+    read_profiles,
     read_table,
     read_targets,
 )
@@ -30,13 +31,13 @@ from dna_bigbird.evaluation.rendering import SEMI_SYNTHETIC_TAG, Gallery, Pictur
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.metrics.scores import ModelMetrics
 from dna_bigbird.metrics.verdicts import FEWEST_ROWS
-from dna_bigbird.models.label_types import MULTI_CLASS, REGRESSION
+from dna_bigbird.models.label_types import MULTI_CLASS, NUMBERS, TRACKS
 from dna_bigbird.prediction.mutagenesis_figure import LETTERS, UNITS, mutagenesis_figure
 from dna_bigbird.report.run_results import Results, Stage, duration, read_results
 from dna_bigbird.report.sections.head_section import head
 from dna_bigbird.report.sections.pretraining_section import pretraining
 from dna_bigbird.report.sections.summary_section import main_score, summary
-from dna_bigbird.report.sections.track_section import tracks
+from dna_bigbird.report.sections.track_section import profile_figure, tracks
 from dna_bigbird.report.sections.variant_section import variants
 
 # The page of one scored model.
@@ -58,15 +59,22 @@ def build_model_page(bundle: Path, report: Path) -> tuple[str, Gallery]:
     result = read_scored_model(bundle, report)
     config = result.config
     gallery = Gallery(SEMI_SYNTHETIC_TAG if config.semi_synthetic else "")
-    is_regression = config.label_type == REGRESSION
+    is_numbers = config.label_type in NUMBERS
+    profiles = None
+    if config.label_type == TRACKS:
+        drawn = read_profiles(report / "profiles.tsv", SOURCE)
+        profiles = gallery.add("profiles", profile_figure(drawn, tag=gallery.tag), is_wide=True)
     page = render(
         "model_report.html",
         head=head(result, gallery),
         rows=_rows(result.metrics),
         fewest_rows=FEWEST_ROWS,
         parameters=result.parameters,
-        chance=0.0 if config.label_type in (REGRESSION, MULTI_CLASS) else 0.5,
-        targets=read_targets(report / "per_label.tsv", SOURCE) if is_regression else [],
+        chance=0.0 if is_numbers or config.label_type == MULTI_CLASS else 0.5,
+        targets=read_targets(report / "per_label.tsv", SOURCE, config.label_type)
+        if is_numbers
+        else [],
+        profiles=profiles,
     )
     return page, gallery
 
@@ -93,7 +101,7 @@ def read_scored_model(bundle: Path, report: Path) -> ModelResult:
         raise InputError(
             f"{per_label}: no such file; name the folder that {SOURCE} wrote for {bundle} with --report"
         )
-    if config.label_type == REGRESSION:
+    if config.label_type in NUMBERS:
         return result
     return replace(
         result,

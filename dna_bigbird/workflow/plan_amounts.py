@@ -9,7 +9,9 @@ from dna_bigbird.corpus.documents import DocumentConfig
 from dna_bigbird.genome.fasta_index import parsed_or_empty
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.genome.sources.assemblies import expected_lengths
+from dna_bigbird.labelled.tracks.track_set_run import track_rows
 from dna_bigbird.workflow.config.config_files import is_path, plain_path
+from dna_bigbird.workflow.config.run_checks import peak_paths
 
 DEMO_BP, DEMO_SITES, DEMO_VARIANTS, DEMO_LABELS = 1_000_000, 300, 300, 24
 GZIP_FACTOR = 4.0
@@ -30,6 +32,7 @@ class Amounts:
     """Bins with a peak, at most."""
     labels: int | None
     variants: int | None
+    tracks: int = 0
 
     def share(self, split: str) -> float:
         """Return which part of the genome a split has; a tenth for a held-out one that is unknown."""
@@ -62,6 +65,7 @@ def count_amounts(config: Mapping) -> Amounts:
         bins,
         labels if bins is not None or labels else (919 if "deepsea" in inputs else None),
         _lines(inputs.get("variants", "")),
+        len(track_rows(peak_paths(inputs["tracks"]))) if "tracks" in inputs else 0,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.corpus.documents import DocumentConfig
-from dna_bigbird.corpus.tokenizer import TokenizerConfig
+from dna_bigbird.corpus.tokenizer import SMALLEST, TokenizerConfig
 from dna_bigbird.evaluation.plan_speed import (
     Work,
     predicted_tokens,
@@ -13,9 +13,13 @@ from dna_bigbird.evaluation.plan_speed import (
     total_operations,
 )
 from dna_bigbird.labelled.chromatin.config import ChromatinConfig
+from dna_bigbird.labelled.tracks.config import TrackConfig
 from dna_bigbird.models.config import EncoderConfig
+from dna_bigbird.models.encoder_changes import SMALL, EncoderChanges
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.label_config import LabelTrainConfig, Recipe, recipe_for
+from dna_bigbird.workflow.config.run_checks import HEADS, TASKS
+from dna_bigbird.workflow.config.run_settings import built
 from dna_bigbird.workflow.heads import COUNTED, chosen_baselines
 from dna_bigbird.workflow.plan_amounts import (
     Amounts,
@@ -35,6 +39,8 @@ FORWARD = 1 / 3
 """Time of a prediction by that of a training step."""
 GPU_OPERATIONS = 1e18
 """A training of more is for GPUs."""
+BIN_FIT_S = 90.0
+"""Of k-mers and filters around the bins of tracks, before the training."""
 EVALUATED, VALIDATED = 1000, 256
 """Examples of `evaluate-lm`, and of a validation of `pretrain`, by default."""
 
@@ -49,11 +55,17 @@ def planned_steps(run: Mapping) -> Iterator[PlannedStep]:
     encoder, token_bp = _encoder(run)
     if "pretrained" not in run:
         yield from _pretraining(run, amounts, encoder, token_bp)
-    for task in ("promoter", "chromatin"):
-        if task in run:
-            head = Head.of(task, run[task], amounts, encoder, token_bp)
-            yield from _head_steps(head)
+    for task in (task for task in HEADS if task in run):
+        head = Head.of(task, run[task], amounts, encoder, token_bp)
+        yield from _head_steps(head)
+        if task in TASKS:
             yield from _predictions(run.get("predictions", {}), head, amounts)
+        else:
+            regions = head.section.get("regions", run["splits"]["test"])
+            windows = (region_bp(regions) or 0) // TrackConfig(
+                **_own(TrackConfig, head.section)
+            ).middle_bp
+            yield _forward(head, "predict tracks", f"about {windows:,} windows", windows)
     yield PlannedStep("report", "1 page", 10, 300, RULE)
 
 
@@ -136,7 +148,7 @@ def _memory(work: Work) -> float:
 
 @dataclass(frozen=True)
 class Head:
-    """A promoter or chromatin model of a run."""
+    """A model of promoters, chromatin or tracks of a run."""
 
     task: str
     section: Mapping
@@ -152,29 +164,41 @@ class Head:
         cls, task: str, section: Mapping, amounts: Amounts, encoder: EncoderConfig, token_bp: float
     ) -> "Head":
         """Return the model that a section describes."""
-        labels = 1 if task == "promoter" else amounts.labels or 1
+        labels = {"chromatin": amounts.labels, "tracks": amounts.tracks}.get(task) or 1
+        bin_bp = 0
         if task == "promoter":
             window = section.get("upstream", 5000) + section.get("downstream", 3000)
             sets = 1 + section.get("negatives", "random_base").count(",")
             rows = amounts.sites and amounts.sites * (1 + sets)
+        elif task == "tracks":
+            tracks = TrackConfig(**_own(TrackConfig, section))
+            window, bin_bp = tracks.window, tracks.bin
+            rows = amounts.genome_bp and amounts.genome_bp // tracks.middle_bp
+            if "tokenizer" in section:  # a fresh encoder on single bases
+                changes = built(EncoderChanges, section.get("model", {}))
+                small = replace(SMALL, vocab_size=SMALLEST, max_tokens=window + 2)
+                encoder, token_bp = changes.applied_to(small), 1.0
         else:
-            names = {x.name for x in fields(ChromatinConfig)}
-            kept = {key: value for key, value in section.items() if key in names}
-            settings = ChromatinConfig(**kept).for_labels(labels)
-            window = settings.window or 8000
+            settings = ChromatinConfig(**_own(ChromatinConfig, section)).for_labels(labels)
+            window, bin_bp = settings.window or 8000, settings.bin
             rows = amounts.bins and amounts.bins * (1 + (settings.background or 0))
         training = section.get("training", {})
         tokens = min(encoder.max_tokens, round(window / token_bp) + 2)
         batch_size = training.get("batch_size", TrainConfig().batch_size)
         work = Work(encoder, tokens, batch_size, labels, training.get("precision", "auto"))
         shares = {x: amounts.share(x) for x in ("train", "validation", "test")}
-        bin_bp = 0 if task == "promoter" else section.get("bin", ChromatinConfig().bin)
-        recipe = recipe_for(bin_bp=bin_bp, bp_per_token=token_bp)
+        is_tracks = task == "tracks"
+        recipe = recipe_for(bin_bp=bin_bp, bp_per_token=token_bp, is_tracks=is_tracks)
         return cls(task, section, rows, shares, window, work, recipe)
 
     def count(self, split: str) -> int:
         """Return about the number of rows in a split; 1,000 of a set whose size is unknown."""
         return round((self.rows or 1000) * self.shares[split])
+
+
+def _own(settings: type, section: Mapping) -> dict:
+    """Return the values of a section that are fields of a settings class."""
+    return {x.name: section[x.name] for x in fields(settings) if x.name in section}
 
 
 def _head_steps(head: Head) -> Iterator[PlannedStep]:
@@ -191,6 +215,8 @@ def _head_steps(head: Head) -> Iterator[PlannedStep]:
     validated = min(training.validation_examples or 10**9, head.count("validation"))
     step = _training(f"finetune {head.task}", head.work, training, validated)
     members = head.section.get("ensemble", 1)
+    if head.task == "tracks" and head.section.get("words", {}).get("max_k") != 0:
+        step = replace(step, seconds=step.seconds + BIN_FIT_S)
     yield replace(step, seconds=step.seconds * members)
     scored = (head.count("validation") + head.count("test")) * members
     yield _forward(head, f"evaluate {head.task}", f"{scored:,} rows", scored)

@@ -226,8 +226,8 @@ class Run:
 
     @property
     def track_results(self) -> list[str]:
-        """What is made of the section `tracks`: the scored model, its bigWig files, and a page next to what was measured."""
-        parts = ("models/tracks", "predictions/tracks", "tracks.html")
+        """What is made of the section `tracks`: the scored model and its page, its bigWig files, and those next to what was measured."""
+        parts = ("models/tracks", "predictions/tracks", "tracks.html", "tracks_report.html")
         return [f"{self.results}/{x}" for x in parts] if "tracks" in self.settings else []
 
     @property

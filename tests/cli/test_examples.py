@@ -19,7 +19,7 @@ USERS_OWN = {
     "regions.bed", "variants.vcf.gz", "promoters_hg38.bed", "tata_promoters.txt.gz",
     "deepsea_train", "data_specs/deepsea_919_peaks.tsv", "bigbird-roberta-base", "roberta-base", "bart-base",
     "train.csv", "dev.csv", "test.csv", "enhancer.fa", "promoter.fa", "files", "ctcf.bw", "h3k4me3.bedGraph.gz",
-    "corpus.txt", "text8", "held_out.txt", "aclImdb_v1.tar.gz", "DATA", "motifs.meme",
+    "rep2/ctcf.bw", "rep2/h3k4me3.bw", "corpus.txt", "text8", "held_out.txt", "aclImdb_v1.tar.gz", "DATA", "motifs.meme",
 }  # fmt: skip
 """Files and folders in the examples that a user has; other commands write the others."""
 WORKFLOW = {"results/experiments", "results/promoter", "results/heads", "results/text", "config"}

@@ -67,6 +67,7 @@ STORY = [
 ]
 NOT_RUN = (
     "--method deepsea",
+    "--method replicate",
     "demo/",
     "--from_huggingface",
     "zsh",

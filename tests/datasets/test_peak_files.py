@@ -116,7 +116,7 @@ def test_a_region_without_peaks_is_named(files, capsys):
     common = "chromatin-set --genome g.fa --assembly toy --window 400 --background 0 --output s.h5"
     held_out = "--peaks CTCF.narrowPeak --split.test chr1:29,501-30,000"
     main(f"{common} {held_out}".split())
-    assert "no bin with a label is in chr1:29,501-30,000;" in capsys.readouterr().err
+    assert "none is in chr1:29,501-30,000;" in capsys.readouterr().err
 
 
 def test_a_set_without_held_out_rows_is_noted(files, capsys):

@@ -8,11 +8,13 @@ import numpy as np
 import pyBigWig
 import pytest
 
+from dna_bigbird.baselines.baseline import baseline
 from dna_bigbird.bundles.info import describe_labelled
 from dna_bigbird.cli.main import main
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.genome import Genome
 from dna_bigbird.labelled.labelled_set import LabelledSet
+from dna_bigbird.labelled.scores import read_scores
 from dna_bigbird.labelled.tracks import track_set_run
 from dna_bigbird.labelled.tracks.track_set import track_set
 
@@ -154,6 +156,51 @@ def test_values_are_clipped_at_a_percentile_of_the_training_bins_and_then_transf
     np.testing.assert_allclose(made.track_training.least, np.nanmin(known, axis=0))
 
 
+@pytest.mark.parametrize("transform", ["none", "log1p"])
+def test_a_replicate_is_read_as_the_set_was(files, toy, transform):
+    """Of `a` another file on chr1 alone, of `B` its own signal in another format."""
+    made = build(files, toy, clip=90.0, transform=transform, unlisted="missing", reduce="max")
+    write_bigwig(files / "c.bw", rows_of(3, {"chr1": 20_000}), toy.lengths)
+    pair = [f"B={files / 'b.bw'}", f"a={files / 'c.bw'}"]
+    baseline(toy.path, made.path, files / "rep.h5", method="replicate", tracks=pair)
+    scores = read_scores(files / "rep.h5")
+    held_out = np.flatnonzero(made.split)
+    assert scores.rows.tolist() == held_out.tolist()
+    assert {made.interval(int(row)).chrom for row in held_out} == {"chr1", "chr2"}
+    truth = made.labels_of(held_out)
+    for number, row in enumerate(held_out.tolist()):
+        window = made.interval(row)
+        for place in range(made.num_bins):
+            start = window.start + made.crop_bp + place * 32
+            if np.isnan(truth[number, place]).all() and "N" in toy.fetch(window):
+                continue
+            cell = np.nan
+            if window.chrom == "chr1":
+                cell = expected(files / "c.bw", "chr1", start, 32, "max", "missing")
+            cell = np.minimum(cell, made.track_clips[0])
+            cell = np.log1p(cell) if transform == "log1p" else cell
+            cell = made.track_training.mean[0] if np.isnan(cell) else cell
+            np.testing.assert_allclose(scores.values[number, place, 0], cell, rtol=1e-6)
+    same = np.where(np.isnan(truth), made.track_training.mean, truth)
+    np.testing.assert_array_equal(scores.values[..., 1], same[..., 1].astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("method", "tracks", "message"),
+    [
+        ("replicate", ["a.bw"], r"^tracks: replicates of \['a'\], and .* has the tracks \['a', 'B'\]"),
+        ("replicate", None, "^tracks: files for method replicate, which needs them"),
+        ("gc", ["a.bw"], "^tracks: files for method replicate, which needs them"),
+    ],
+)  # fmt: skip
+def test_replicates_that_do_not_fit(files, toy, method, tracks, message):
+    build(files, toy)
+    paths = tracks and [files / x for x in tracks]
+    with pytest.raises(InputError, match=message):
+        baseline(toy.path, files / "set.h5", files / "x.h5", method=method, tracks=paths)
+    assert not (files / "x.h5").exists()
+
+
 def test_a_data_frame_has_a_row_per_bin(files, toy):
     made = build(files, toy)
     frame = made.to_dataframe()
@@ -163,6 +210,15 @@ def test_a_data_frame_has_a_row_per_bin(files, toy):
         np.testing.assert_equal(np.float32(row.a), value)
     facts = describe_labelled(made.path)
     assert facts["first_labels"][0]["mean"] == pytest.approx(made.track_training.mean[0])
+
+
+def test_a_set_without_held_out_windows_is_noted(files, toy, capsys):
+    track_set(
+        toy.path, files / "a.bw", files / "s.h5", "toy", {"test": ["chr2:8001-12000"]}, **SETTINGS
+    )
+    assert "note: no row for validation, which finetune and" in capsys.readouterr().err
+    build(files, toy)
+    assert "no row for" not in capsys.readouterr().err
 
 
 def test_equal_inputs_give_equal_bytes(files, toy):

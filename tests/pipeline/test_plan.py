@@ -77,6 +77,39 @@ def test_predictions_are_planned(folder, one_second):
     assert steps["browser"].seconds == pytest.approx(6 + 2 * 6 / 3 + 6 + 2 * 6)
 
 
+TRACKS = """\
+name: mine
+assembly: toy
+pretrained: bundled
+inputs: {genome: [g.fa], tracks: {A: a.bedGraph, B: b.bedGraph}}
+splits: {validation: ["chr7:1-1,000"], test: ["chr7:1,001-2,000"]}
+tracks:
+  {window: 80, crop: 15, bin: 10, tokenizer: bases, model: {hidden_size: 16, num_heads: 2}, training: {max_steps: 40, validate_every: 20}%s}
+"""
+
+
+@pytest.mark.parametrize(("words", "fitted"), [("", 90), (", words: {max_k: 0}", 0)])
+def test_a_model_of_tracks_is_planned(folder, monkeypatch, words, fitted):
+    works = []
+    monkeypatch.setattr(plan_steps, "seconds_per_sequence", lambda x: works.append(x) or 1.0)
+    for name in "ab":
+        (folder / f"{name}.bedGraph").write_text("chr7\t0\t10\t2\n")
+    (folder / "c.yaml").write_text(TRACKS % words)
+    steps = {step.name: step for step in plan([Path("c.yaml")]).steps}
+    # 10,000 bases in middles of 50; a tenth in either split.
+    assert steps["tracks set"].what == "at most 200 rows"
+    assert {"baseline kmer", "baseline gc", "baseline composition"} < set(steps)
+    # 40 steps of 8, as the recipe of tracks has them; two validations on 20 rows.
+    assert steps["finetune tracks"].what == "40 steps, 320 sequences of 82 tokens"
+    assert steps["finetune tracks"].seconds == pytest.approx(6 + 320 + 2 * 20 / 3 + fitted)
+    assert steps["evaluate tracks"].seconds == pytest.approx(6 + 2 * 40 / 3)
+    assert steps["predict tracks"].what == "about 20 windows"
+    assert {(x.labels, x.tokens, x.encoder.vocab_size, x.encoder.hidden_size) for x in works} == {
+        (2, 82, 10, 16)
+    }
+    assert steps["finetune tracks"].memory_mb > plan_steps.PROCESS_MB
+
+
 @pytest.mark.parametrize("setting", ["bases", "{algorithm: bases}"])
 def test_single_bases_have_one_token_per_base(folder, one_second, setting):
     with (folder / "c.yaml").open("a") as file:

@@ -37,7 +37,7 @@ def test_set_model_bigwig_and_page_are_planned(workflow, config, monkeypatch):
     jobs = workflow.jobs_of(output)
     assert jobs == {
         "genome": 1, "track_set": 1, "baseline": 3, "finetune": 1, "evaluate": 1, "track_regions": 1,
-        "predict_tracks": 1, "view_tracks": 1, "all": 1, "total": 11,
+        "predict_tracks": 1, "view_tracks": 1, "report_tracks": 1, "all": 1, "total": 12,
     }  # fmt: skip
     monkeypatch.chdir(workflow.folder)
     settings = {}

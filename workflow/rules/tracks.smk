@@ -102,3 +102,24 @@ rule view_tracks:
     shell:
         "{params.run} view --fasta {input.genome} {params.regions} --output {output}"
         " --tracks {input.predicted} {input.observed:q} {params.names} > {log} 2>&1"
+
+
+rule report_tracks:
+    input:
+        model=f"{RES}/models/tracks",
+        scores=f"{RES}/evaluation/tracks",
+    output:
+        report(f"{RES}/tracks_report.html", category="Tracks"),
+    log:
+        f"{LOGS}/report_tracks.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        run=command,
+        version=VERSION,
+    shell:
+        "{params.run} report --model {input.model} --report {input.scores} --output {output} > {log} 2>&1"

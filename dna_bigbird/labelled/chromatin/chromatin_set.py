@@ -10,7 +10,7 @@ from dna_bigbird.core.paths import GenomePath, InputPath, check_paths, listed_pa
 from dna_bigbird.core.settings import Count
 from dna_bigbird.core.shared_options import Assembly, SetOutput
 from dna_bigbird.labelled.chromatin.config import ChromatinConfig
-from dna_bigbird.labelled.set_files import LabelledSetFile, write_set
+from dna_bigbird.labelled.set_files import LabelledSetFile, held_out_notes, write_set
 from dna_bigbird.labelled.splits import HeldOutRegions
 
 
@@ -56,7 +56,6 @@ def chromatin_set(
     from dna_bigbird.labelled.chromatin.chromatin_set_run import (
         background_notes,
         build_chromatin,
-        held_out_notes,
         measured_notes,
     )
     from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows, read_peaks, read_regions

@@ -336,17 +336,3 @@ def _as_rows(
         bin_bp=config.bin,
         counts=counts,
     )
-
-
-def held_out_notes(data: LabelledData, split: SplitConfig) -> list[str]:
-    """Return a note if validation or test has no row."""
-    empty = [name for name in ("validation", "test") if not data.counts[f"rows_{name}"]]
-    if not empty:
-        return []
-    regions = [region for name in empty for region in getattr(split, name)]
-    advice = (
-        f"no bin with a label is in {', '.join(regions)}; hold out regions that have peaks"
-        if regions
-        else "hold out regions or chromosomes: --split.validation chr10 --split.test chr8 chr9"
-    )
-    return [f"no row for {' and '.join(empty)}, which finetune and evaluate need: {advice}"]

@@ -8,7 +8,7 @@ from dna_bigbird.core.choices import checked
 from dna_bigbird.core.errors import note
 from dna_bigbird.core.paths import GenomePath, InputPath, check_paths, listed_paths
 from dna_bigbird.core.shared_options import Assembly, NearIdentical, SetOutput
-from dna_bigbird.labelled.set_files import LabelledSetFile, write_set
+from dna_bigbird.labelled.set_files import LabelledSetFile, held_out_notes, write_set
 from dna_bigbird.labelled.splits import HeldOutRegions
 from dna_bigbird.labelled.tracks.config import TrackConfig
 
@@ -72,5 +72,6 @@ def track_set(
         split=split,
         inputs=inputs,
     )
-    note(result.labels_text())
+    for text in (result.labels_text(), *held_out_notes(data, split)):
+        note(text)
     return result

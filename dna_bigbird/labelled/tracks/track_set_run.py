@@ -1,13 +1,14 @@
 """The rows of a track set: windows whose middles tile the genome, and the values of their bins, block by block."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dna_bigbird.core.errors import InputError
+from dna_bigbird.core.errors import InputError, shortened
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.coverage import Spans, covered_bp, unknown_spans
 from dna_bigbird.genome.windows import Windows
@@ -20,6 +21,7 @@ from dna_bigbird.labelled.chromatin.peak_sheet import (
     read_sheet,
 )
 from dna_bigbird.labelled.labelled_data import LabelledData
+from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.set_files import counts_in_words
 from dna_bigbird.labelled.splits import SPLITS, STRADDLING, TRAIN, SplitConfig
 from dna_bigbird.labelled.tracks.config import TrackConfig
@@ -267,3 +269,34 @@ def _windows_of(
     for reason, name in enumerate(_LEFT_OUT):
         counts[name] += int((left_out == reason).sum())
     return start[left_out < 0]
+
+
+def replicate_values(
+    labelled: LabelledSet, files: Sequence[Path], rows: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Return another measurement of the tracks of a set in the bins of some rows, (rows, P, L), NaN where not measured.
+
+    The files are read, clipped and transformed as those of the set were.
+
+    Raises:
+        InputError: If the set has no tracks, or the files are not one for each of its tracks.
+    """
+    if labelled.genome is None or not labelled.num_bins:
+        raise InputError(f"{labelled.path}: not a set of tracks (dna-bigbird track-set)")
+    sheet = {x.label: x for x in track_rows(files)}
+    if sheet.keys() != set(labelled.label_names):
+        raise InputError(
+            f"--tracks: replicates of {shortened(list(sheet))}, and {labelled.path} has the tracks "
+            f"{shortened(labelled.label_names)}; name one file for each: --tracks NAME=FILE"
+        )
+    genome, pieces = labelled.genome, labelled.setting("pieces") == "true"
+    known: dict[str, Any] = {x: labelled.setting(x) for x in ("reduce", "unlisted", "transform")}
+    config = TrackConfig(labelled.window_bp, labelled.crop_bp, labelled.bin_bp, **known)
+    regions = measured_regions(list(sheet.values()), genome, pieces=pieces)
+    named = [sheet[x] for x in labelled.label_names]
+    tracks = [Track.of(x, genome, regions.get(x.measured), pieces=pieces) for x in named]
+    reader = TrackBins(genome, tracks, config, {})
+    reader.clips = labelled.track_clips
+    windows = labelled.intervals[rows]
+    windows = replace(windows, chromosomes=tuple(map(genome.resolve, windows.chromosomes)))
+    return np.concatenate([*reader.blocks(windows)])

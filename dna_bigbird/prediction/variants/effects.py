@@ -78,10 +78,21 @@ def site_effects(
     # For every label, strand and shift the window with the allele is compared with the reference
     # window, which all alleles of a site share. within: one window of all sites, which are then
     # substitutions in it.
-    cut: WindowCutter | OneWindow = WindowCutter(genome, window_bp, strand, tuple(shifts))
-    if within:
-        cut = OneWindow(genome.fetch(within), within.start, strand)
+    cut = window_cutter(genome, window_bp, strand, shifts, within)
     yield from compared_sites(scorer, cut, sites, strand, compare, EFFECTS)
+
+
+def window_cutter(
+    genome: Genome,
+    window_bp: int,
+    strand: str,
+    shifts: Sequence[int] = (0,),
+    within: Interval | None = None,
+) -> "WindowCutter | OneWindow":
+    """Return what cuts the windows of sites: centred on each one, or `within` one window."""
+    if within:
+        return OneWindow(genome.fetch(within), within.start, strand)
+    return WindowCutter(genome, window_bp, strand, tuple(shifts))
 
 
 def compared_sites(

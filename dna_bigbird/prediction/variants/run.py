@@ -102,7 +102,7 @@ class VariantRun:
             score, bundles, compute, labels, window=window, central_bp=central_bp
         )
         if isinstance(self.scorer, TrackScorer):
-            check_tracks(targets, haplotypes, probabilities)
+            check_tracks(targets, probabilities)
         self.window_bp = choose_window(window, self.scorer.window_bp, genome)
         strand = strand or bundles[0].config.default_strand
         self.anchors = None
@@ -404,11 +404,10 @@ def check_haplotypes(
     check_is_table(targets, "--haplotypes: an allele has a row for each haplotype")
 
 
-def check_tracks(targets: Sequence[VariantTarget], haplotypes: bool, probabilities: bool) -> None:
+def check_tracks(targets: Sequence[VariantTarget], probabilities: bool) -> None:
     """Raise InputError for what tracks do not have."""
-    for name, is_used in (("--haplotypes", haplotypes), ("--probabilities", probabilities)):
-        if is_used:
-            raise InputError(f"{name}: for labels, and this is a model of tracks; leave it out")
+    if probabilities:
+        raise InputError("--probabilities: for labels, and this is a model of tracks; leave it out")
     check_is_table(targets, "A model of tracks: an allele has three changes of each track")
 
 

@@ -24,6 +24,7 @@ from dna_bigbird.prediction.runner import BundleRunner
 from dna_bigbird.prediction.variants.effects import (
     EFFECTS,
     Effects,
+    OneWindow,
     WindowCutter,
     Windows,
     compared_sites,
@@ -36,7 +37,7 @@ from dna_bigbird.prediction.variants.haplotypes import (
     compare_haplotypes,
 )
 from dna_bigbird.prediction.variants.sites import Site
-from dna_bigbird.prediction.windows.bins import tracks_of
+from dna_bigbird.prediction.windows.bins import check_central, tracks_of
 
 # B batch, T tokens, K hidden tokens, V vocabulary, P hidden tokens of a batch
 
@@ -334,21 +335,25 @@ class TrackScorer:
         self.notes = self._predictor.notes
 
     def effects(
-        self, sites: Iterable[Site], cut: WindowCutter
+        self, sites: Iterable[Site], cut: WindowCutter | OneWindow | HaplotypeWindows
     ) -> Iterator[tuple[list[Site], Effects]]:
-        """Yield `TRACK_EFFECTS`, (alleles, tracks) each."""
-        compared = with_effects(self._profiles, cut, sites, self._compare)
-        return framed(compared, self.columns, len(self.label_names))
+        """Yield `TRACK_EFFECTS`, (alleles, tracks) each; of windows of haplotypes `HAPLOTYPE_EFFECTS` of the total."""
+        of_haplotypes = isinstance(cut, HaplotypeWindows)
+        columns = HAPLOTYPE_EFFECTS if of_haplotypes else self.columns
+
+        def compare(values: NDArray[np.float64]) -> NDArray[np.float32]:
+            profiles = values.reshape(*values.shape[:2], self.bins.count, -1)[:, :, self.span]
+            if of_haplotypes:
+                return compare_haplotypes(profiles.sum(axis=2))
+            return compare_profiles(profiles)
+
+        compared = with_effects(self._profiles, cut, sites, compare)
+        return framed(compared, columns, len(self.label_names))
 
     def _profiles(self, groups: Iterable[list[str]]) -> Iterator[NDArray[np.float64]]:
         """Yield (windows, P * L) for each group."""
         for values in self._predictor.logits(groups):
             yield values.reshape(-1, self.bins.count * len(self.label_names))
-
-    def _compare(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
-        return compare_profiles(
-            values.reshape(*values.shape[:2], self.bins.count, -1)[:, :, self.span]
-        )
 
 
 def compare_profiles(values: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -446,8 +451,7 @@ def make_scorer(
     """Return what scores variants by the labels or tracks, the vectors or the masked tokens of a model."""
     if score == "labels" and bundles[0].config.label_type == TRACKS:
         return TrackScorer(bundles, compute, labels, window, central_bp)
-    if central_bp:
-        raise InputError(f"--central_bp {central_bp}: for a model of tracks; leave it out")
+    check_central(central_bp, is_tracks=False)
     if score == "labels":
         return LabelScorer(bundles, compute, labels)
     if labels is not None:

@@ -114,11 +114,17 @@ class BinRows:
         return bins
 
 
+def check_central(central_bp: int, is_tracks: bool) -> None:
+    """Raise InputError if the bins that count are chosen where there are none."""
+    if central_bp and not is_tracks:
+        raise InputError(f"--central_bp {central_bp}: for a model of tracks; leave it out")
+
+
 def tracks_of(bundles: Sequence[Bundle], window: int | None, central_bp: int) -> dict[str, Any]:
     """Return `bins` and the `summed` ones in the middle for models of tracks, nothing for others."""
-    if bundles[0].config.label_type != TRACKS:
-        if central_bp:
-            raise InputError(f"--central_bp {central_bp}: for a model of tracks; leave it out")
+    is_tracks = bundles[0].config.label_type == TRACKS
+    check_central(central_bp, is_tracks)
+    if not is_tracks:
         return {}
     bins = BinRows.for_bundles(bundles, window or bundles[0].config.window_bp)
     return {"bins": bins, "summed": bins.central(central_bp)}

@@ -20,6 +20,7 @@ from dna_bigbird.core.figures.style import (
     new_figure,
     style,
 )
+from dna_bigbird.evaluation.model_results import Profile
 from dna_bigbird.evaluation.rendering import Gallery, Picture
 from dna_bigbird.genome.interval import Interval
 from dna_bigbird.report.run_results import HEADS, Results
@@ -145,6 +146,34 @@ def _arrows(ax: Axes, track: Track, region: Interval, below: float) -> None:
             annotation_clip=False,
             arrowprops={"arrowstyle": "-|>", "color": DARK, "lw": 1.2, "shrinkA": 0, "shrinkB": 0},
         )
+
+
+MOST_PROFILES = 12
+"""Tracks in a picture of profiles."""
+
+
+def profile_figure(profiles: Sequence[Profile], *, tag: str = "") -> Figure:
+    """Draw a row per track: what was measured as an area, what is predicted as a line, on one scale."""
+    shown = profiles[:MOST_PROFILES]
+    with style():
+        fig = new_figure(9.6, 0.4 + 1.25 * len(shown), tag)
+        axes = fig.subplots(len(shown), 1, squeeze=False)[:, 0]
+        for ax, x in zip(axes, shown, strict=True):
+            edges = np.column_stack([x.start, x.end]).ravel()
+            measured, predicted = (np.repeat(y, 2) for y in (x.measured, x.predicted))
+            ax.fill_between(edges, 0, measured, color=GREY, alpha=0.5, lw=0, label="measured")
+            ax.plot(edges, predicted, color=MODEL, lw=1.2, label="predicted")
+            middles = (x.start + x.end) / 2
+            position = [f"{at / 1000:,.2f}" for at in middles]
+            pattern = "predicted {}, measured {} at {} kb"
+            add_marks(ax, middles, x.predicted, x.label, pattern, x.predicted, x.measured, position)
+            ax.set_title(x.label)
+            ax.set_xlim(x.start[0], x.end[-1])
+            ax.set_ylim(bottom=0)
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at / 1000:,.0f}"))
+            ax.set_xlabel(f"position on {x.chrom} (kb)")
+        axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=2)
+    return fig
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Tracks as targets, through the commands: training, predictions joined along a chromosome, scores, refusals."""
 
 import csv
+import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +11,17 @@ import pytest
 import torch
 from scipy import stats
 
-from dna_bigbird import attribute, load_bundle, predict, score_variants
+from dna_bigbird import attribute, load_bundle, mutagenesis, predict, score_variants
+from dna_bigbird.evaluation import evaluate_run
 from dna_bigbird.genome import Genome
 from dna_bigbird.genome.alphabet import reverse_complement
 from dna_bigbird.labelled.labelled_set import LabelledSet
 from dna_bigbird.labelled.scores import read_scores
+from dna_bigbird.models.label_types import HEADLINES
 from dna_bigbird.prediction.marginalise import draw_backgrounds
+from dna_bigbird.prediction.results import HAPLOTYPE_EFFECTS
 from dna_bigbird.training.bin_kmers import rows_by_signal, words_with_signal
+from tests.report.conftest import Page
 from tests.toy_project import STEPS, bytes_of, refused, run
 
 BP, BIN, CROP, BINS, WINDOW = 24_010, 20, 40, 6, 200
@@ -164,6 +170,72 @@ def test_scores_are_those_of_the_file_of_scores():
     assert float(table["A"]["other_tracks_pearson"]) == pytest.approx(1)
 
 
+def test_profiles_have_what_was_measured_beside_what_is_predicted():
+    """Of B, whose measured part ends in the validation, 1 more than A; the region has the highest bins."""
+    data, scores = LabelledSet("set.h5"), read_scores(Path("scored.report/scores.h5"))
+    with open("scored.report/profiles.tsv") as stream:
+        rows = [*csv.DictReader(stream, delimiter="\t")]
+    test = data.rows("test")
+    starts = data.intervals.start[test] + CROP
+    with pyBigWig.open("a.bw") as file:
+        per_base = np.array(file.values("chr1", 0, BP))
+    highest = max(starts, key=lambda at: per_base[at : at + BINS * BIN].sum())
+    for track, name in enumerate("AB"):
+        own = [row for row in rows if row["label"] == name]
+        at = np.array([int(row["start"]) for row in own])
+        assert (np.diff(at) == BIN).all()
+        assert highest in at
+        assert len(own) == evaluate_run.PROFILE_BINS // BINS * BINS
+        bins = per_base[at[:, None] + np.arange(BIN)].mean(axis=1) + track
+        np.testing.assert_allclose([float(row["measured"]) for row in own], bins, rtol=1e-6)
+        shown = test[np.isin(starts, at)]
+        predicted = scores.of(shown)[..., track].ravel()
+        np.testing.assert_allclose([float(row["predicted"]) for row in own], predicted, rtol=1e-6)
+
+
+def test_the_region_of_a_profile_is_around_the_highest_window(monkeypatch):
+    monkeypatch.setattr(evaluate_run, "PROFILE_BINS", 3 * BINS)
+    data = LabelledSet("set.h5")
+    test = data.rows("test")
+    truth = data.labels_of(test)
+    for peak, first in ((0, 0), (20, 19), (len(test) - 1, len(test) - 3)):
+        values = truth.copy()
+        values[peak] += 1_000
+        rows = evaluate_run.profile_rows(data, test, values, truth)
+        at = data.intervals.start[test[first]] + CROP
+        assert [row["start"] for row in rows] == 2 * [*range(at, at + 3 * BINS * BIN, BIN)]
+
+
+def test_the_page_of_a_model_of_tracks():
+    run("report --model scored --output page.html --figure_folder figures")
+    page = Page(Path("page.html").read_text())
+    page.check_stands_alone()
+    metrics = json.loads(Path("scored/metrics.json").read_text())
+    for name in HEADLINES["tracks"]:
+        assert repr(metrics[name]) in page.numbers
+        assert repr(metrics["baselines"]["kmer"][name]) in page.numbers
+    pictures = [attributes for tag, attributes in page.tags if tag == "img"]
+    assert len(pictures) == 1
+    assert "Measured and predicted" in pictures[0]["alt"]
+    assert [x.name for x in Path("figures").iterdir()] == ["profiles.png"]
+
+
+def test_a_replicate_is_next_to_the_model_but_not_its_best_baseline(capsys):
+    run(
+        "baseline --genome genome.fa --data set.h5 --method replicate --tracks A=a.bw B=b.bedGraph --output rep.h5"
+    )
+    run(
+        "evaluate --genome genome.fa --data set.h5 --model model --output again_scored --replicates 20 --baselines "
+        "replicate=rep.h5 kmer=scored.kmer.h5"
+    )
+    with open("again_scored.report/per_label.tsv") as stream:
+        for row in csv.DictReader(stream, delimiter="\t"):
+            assert float(row["replicate_pearson"]) == pytest.approx(1)
+    output = capsys.readouterr().out
+    assert "model minus replicate: -" in output
+    assert re.search("against (kmer|mean), the best baseline", output)
+
+
 def test_kmers_around_bins_are_a_source_of_their_own():
     """Their scores are those of the sum without the network, and the model begins with them."""
     data, bundle = LabelledSet("set.h5", Genome("genome.fa")), load_bundle("counted")
@@ -226,6 +298,77 @@ def test_changes_of_variants_are_those_of_predicted_windows(central_bp, bins):
         np.testing.assert_allclose(scores.shape[number], shape, rtol=1e-3, atol=1e-6)
         np.testing.assert_allclose(scores.largest[number], largest, rtol=1e-3, atol=1e-6)
     assert list(scores.to_dataframe())[5:8] == ["A_shape", "A_total", "A_largest"]
+
+
+def test_an_allele_in_its_haplotype_changes_the_sum_of_the_bins():
+    """Of two substitutions on one haplotype, 30 bases apart, each one in a window centred on it."""
+    bases = Path("genome.fa").read_text().split("\n")[1]
+    places = (5_000, 5_030)
+    alts = ["ACGT"["CGTA".index(bases[at])] for at in places]
+    rows = "".join(
+        f"chr1\t{at + 1}\t.\t{bases[at]}\t{alt}\t.\t.\t.\tGT\t1|0\n"
+        for at, alt in zip(places, alts, strict=True)
+    )
+    columns = "CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts1"
+    Path("phased.vcf").write_text(f"##fileformat=VCFv4.2\n#{columns}\n{rows}")
+    scores = score_variants(
+        "phased.vcf", "genome.fa", "counted", haplotypes=True, strand="forward", central_bp=40
+    )
+    for number, at in enumerate(places):
+
+        def total(*changes, at=at):
+            text = list(bases)
+            for i in changes:
+                text[places[i]] = alts[i]
+            window = "".join(text[at - WINDOW // 2 : at + WINDOW // 2])
+            values = predict(sequences=[window], model="counted", strand="forward").probabilities
+            return values[2:4].sum(axis=0)
+
+        alone = total(number) - total()
+        inside = total(0, 1) - total(1 - number)
+        expected = [alone, inside, total(0, 1) - total(), inside - alone]
+        found = [getattr(scores, x)[number] for x in HAPLOTYPE_EFFECTS]
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
+    assert scores.background == [f"5031:{bases[5_030]}>{alts[1]}", f"5001:{bases[5_000]}>{alts[0]}"]
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_substitutions_have_the_changes_of_predicted_windows(within):
+    """In windows centred on each base, or in one of all."""
+    bases = Path("genome.fa").read_text().split("\n")[1]
+    at, where = 3_000, {"within": f"chr1:{2_951}-{2_950 + WINDOW}"} if within else {}
+    options = {"model": "counted", "strand": "forward", "central_bp": 40}
+    found = mutagenesis("genome.fa", f"chr1:{at + 1}-{at + 2}", **options, **where)
+    for number, ref in enumerate(bases[at : at + 2]):
+        start = 2_950 if within else at + number - WINDOW // 2
+        window, place = bases[start : start + WINDOW], at + number - start
+        texts = [window[:place] + base + window[place + 1 :] for base in "ACGT"]
+        values = np.array(
+            [
+                predict(sequences=[x], model="counted", strand="forward").probabilities[2:4]
+                for x in texts
+            ]
+        )
+        change = values - values["ACGT".index(ref)]
+        shares = values / values.sum(axis=1, keepdims=True)
+        shape = np.abs(shares - shares["ACGT".index(ref)]).sum(axis=1) / 2
+        np.testing.assert_allclose(found.total[number], change.sum(axis=1), rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(found.shape[number], shape, rtol=1e-3, atol=1e-6)
+        assert np.abs(found.largest[number]).max() == pytest.approx(np.abs(change).max(), rel=1e-3)
+    assert list(found.to_dataframe())[5:] == ["shape", "total", "largest"]
+
+
+def test_the_table_and_the_picture_of_substitutions():
+    run(
+        "mutagenesis --fasta genome.fa --region chr1:3001-3010 --model model --output m.tsv --picture m.png"
+    )
+    with open("m.tsv") as stream:
+        rows = [*csv.DictReader(stream, delimiter="\t")]
+    assert list(rows[0])[3:7] == ["A_A_total", "A_C_total", "A_G_total", "A_T_total"]
+    assert [float(row[f"A_{row['ref']}_total"]) for row in rows] == [0] * 10
+    assert Path("m.png").read_bytes().startswith(b"\x89PNG")
+    run("mutagenesis --fasta genome.fa --region chr1:3001-3010 --model model --output m.npz")
+    assert {"shape", "total", "largest"} < set(np.load("m.npz"))
 
 
 def test_effects_of_bases_add_up_to_the_difference_of_the_sum():
@@ -292,12 +435,13 @@ def test_other_losses(loss):
         ("predict --fasta genome.fa --model model --span bin --format bigwig --output x", "--span bin: a model of"),
         ("predict --fasta genome.fa --model model --window 210", "--window 210: "),
         ("predict --fasta genome.fa --model model --format bed --output x.bed", "BED file needs probabilities"),
-        ("mutagenesis --fasta genome.fa --region chr1:101-300 --model model --output x.tsv", "a model of tracks, which"),
+        ("mutagenesis --fasta genome.fa --region chr1:101-103 --model model --effect diff --output x.tsv", "--effect diff: this"),
+        ("mutagenesis --fasta genome.fa --within chr1:101-310 --model model --output x.tsv", "--window 210: "),
         ("attribute --fasta genome.fa --model counted --output x.tsv", "a model of tracks with k-mers around its bins"),
         ("attribute --fasta genome.fa --model model --central_bp 140 --output x.tsv", "--central_bp 140: the bins in the"),
         ("score-variants --vcf v.vcf --fasta genome.fa --model model --window 210 --output x.tsv", "--window 210: "),
         ("score-variants --vcf v.vcf --fasta genome.fa --model model --output x.vcf", "A model of tracks: an allele has"),
-        ("score-variants --vcf v.vcf --fasta genome.fa --model model --haplotypes true --output x.tsv", "--haplotypes: for"),
+        ("score-variants --vcf v.vcf --fasta genome.fa --model model --probabilities true --output x.tsv", "--probabilities: for"),
         ("baseline --genome genome.fa --data set.h5 --method positional --output x.h5", "--method positional is for"),
         ("baseline --genome genome.fa --data set.h5 --method gkm --output x.h5", "--method gkm is for labels"),
         ("baseline --genome genome.fa --data set.h5 --method deepsea --output x.h5", "a network reads whole windows"),
