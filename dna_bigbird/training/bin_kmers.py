@@ -117,7 +117,7 @@ class BinFit:
 
     @torch.no_grad()
     def _begin_with_words(self) -> None:
-        """Let the filters match words with more signal around them than k-mers tell; from noise few find a motif."""
+        """Let half of the filters match words with more signal than k-mers tell; from noise few find a motif."""
         # Squares: peaks count, not the level between them.
         of_kmers_ML = torch.cat([self._of_kmers(x) for x in self.shares.split(4096)])
         excess_ML = (self.truth**2 - self.objective.predictions(of_kmers_ML) ** 2).nan_to_num()
