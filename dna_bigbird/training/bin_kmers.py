@@ -124,9 +124,8 @@ class BinFit:
         side = max(0, sum(self.part.sides) - WORD_SIDE_BP)
         near_MS = self.codes[:, side : self.codes.shape[1] - side]
         start = (self.part.filters.kernel_size[0] - WORD_BP) // 2
-        for i, word in enumerate(
-            words_with_signal(near_MS, excess_ML, len(self.part.filters.weight))
-        ):
+        most = len(self.part.filters.weight) // 2
+        for i, word in enumerate(words_with_signal(near_MS, excess_ML, most)):
             weight_4W = self.part.filters.weight[i, :, start : start + WORD_BP]
             weight_4W.fill_(-MATCH)
             weight_4W[torch.from_numpy(word), torch.arange(WORD_BP)] = MATCH
