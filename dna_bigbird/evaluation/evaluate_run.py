@@ -220,12 +220,13 @@ def profile_rows(
         first = int(np.clip(highest - most // 2, same[0], max(same[0], same[-1] + 1 - most)))
         for row in range(first, min(first + most, int(same[-1]) + 1)):
             window = windows[row]
-            starts = range(window.start + labelled.crop_bp, window.end, labelled.bin_bp)
+            start = window.start + labelled.crop_bp
+            starts = range(start, start + middle_bp, labelled.bin_bp)
             values = zip(truth_NPL[row, :, track], predicted_NPL[row, :, track], strict=True)
             bins += [
                 {"label": label, "chrom": window.chrom, "start": at, "end": at + labelled.bin_bp}
                 | {"measured": "" if np.isnan(x) else float(x), "predicted": float(y)}
-                for at, (x, y) in zip(starts, values, strict=False)
+                for at, (x, y) in zip(starts, values, strict=True)
             ]
     return bins
 

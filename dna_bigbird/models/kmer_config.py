@@ -52,7 +52,7 @@ class KmerHeadConfig:
     filters: int = 0
     """Filters over the bases of either strand, of which the best match near a bin adds to its values."""
     filter_bp: int = 19
-    reach_bp: int = 100
+    reach_bp: int = 0
     """Bases on either side of a bin where a filter may match."""
 
     def __post_init__(self) -> None:

@@ -286,7 +286,7 @@ def choose_region(genome: Genome, region: str | None, option: str = "--region") 
 
 @checked()
 def write_matrix(result: Substitutions, path: Path, effect: SubstitutionEffect) -> None:
-    """Write the matrix in the format of the suffix: `table_rows`, or NPZ with both effects."""
+    """Write the matrix in the format of the suffix: `table_rows`, or NPZ with all effects."""
     with atomic_path(path) as partial:
         if path.suffix.lower() != ".npz":
             format = path.suffix.lower().removeprefix(".")

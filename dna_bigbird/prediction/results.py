@@ -31,7 +31,7 @@ HAPLOTYPE_EFFECTS = ("alone", "in_background", "together", "interaction")
 window together, and the second minus the first."""
 Pooling = Literal["mean", "cls", "max", "tokens"]
 Effect = Literal["log_odds", "diff"]
-SubstitutionEffect = Literal["log_odds", "diff", "total", "shape", "largest"]
+SubstitutionEffect = Literal[Effect, "total", "shape", "largest"]
 VectorFormat = Literal["hdf5", "npz"]
 
 
