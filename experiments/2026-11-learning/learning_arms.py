@@ -48,11 +48,17 @@ class Training:
         return f"{self.label}-seed{self.seed}"
 
 
-def read_arms(path: Path, base: Settings, chosen: Sequence[str] = ()) -> list[Arm]:
+def read_arms(
+    path: Path,
+    base: Settings,
+    chosen: Sequence[str] = (),
+    same: Sequence[str] = NOT_COMPARABLE,
+) -> list[Arm]:
     """Return the arms of a file, or those of them that are named.
 
     Args:
         base: Settings by section that recipes and arms change.
+        same: Settings of the model that no arm changes.
 
     Raises:
         InputError: If a name or a setting is unknown.
@@ -63,13 +69,15 @@ def read_arms(path: Path, base: Settings, chosen: Sequence[str] = ()) -> list[Ar
         if name not in arms:
             raise InputError(f"{path}: no arm {name!r}; expected one of {', '.join(arms)}")
     return [
-        _arm(path, name, values or {}, file["recipes"], base)
+        _arm(path, name, values or {}, file["recipes"], base, same)
         for name, values in arms.items()
         if not chosen or name in chosen
     ]
 
 
-def _arm(path: Path, name: str, values: dict, recipes: dict, base: Settings) -> Arm:
+def _arm(
+    path: Path, name: str, values: dict, recipes: dict, base: Settings, same: Sequence[str]
+) -> Arm:
     for key in values:
         if key not in KEYS:
             raise InputError(f"{path}: arm {name}: {key}: expected one of {', '.join(KEYS)}")
@@ -77,7 +85,7 @@ def _arm(path: Path, name: str, values: dict, recipes: dict, base: Settings) -> 
     if recipe not in recipes:
         raise InputError(f"{path}: arm {name}: no recipe {recipe!r}; has {', '.join(recipes)}")
     settings = merged(base, recipes[recipe], values)
-    for key in NOT_COMPARABLE:
+    for key in same:
         if settings["model"].get(key) != base["model"].get(key):
             raise InputError(
                 f"{path}: arm {name}: model.{key} differs from the config's; arms are compared on "

@@ -5,10 +5,12 @@
 Trains the arms of arms.yaml with the machinery of experiments/2026-11-learning: --minutes processor minutes on one
 thread and seed 0 for each arm. The steps of the recipe follow from the processor time of 30 steps, measured first and
 kept; arms of the same network and masking have as many, the others as many fewer as their steps are dearer than those
-of the recipe, measured in turn with it: a busy machine slows both. What is finished is kept, and a killed training continues from its checkpoint: the same command goes on. Then every arm that is
-finished is scored on the same hidden tokens of the test documents, masked as in the paper, on bases without a 32-mer of
-the training text. Writes and prints table.md (differences to the recipe, paired by block of 10 kb) and writes
-table.tsv, results.json, curves.tsv (training and validation) and curves.png.
+of the recipe, measured in turn with it: a busy machine slows both. Arms under `text` read another training text. What
+is finished is kept, and a killed training continues from its checkpoint: the same command goes on. Then every arm that
+is finished is scored on the same hidden tokens of contiguous stretches of the test documents, masked as in the paper,
+on bases without a 32-mer of the training text; a model that reads fewer tokens gets them in windows of its length that
+overlap by half, and answers for their middle. Writes and prints table.md (differences to the recipe, paired by block of
+10 kb) and writes table.tsv, results.json, curves.tsv (training and validation) and curves.png.
 """
 
 import argparse
@@ -16,15 +18,18 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 
 HERE = Path(__file__).parent
 for name in ("2026-11-learning", "2026-11-context-worth"):
     sys.path.append(str(HERE.parent / name))
 
+import context_worth  # noqa: E402
 import learning  # noqa: E402
 import learning_arms  # noqa: E402
 import learning_run  # noqa: E402
@@ -38,9 +43,6 @@ from dna_bigbird.corpus.masking import PAPER  # noqa: E402
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples  # noqa: E402
 from dna_bigbird.corpus.token_store import TokenStore  # noqa: E402
 from dna_bigbird.evaluation.evaluate_lm_parts import HiddenTokens, ways_to_divide  # noqa: E402
-from dna_bigbird.evaluation.evaluate_lm_run import score_examples  # noqa: E402
-from dna_bigbird.models.train_config import TrainConfig  # noqa: E402
-from dna_bigbird.training.pretraining_task import PretrainingTask  # noqa: E402
 from dna_bigbird.workflow.config.run_config import read_config  # noqa: E402
 
 CONFIG = HERE.parent / "2026-11-copies" / "tokens.yaml"
@@ -52,6 +54,79 @@ REGIONS = {
 BITS = "bits_per_base_masked"
 ROUNDS = 3
 """How often the cost of an arm is measured."""
+BLOCK_BP = 100_000
+"""Of the training text; an arm that reads a share of it reads every so many-th of these."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """The training text of an arm: every so many-th block, and strands."""
+
+    one_of: int = 1
+    both_strands: bool = True
+    equal_passes: bool = False
+    """As many passes as the recipe makes, not as many steps."""
+
+    @property
+    def share(self) -> float:
+        """Steps by those of the recipe."""
+        return 1 / self.one_of if self.equal_passes else 1.0
+
+    def files(self, corpus: Path) -> dict[str, str]:
+        """Make documents and tokens, unless they are there; return what a training reads, with its checksum."""
+        path = corpus.parent / "texts" / f"{self.one_of}_{self.both_strands}.h5"
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            documents = path.with_suffix(".bed.gz")
+            genome = ["--genome", corpus.parent / "genome" / "genome.fa"]
+            regions = every_block(TokenStore(corpus / "train.h5"), self.one_of)
+            strands = ["--documents.both_strands", str(self.both_strands).lower()]
+            run("documents", *genome, "--output", documents, *strands, "--regions", *regions)
+            read = ["--tokenizer", corpus.parent / "tokenizer" / learning.TOKENIZER]
+            run("tokenize", *genome, "--documents", documents, *read, "--output", path)
+        store = TokenStore(path)
+        return {
+            "train": str(path.resolve()),
+            "train_checksum": str(store.attributes["checksum"]),
+        }
+
+
+def run(*arguments: object) -> None:
+    """Run a command of the package."""
+    command = [sys.executable, "-m", "dna_bigbird", *map(str, arguments)]
+    if status := subprocess.run(command).returncode:
+        sys.exit(status)
+
+
+def every_block(store: TokenStore, one_of: int) -> list[str]:
+    """Return every so many-th block of the bases that a store covers, as regions."""
+    blocks = [
+        (chrom, start, min(start + BLOCK_BP, int(last)))
+        for chrom, (firsts, lasts) in store.regions().items()
+        for first, last in zip(firsts, lasts, strict=True)
+        for start in range(int(first), int(last), BLOCK_BP)
+    ]
+    return [f"{chrom}:{start + 1}-{end}" for chrom, start, end in blocks[::one_of]]
+
+
+@dataclass(frozen=True)
+class Plan(learning.Plan):
+    """What all trainings share, but for the text of some arms."""
+
+    texts: dict[str, Text]
+    text_files: dict[str, dict[str, str]]
+    max_tokens: int
+
+    def settings(self, training: learning_arms.Training) -> dict:
+        """Return the settings of a training; shorter examples of validation are as many more."""
+        settings = super().settings(training)
+        settings["corpus"] = self.corpus | self.text_files.get(training.arm, {})
+        times = self.max_tokens // training.settings["model"]["max_tokens"]
+        return settings | {x: times * settings[x] for x in ("examples", "curve_examples")}
+
+    def share(self, training: learning_arms.Training) -> float:
+        """Return the steps of a training by those that its time has room for."""
+        return self.texts.get(training.arm, Text()).share
 
 
 def corpus_of(config: Path, folder: Path, jobs: int) -> Path:
@@ -74,7 +149,7 @@ def corpus_of(config: Path, folder: Path, jobs: int) -> Path:
     return corpus
 
 
-def set_steps(plan: learning.Plan, arms: Sequence[learning_arms.Arm]) -> None:
+def set_steps(plan: Plan, arms: Sequence[learning_arms.Arm]) -> None:
     """Write the steps of each arm that fit into its processor time, unless they are there."""
     first, *others = learning_arms.first_trainings(arms)
     if not is_measured(plan, first):
@@ -89,21 +164,22 @@ def set_steps(plan: learning.Plan, arms: Sequence[learning_arms.Arm]) -> None:
         write_steps(plan, training, cost * steps_s)
 
 
-def is_measured(plan: learning.Plan, training: learning_arms.Training) -> bool:
+def is_measured(plan: Plan, training: learning_arms.Training) -> bool:
     """Return True if the steps of a training are there."""
     settings = plan.settings(training) | {"seed": 0}
     return learning.is_done(plan.speed_at(training), "steps.json", settings)
 
 
-def cost_of(plan: learning.Plan, *pair: learning_arms.Training) -> float:
+def cost_of(plan: Plan, *pair: learning_arms.Training) -> float:
     """Return the processor time of the steps of one training by that of another, measured one after the other."""
     measured, other = (learning_run.measured_step(plan.settings(each)) for each in pair)
     return measured / other
 
 
-def write_steps(plan: learning.Plan, training: learning_arms.Training, step_s: float) -> None:
+def write_steps(plan: Plan, training: learning_arms.Training, step_s: float) -> None:
     """Write the steps of a training."""
-    steps, every = learning_run.steps_within(60 * plan.minutes, step_s, plan.validations)
+    seconds = 60 * plan.minutes * plan.share(training)
+    steps, every = learning_run.steps_within(seconds, step_s, plan.validations)
     values = {"seconds_per_step": round(step_s, 6), "steps": steps, "validate_every": every}
     with atomic_path(plan.speed_at(training) / "steps.json") as out:
         out.write_text(json_text(values))
@@ -119,12 +195,16 @@ def is_within(block: str, region: tuple[str, int, int]) -> bool:
 def hidden_nats(folder: Path, hidden_in: PretrainExamples, count: int) -> np.ndarray:
     """Return the nats of each hidden token of an arm; they are kept next to its weights."""
     path = folder / "test_nats.npy"
-    marker = [hidden_in.seed, count, hidden_in.store.attributes["checksum"]]
+    marker = [hidden_in.seed, count, hidden_in.store.attributes["checksum"], "contiguous"]
     facts = path.with_suffix(".json")
     if not (facts.exists() and json.loads(facts.read_text()) == marker):
         bundle = load_bundle(folder / "bundle")
-        task = PretrainingTask(bundle.model, TrainConfig(), bundle.tokenizer.piece_bp)
-        nats = np.concatenate(score_examples(task, hidden_in, count, batch_size=1).token_nats)
+        max_tokens = bundle.config.encoder.max_tokens
+        if max_tokens < hidden_in.max_tokens:
+            stride = (max_tokens - context_worth.SPECIAL) // 2
+            nats = np.concatenate(context_worth.short_nats(bundle, hidden_in, count, stride))
+        else:
+            nats = np.concatenate(context_worth.nats_of(bundle, hidden_in, count))
         with atomic_path(path) as out, out.open("wb") as file:
             np.save(file, nats)
         with atomic_path(facts) as out:
@@ -137,7 +217,9 @@ def test_rows(folders: dict[str, Path], corpus: Path, count: int, seed: int) -> 
     bundle = load_bundle(next(iter(folders.values())) / "bundle")
     stores = {name: TokenStore(corpus / f"{name}.h5") for name in ("train", "test")}
     length = bundle.config.encoder.max_tokens
-    examples = PretrainExamples(stores["test"], bundle.tokenizer, length, PAPER, seed)
+    examples = PretrainExamples(
+        stores["test"], bundle.tokenizer, length, PAPER, seed, random_second=False
+    )
     hidden = HiddenTokens(examples, count, bundle.tokenizer.piece_bp)
     values = [hidden_nats(folder, examples, count) for folder in folders.values()]
     way = ways_to_divide(bundle, stores["train"], stores["test"], hidden, None)["by_class"]
@@ -201,8 +283,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     corpus = corpus_of(options.config, options.folder, options.jobs)
     base = learning_arms.base_settings(read_config([options.config]))
     chosen = {learning_arms.OURS, *options.only} if options.only else ()
-    arms = learning_arms.read_arms(options.arms, base, sorted(chosen))
-    plan = learning.Plan(
+    arms = learning_arms.read_arms(options.arms, base, sorted(chosen), same=["vocab_size"])
+    file = yaml.safe_load(options.arms.read_text())
+    texts = {x.name: Text(**file["text"][x.name]) for x in arms if x.name in file["text"]}
+    plan = Plan(
         options.folder,
         learning.corpus_in(corpus),
         options.minutes,
@@ -210,6 +294,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         options.curve_examples,
         options.curve_examples,
         options.seed,
+        texts,
+        {arm: text.files(corpus) for arm, text in texts.items()},
+        base["model"]["max_tokens"],
     )
     use_threads(1)
     set_steps(plan, arms)
