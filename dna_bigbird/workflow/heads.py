@@ -157,10 +157,10 @@ class Head:
         """The files of its baselines by name; a network has the seed of a variant's training."""
         folder = f"{self.inputs.results}/baselines/{self.set_name}"
         seeded = f"/seed{self.seed}" if self.is_repeated else ""
-        return {
-            name: f"{folder}/{name}{seeded if name in NETWORKS else ''}.h5"
-            for name in chosen_baselines(self.task, self.section)
-        }
+        names = [*chosen_baselines(self.task, self.section)]
+        if self.task == "tracks" and "replicates" in self.inputs.section:
+            names.append("replicate")
+        return {name: f"{folder}/{name}{seeded if name in NETWORKS else ''}.h5" for name in names}
 
     def options(self, *keys: str) -> str:
         return options(self.section, keys=keys)
@@ -198,6 +198,8 @@ class Head:
 
     def word_options(self, baseline: str) -> str:
         """Return the settings of a baseline without a network."""
+        if baseline == "replicate":
+            return f"--tracks {self.inputs.replicate_words}"
         searched = self._search() if baseline == "kmer" else ""
         return f"{self.group_options('gkm' if baseline == 'gkm' else 'kmer')} {searched}"
 

@@ -125,6 +125,12 @@ class InputFiles:
         return _files_of(self.track_rows)
 
     @property
+    def replicate_files(self) -> list[str]:
+        """The files of other measurements of the tracks, also those named in a sheet; none if there are none."""
+        named = self.section.get("replicates")
+        return _files_of(track_rows(peak_paths(named))) if named else []
+
+    @property
     def peak_words(self) -> str:
         """The values of --peaks: the sheet, or peak files, which may have the names of their labels."""
         return self._words("peaks", self.peaks)
@@ -133,6 +139,11 @@ class InputFiles:
     def track_words(self) -> str:
         """The values of --tracks, likewise."""
         return self._words("tracks", self.tracks)
+
+    @property
+    def replicate_words(self) -> str:
+        """The values of --tracks of the baseline `replicate`."""
+        return self._words("replicates", self._listed("replicates"))
 
     def _words(self, key: str, files: Files) -> str:
         named = self.section.get(key)

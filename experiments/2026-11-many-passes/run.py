@@ -3,14 +3,17 @@
     python experiments/2026-11-many-passes/run.py --folder results/many-passes [--jobs 2] [--only ours ema_0.999]
 
 Trains the arms of arms.yaml with the machinery of experiments/2026-11-learning: --minutes processor minutes on one
-thread and seed 0 for each arm. The steps of the recipe follow from the processor time of 30 steps, measured first and
-kept; arms of the same network and masking have as many, the others as many fewer as their steps are dearer than those
-of the recipe, measured in turn with it: a busy machine slows both. Arms under `text` read another training text. What
-is finished is kept, and a killed training continues from its checkpoint: the same command goes on. Then every arm that
-is finished is scored on the same hidden tokens of contiguous stretches of the test documents, masked as in the paper,
-on bases without a 32-mer of the training text; a model that reads fewer tokens gets them in windows of its length that
-overlap by half, and answers for their middle. Writes and prints table.md (differences to the recipe, paired by block of
-10 kb) and writes table.tsv, results.json, curves.tsv (training and validation) and curves.png.
+thread for each training. The steps of the recipe follow from the processor time of 30 steps, measured first and kept;
+arms of the same network and masking have as many, the others as many fewer as their steps are dearer than those of the
+recipe, measured in turn with it: a busy machine slows both. Arms under `text` read another training text; arms under
+`teachers` learn from trainings that are there, in as many steps as the recipe. What is finished is kept, and a killed
+training continues from its checkpoint: the same command goes on.
+
+Then every training that is finished, and the mean of each group of teachers, is scored on the same hidden tokens of
+contiguous stretches of the test documents, masked as in the paper, on bases without a 32-mer of the training text. A
+model that reads fewer tokens gets them in windows of its length that overlap by half, and answers for their middle.
+Writes and prints table.md (differences to the recipe, paired by block of 10 kb) and writes table.tsv, results.json,
+curves.tsv (training and validation) and curves.png.
 """
 
 import argparse
@@ -115,12 +118,17 @@ class Plan(learning.Plan):
 
     texts: dict[str, Text]
     text_files: dict[str, dict[str, str]]
+    teachers: dict[str, list[str]]
+    """Names of the trainings that an arm learns from."""
     max_tokens: int
 
     def settings(self, training: learning_arms.Training) -> dict:
         """Return the settings of a training; shorter examples of validation are as many more."""
         settings = super().settings(training)
         settings["corpus"] = self.corpus | self.text_files.get(training.arm, {})
+        if names := self.teachers.get(training.arm):
+            bundles = [str(self.folder.resolve() / "trainings" / x / "bundle") for x in names]
+            settings["teachers"] = bundles
         times = self.max_tokens // training.settings["model"]["max_tokens"]
         return settings | {x: times * settings[x] for x in ("examples", "curve_examples")}
 
@@ -212,8 +220,14 @@ def hidden_nats(folder: Path, hidden_in: PretrainExamples, count: int) -> np.nda
     return np.load(path)
 
 
-def test_rows(folders: dict[str, Path], corpus: Path, count: int, seed: int) -> list[dict]:
-    """Return bits on unseen bases by region and arm, and paired differences to the first arm."""
+def test_rows(
+    folders: dict[str, Path], groups: dict[str, list[str]], corpus: Path, count: int, seed: int
+) -> list[dict]:
+    """Return bits on unseen bases by region and training, and paired differences to the first training.
+
+    Args:
+        groups: Trainings whose probabilities are averaged too, by the name of their row.
+    """
     bundle = load_bundle(next(iter(folders.values())) / "bundle")
     stores = {name: TokenStore(corpus / f"{name}.h5") for name in ("train", "test")}
     length = bundle.config.encoder.max_tokens
@@ -221,22 +235,25 @@ def test_rows(folders: dict[str, Path], corpus: Path, count: int, seed: int) -> 
         stores["test"], bundle.tokenizer, length, PAPER, seed, random_second=False
     )
     hidden = HiddenTokens(examples, count, bundle.tokenizer.piece_bp)
-    values = [hidden_nats(folder, examples, count) for folder in folders.values()]
+    values = {name: hidden_nats(folder, examples, count) for name, folder in folders.items()}
+    for name, group in groups.items():
+        log_probabilities = -np.stack([values[x] for x in group])
+        values[name] = np.log(len(group)) - np.logaddexp.reduce(log_probabilities)
     way = ways_to_divide(bundle, stores["train"], stores["test"], hidden, None)["by_class"]
-    sums = hidden.by_part(way, np.column_stack([*values, hidden.bases]))[:, 0]
+    sums = hidden.by_part(way, np.column_stack([*values.values(), hidden.bases]))[:, 0]
     rows = []
     for name, region in REGIONS.items():
         here = np.array([is_within(block, region) for block in hidden.blocks])
         if sums[here, -1].sum():
-            rows += paired_rows(list(folders), sums[here], seed, region=name)
+            rows += paired_rows(list(values), sums[here], seed, region=name)
     return rows
 
 
 def curves_of(folders: dict[str, Path]) -> pd.DataFrame:
-    """Return the history of all arms: training (as it hides) and validation (15 %) over the steps."""
+    """Return the history of all trainings: training (as it hides) and validation (15 %) over the steps."""
     parts = [
-        pd.read_csv(folder / "bundle" / "history.tsv", sep="\t").assign(arm=arm)
-        for arm, folder in folders.items()
+        pd.read_csv(folder / "bundle" / "history.tsv", sep="\t").assign(training=name)
+        for name, folder in folders.items()
     ]
     return pd.concat(parts)
 
@@ -246,10 +263,10 @@ def draw(curves: pd.DataFrame, path: Path) -> None:
     with style.style():
         figure = style.new_figure(8.0, 4.4)
         axes = figure.subplots()
-        for number, (arm, rows) in enumerate(curves.groupby("arm", sort=False)):
+        for number, (name, rows) in enumerate(curves.groupby("training", sort=False)):
             for split, line in (("train", "-"), ("validation", ".--")):
                 own = rows[(rows["split"] == split) & (rows["name"] == BITS)]
-                label = arm if split == "validation" else None
+                label = name if split == "validation" else None
                 axes.plot(
                     own["step"], own["value"], line, lw=1, color=f"C{number % 10}", label=label
                 )
@@ -296,14 +313,22 @@ def main(argv: Sequence[str] | None = None) -> None:
         options.seed,
         texts,
         {arm: text.files(corpus) for arm, text in texts.items()},
+        file["teachers"],
         base["model"]["max_tokens"],
     )
     use_threads(1)
     set_steps(plan, arms)
     trainings = learning.run_arms(plan, arms, learning.Cores(options.jobs))
-    folders = {arm: plan.at(each) for arm, (each, *_) in trainings.items()}
-    rows = test_rows(folders, corpus, options.examples, options.seed)
+    folders = {each.name: plan.at(each) for of_arm in trainings.values() for each in of_arm}
+    groups = {
+        f"mean of the teachers of {arm}": names
+        for arm, names in plan.teachers.items()
+        if set(names) <= set(folders)
+    }
+    rows = test_rows(folders, groups, corpus, options.examples, options.seed)
     for row in rows:
+        if row["predictor"] in groups:
+            continue
         result = json.loads((folders[row["predictor"]] / "result.json").read_text())
         row |= {"steps": result["run"]["steps"], "best_step": result["best_step"]}
         row |= {"validation": result["metrics"][BITS], "processor_s": result["processor_s"]}
@@ -312,8 +337,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         curves.to_csv(path, sep="\t", index=False)
     draw(curves, options.folder / "curves.png")
     note = (
-        f"Test, unseen bases, {options.examples} examples, 15 % hidden (80/10/10), seed {options.seed}; one training of "
-        f"seed 0 per arm, {options.minutes:g} processor minutes on one thread. Brackets: 95 % bootstrap intervals over "
+        f"Test, unseen bases, {options.examples} examples, 15 % hidden (80/10/10), seed {options.seed}; "
+        f"{options.minutes:g} processor minutes of each training, one thread. Brackets: 95 % bootstrap intervals over "
         "blocks of 10 kb, paired for differences (arm minus recipe; below 0 the arm is better). Training hides another "
         "share of tokens than validation, so only differences of one curve over the steps can be compared."
     )

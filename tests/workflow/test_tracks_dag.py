@@ -1,5 +1,6 @@
 """The section `tracks`: what a run plans for it, with commands that their parsers accept, and what is refused."""
 
+import re
 import shlex
 from types import SimpleNamespace
 
@@ -25,8 +26,8 @@ def config(workflow):
     )
     tracks = OWN["tracks"] | {"words": {"max_k": 3}, "model": {"num_layers": 1}}
 
-    def write(signal: object) -> str:
-        inputs = {"genome": ["./g.fa"], "tracks": signal}
+    def write(signal: object, **others: object) -> str:
+        inputs = {"genome": ["./g.fa"], "tracks": signal, **others}
         return workflow.config("config/own-tracks.yaml", inputs=inputs, tracks=tracks)
 
     return write
@@ -66,11 +67,21 @@ def test_tracks_may_be_named_in_the_config(workflow, config):
     assert '\'["predicted", "X measured"]\'' in output
 
 
+def test_replicates_are_a_baseline_of_the_model(workflow, config):
+    (workflow.folder / "b.bedGraph").write_text("chr22\t1\t2\t5\n")
+    path = config({"X": "./a.bedGraph"}, replicates={"X": "./b.bedGraph"})
+    output = workflow.snakemake("-n", "-p", "--configfile", path)
+    assert workflow.jobs_of(output)["baseline"] == 4
+    assert re.search(r"baseline --method replicate .* --tracks X=b.bedGraph", output)
+    assert re.search(r"evaluate .*--baselines .*baselines/tracks/replicate.h5", output)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("tracks: {}", "tracks: needs signal: add `tracks"),
         ('tracks: {regions: ["demo22:9-3"]}\ninputs: {genome: [{g}], tracks: [{g}]}', "regions"),
+        ("tracks: {}\ninputs: {genome: [{g}], tracks: [{g}], replicates: {X: {g}}}", "replicates"),
     ],
 )
 def test_refused(text, message, tmp_path):

@@ -30,11 +30,16 @@ rule leakage:
         " || (rm -f {output}.part; exit 1))"
 
 
+def replicates(baseline):
+    return INPUTS.replicate_files if baseline == "replicate" else []
+
+
 rule baseline:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
         data=f"{RES}/{{head}}/set.h5",
+        replicates=lambda wildcards: replicates(wildcards.baseline),
     output:
         f"{RES}/baselines/{{head}}/{{baseline}}.h5",
     log:
@@ -51,6 +56,7 @@ rule baseline:
     params:
         run=command,
         version=VERSION,
+        content=lambda wildcards: INPUTS.content(replicates(wildcards.baseline)),
         seed=lambda wildcards: RUN.heads[wildcards.head].seed,
         options=lambda wildcards: RUN.heads[wildcards.head].word_options(
             wildcards.baseline

@@ -205,7 +205,14 @@ def check_peaks(run: Mapping) -> None:
     if not isinstance(peaks, str) or is_path(peaks):
         peak_rows(peak_paths(peaks))
     if tracks := run.get("inputs", {}).get("tracks"):
-        track_rows(peak_paths(tracks))
+        labels = [x.label for x in track_rows(peak_paths(tracks))]
+        replicates = run["inputs"].get("replicates")
+        again = [x.label for x in track_rows(peak_paths(replicates))] if replicates else labels
+        if sorted(again) != sorted(labels):
+            raise InputError(
+                f"inputs: replicates: has {', '.join(again)}; expected one file for each track, under its "
+                f"name: {', '.join(labels)}"
+            )
 
 
 CHECKS = (_labels, _predictions, _encoder, _regions, _tables, _sources, _coordinates)
