@@ -124,11 +124,11 @@ class InputFiles:
         """The files of the tracks, also those named in a sheet."""
         return _files_of(self.track_rows)
 
-    @property
-    def replicate_files(self) -> list[str]:
-        """The files of other measurements of the tracks, also those named in a sheet; none if there are none."""
-        named = self.section.get("replicates")
-        return _files_of(track_rows(peak_paths(named))) if named else []
+    def of_baseline(self, name: str) -> list[str]:
+        """Return what a baseline reads next to the labelled set: files of replicates, also those named in a sheet."""
+        if name != "replicate":
+            return []
+        return _files_of(track_rows(peak_paths(self.section["replicates"])))
 
     @property
     def peak_words(self) -> str:

@@ -30,16 +30,12 @@ rule leakage:
         " || (rm -f {output}.part; exit 1))"
 
 
-def replicates(baseline):
-    return INPUTS.replicate_files if baseline == "replicate" else []
-
-
 rule baseline:
     input:
         genome=GENOME,
         index=f"{GENOME}.fai",
         data=f"{RES}/{{head}}/set.h5",
-        replicates=lambda wildcards: replicates(wildcards.baseline),
+        replicates=lambda wildcards: INPUTS.of_baseline(wildcards.baseline),
     output:
         f"{RES}/baselines/{{head}}/{{baseline}}.h5",
     log:
@@ -56,7 +52,9 @@ rule baseline:
     params:
         run=command,
         version=VERSION,
-        content=lambda wildcards: INPUTS.content(replicates(wildcards.baseline)),
+        content=lambda wildcards: INPUTS.content(
+            INPUTS.of_baseline(wildcards.baseline)
+        ),
         seed=lambda wildcards: RUN.heads[wildcards.head].seed,
         options=lambda wildcards: RUN.heads[wildcards.head].word_options(
             wildcards.baseline
