@@ -52,9 +52,7 @@ rule baseline:
     params:
         run=command,
         version=VERSION,
-        content=lambda wildcards: INPUTS.content(
-            INPUTS.of_baseline(wildcards.baseline)
-        ),
+        content=lambda wildcards: INPUTS.content(INPUTS.of_baseline(wildcards.baseline)),
         seed=lambda wildcards: RUN.heads[wildcards.head].seed,
         options=lambda wildcards: RUN.heads[wildcards.head].word_options(
             wildcards.baseline
