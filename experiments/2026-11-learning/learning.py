@@ -49,6 +49,8 @@ class Plan:
     curve_examples: int
     """Those of the scores during training."""
     examples_seed: int
+    action: str = "follow"
+    """Of learning_run.py."""
 
     def settings(self, training: Training) -> dict:
         """Return what settings.json of a training has, but for its steps."""
@@ -152,7 +154,7 @@ def run_all(plan: Plan, trainings: Sequence[Training], cores: Cores) -> None:
         steps = json.loads((plan.speed_at(training) / "steps.json").read_text())
         if not is_done(folder, "result.json", plan.settings(training) | steps):
             print(f"{training.name}: {steps['steps']} steps", flush=True)
-            start("train", folder, core)
+            start(plan.action, folder, core)
         print(line_of(training, json.loads((folder / "result.json").read_text())), flush=True)
 
     cores.map(measure, list({training.label: training for training in trainings}.values()))

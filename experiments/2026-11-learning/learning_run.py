@@ -1,8 +1,8 @@
-"""One training of learning.py, in a process of its own: `python learning_run.py train|measure FOLDER PARENT`.
+"""One training of learning.py, in a process of its own: `python learning_run.py train|follow|measure FOLDER PARENT`.
 
 FOLDER/settings.json describes it (see learning.py); the training is `dna-bigbird pretrain`'s own, with a
 clock. Started again it continues from its checkpoint. Writes steps.json (measure), and result.json and
-scores.npz (train).
+scores.npz (train, and follow, which scores the model at each validation too).
 """
 
 import functools
@@ -232,7 +232,12 @@ def measure(folder: Path) -> None:
         path.write_text(json_text(text))
 
 
-def train(folder: Path) -> None:
+def follow(folder: Path) -> None:
+    """Train, and score the model at each validation."""
+    train(folder, is_followed=True)
+
+
+def train(folder: Path, *, is_followed: bool = False) -> None:
     """Train, score the weights of the best step, and write the figures."""
     run = json.loads((folder / "settings.json").read_text())
 
@@ -243,7 +248,7 @@ def train(folder: Path) -> None:
             "mlm_accuracy": float(scores.right.sum() / scores.predicted.sum()),
         }
 
-    clock = ProcessorClock(score)
+    clock = ProcessorClock(score if is_followed else None)
     sizes = {"validation_examples": run["curve_examples"]}  # of the choice of the best step
     train_by(run, clock, run["steps"], run["validate_every"], folder, **sizes)
     bundle = load_bundle(folder / "bundle")
@@ -265,7 +270,7 @@ def main(argv: list[str]) -> None:
     child_start.end_with_parent(int(argv[2]), by_signal=False)
     use_threads(1)
     torch.set_num_interop_threads(1)
-    {"measure": measure, "train": train}[argv[0]](Path(argv[1]))
+    {"measure": measure, "train": train, "follow": follow}[argv[0]](Path(argv[1]))
 
 
 if __name__ == "__main__":

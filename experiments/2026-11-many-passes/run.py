@@ -311,6 +311,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         options.curve_examples,
         options.curve_examples,
         options.seed,
+        "train",
         texts,
         {arm: text.files(corpus) for arm, text in texts.items()},
         file["teachers"],
