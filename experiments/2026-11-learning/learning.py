@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import learning_arms as arms_of
 from learning_arms import Arm, Training
@@ -49,7 +50,7 @@ class Plan:
     curve_examples: int
     """Those of the scores during training."""
     examples_seed: int
-    action: str = "follow"
+    action: ClassVar[str] = "follow"
     """Of learning_run.py."""
 
     def settings(self, training: Training) -> dict:

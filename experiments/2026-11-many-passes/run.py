@@ -23,6 +23,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -116,6 +117,7 @@ def every_block(store: TokenStore, one_of: int) -> list[str]:
 class Plan(learning.Plan):
     """What all trainings share, but for the text of some arms."""
 
+    action: ClassVar[str] = "train"
     texts: dict[str, Text]
     text_files: dict[str, dict[str, str]]
     teachers: dict[str, list[str]]
@@ -311,7 +313,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         options.curve_examples,
         options.curve_examples,
         options.seed,
-        "train",
         texts,
         {arm: text.files(corpus) for arm, text in texts.items()},
         file["teachers"],
