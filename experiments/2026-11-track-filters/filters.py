@@ -34,7 +34,7 @@ from dna_bigbird.training.label_training import objective_for
 
 GENOME = "genome/hg19_chr22_1-21000000.fa.gz"
 TRACKS = {"CTCF": "ctcf", "H3K4me3": "h3k4me3", "MYC": "myc"}
-FITS = ((128, 100, 0), (128, 100, 1), (32, 148, 0), (32, 148, 1), (32, 100, 0))
+FITS = ((128, 100, 0), (128, 100, 1), (32, 148, 0), (32, 148, 1))
 """Bases of a bin, reach of a filter in bases, seed."""
 BEGINNINGS = {"noise": 0, "words": bin_kmers.FILTERS, "half words": bin_kmers.FILTERS // 2}
 """How many filters begin with words."""
