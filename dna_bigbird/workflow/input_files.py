@@ -125,10 +125,12 @@ class InputFiles:
         return _files_of(self.track_rows)
 
     def of_baseline(self, name: str) -> list[str]:
-        """Return what a baseline reads next to the labelled set: files of replicates, also those named in a sheet."""
+        """Return what a baseline reads next to the labelled set: replicates, also the files named in a sheet."""
         if name != "replicate":
             return []
-        return _files_of(track_rows(peak_paths(self.section["replicates"])))
+        listed = self._listed("replicates")
+        files = _files_of(track_rows(peak_paths(self.section["replicates"])))
+        return [*files, listed] if isinstance(listed, str) else files
 
     @property
     def peak_words(self) -> str:

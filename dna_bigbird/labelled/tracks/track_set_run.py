@@ -271,6 +271,19 @@ def _windows_of(
     return start[left_out < 0]
 
 
+def replicate_rows(
+    files: Sequence[Path], tracks: Sequence[str], option: str, source: Path | str
+) -> list[SheetRow]:
+    """Return the files of another measurement, one for each track of a source, in the order of its tracks."""
+    rows = {x.label: x for x in track_rows(files)}
+    if rows.keys() != set(tracks):
+        raise InputError(
+            f"{option}: replicates of {shortened(list(rows))}, and {source} has the tracks "
+            f"{shortened(tracks)}; give one file for each track, under its name"
+        )
+    return [rows[x] for x in tracks]
+
+
 def replicate_values(
     labelled: LabelledSet, files: Sequence[Path], rows: NDArray[np.int64]
 ) -> NDArray[np.float32]:
@@ -283,17 +296,11 @@ def replicate_values(
     """
     if labelled.genome is None or not labelled.num_bins:
         raise InputError(f"{labelled.path}: not a set of tracks (dna-bigbird track-set)")
-    sheet = {x.label: x for x in track_rows(files)}
-    if sheet.keys() != set(labelled.label_names):
-        raise InputError(
-            f"--tracks: replicates of {shortened(list(sheet))}, and {labelled.path} has the tracks "
-            f"{shortened(labelled.label_names)}; name one file for each: --tracks NAME=FILE"
-        )
+    named = replicate_rows(files, labelled.label_names, "--tracks", labelled.path)
     genome, pieces = labelled.genome, labelled.setting("pieces") == "true"
     known: dict[str, Any] = {x: labelled.setting(x) for x in ("reduce", "unlisted", "transform")}
     config = TrackConfig(labelled.window_bp, labelled.crop_bp, labelled.bin_bp, **known)
-    regions = measured_regions(list(sheet.values()), genome, pieces=pieces)
-    named = [sheet[x] for x in labelled.label_names]
+    regions = measured_regions(named, genome, pieces=pieces)
     tracks = [Track.of(x, genome, regions.get(x.measured), pieces=pieces) for x in named]
     reader = TrackBins(genome, tracks, config, {})
     reader.clips = labelled.track_clips

@@ -12,7 +12,7 @@ from dna_bigbird.genome import Genome
 from dna_bigbird.genome.interval import parse_region
 from dna_bigbird.labelled.chromatin.peak_sheet import peak_rows
 from dna_bigbird.labelled.deepsea.coordinates import find_coordinates
-from dna_bigbird.labelled.tracks.track_set_run import track_rows
+from dna_bigbird.labelled.tracks.track_set_run import replicate_rows, track_rows
 from dna_bigbird.workflow.config.config_files import (
     check_source,
     is_path,
@@ -206,13 +206,8 @@ def check_peaks(run: Mapping) -> None:
         peak_rows(peak_paths(peaks))
     if tracks := run.get("inputs", {}).get("tracks"):
         labels = [x.label for x in track_rows(peak_paths(tracks))]
-        replicates = run["inputs"].get("replicates")
-        again = [x.label for x in track_rows(peak_paths(replicates))] if replicates else labels
-        if sorted(again) != sorted(labels):
-            raise InputError(
-                f"inputs: replicates: has {', '.join(again)}; expected one file for each track, under its "
-                f"name: {', '.join(labels)}"
-            )
+        if replicates := run["inputs"].get("replicates"):
+            replicate_rows(peak_paths(replicates), labels, "inputs: replicates", "inputs: tracks")
 
 
 CHECKS = (_labels, _predictions, _encoder, _regions, _tables, _sources, _coordinates)
