@@ -3,14 +3,15 @@
     python experiments/2026-11-many-passes/run.py --folder results/many-passes [--jobs 2] [--only ours ema_0.999]
 
 Trains the arms of arms.yaml with the machinery of experiments/2026-11-learning: --minutes processor minutes on one
-thread for each training. The steps of the recipe follow from the processor time of 30 steps, measured first and kept;
+thread for each training. The steps of the recipe follow from the processor time of 30 steps, measured first and kept, or
+are --steps, what another machine makes in that time;
 arms of the same network and masking have as many, the others as many fewer as their steps are dearer than those of the
 recipe, measured in turn with it: a busy machine slows both. Arms under `text` read another training text; arms under
 `teachers` learn from trainings that are there, in as many steps as the recipe. What is finished is kept, and a killed
 training continues from its checkpoint: the same command goes on.
 
-Then every training that is finished, and the mean of each group of teachers, is scored on the same hidden tokens of
-contiguous stretches of the test documents, masked as in the paper, on bases without a 32-mer of the training text. A
+Then every training that is finished, and the mean of the probabilities of all seeds of an arm, is scored on the same hidden tokens of
+contiguous stretches of the validation and test documents, masked as in the paper, on bases without a 32-mer of the training text. A
 model that reads fewer tokens gets them in windows of its length that overlap by half, and answers for their middle.
 Writes and prints table.md (differences to the recipe, paired by block of 10 kb) and writes table.tsv, results.json,
 curves.tsv (training and validation) and curves.png.
@@ -20,7 +21,9 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -28,6 +31,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import yaml
+from scipy.special import logsumexp
 
 HERE = Path(__file__).parent
 for name in ("2026-11-learning", "2026-11-context-worth"):
@@ -44,13 +48,17 @@ from dna_bigbird.core.figures import style  # noqa: E402
 from dna_bigbird.core.limits import use_threads  # noqa: E402
 from dna_bigbird.core.writing import atomic_path, json_text  # noqa: E402
 from dna_bigbird.corpus.masking import PAPER  # noqa: E402
+from dna_bigbird.corpus.piece_dropout import PieceDropout  # noqa: E402
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples  # noqa: E402
 from dna_bigbird.corpus.token_store import TokenStore  # noqa: E402
+from dna_bigbird.corpus.tokenize import tokenize  # noqa: E402
+from dna_bigbird.corpus.tokenizer import DnaTokenizer  # noqa: E402
 from dna_bigbird.evaluation.evaluate_lm_parts import HiddenTokens, ways_to_divide  # noqa: E402
 from dna_bigbird.workflow.config.run_config import read_config  # noqa: E402
 
 CONFIG = HERE.parent / "2026-11-copies" / "tokens.yaml"
 REGIONS = {
+    "validation": ("chr22", 17_500_000, 17_750_000),
     "chr22:20-21 Mb": ("chr22", 20_000_000, 21_000_000),
     "chr22:19.5-20 Mb": ("chr22", 19_500_000, 20_000_000),
     "chr17:0.8-1 Mb": ("chr17", 800_000, 1_000_000),
@@ -70,6 +78,8 @@ class Text:
     both_strands: bool = True
     equal_passes: bool = False
     """As many passes as the recipe makes, not as many steps."""
+    bpe_dropout: float = 0.0
+    """Chance that an occurrence of a piece is left out, drawn anew for each pass over the genome."""
 
     @property
     def share(self) -> float:
@@ -78,21 +88,43 @@ class Text:
 
     def files(self, corpus: Path) -> dict[str, str]:
         """Make documents and tokens, unless they are there; return what a training reads, with its checksum."""
-        path = corpus.parent / "texts" / f"{self.one_of}_{self.both_strands}.h5"
+        name = f"{self.one_of}_{self.both_strands}_{self.bpe_dropout:g}.h5"
+        path = corpus.parent / "texts" / name
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
             documents = path.with_suffix(".bed.gz")
-            genome = ["--genome", corpus.parent / "genome" / "genome.fa"]
+            genome = corpus.parent / "genome" / "genome.fa"
             regions = every_block(TokenStore(corpus / "train.h5"), self.one_of)
             strands = ["--documents.both_strands", str(self.both_strands).lower()]
-            run("documents", *genome, "--output", documents, *strands, "--regions", *regions)
-            read = ["--tokenizer", corpus.parent / "tokenizer" / learning.TOKENIZER]
-            run("tokenize", *genome, "--documents", documents, *read, "--output", path)
+            made = ["--genome", genome, "--output", documents]
+            run("documents", *made, *strands, "--regions", *regions)
+            tokenizer = corpus.parent / "tokenizer" / learning.TOKENIZER
+            with drawn_pieces(self.bpe_dropout):
+                tokenize(genome, documents, tokenizer, path)
         store = TokenStore(path)
         return {
             "train": str(path.resolve()),
             "train_checksum": str(store.attributes["checksum"]),
         }
+
+
+@contextmanager
+def drawn_pieces(share: float) -> Iterator[None]:
+    """Let the tokenizers of the block draw their pieces (BPE-dropout); `tokenize` has no option for it."""
+    usual = DnaTokenizer.encode_flat
+
+    def drawn(tokenizer: DnaTokenizer, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        pieces = PieceDropout(tokenizer, share)
+        ids = [pieces.encode(text, generator) for text in texts]
+        return np.concatenate(ids), np.array([len(x) for x in ids])
+
+    generator = np.random.default_rng(0)
+    if share:
+        DnaTokenizer.encode_flat = drawn
+    try:
+        yield
+    finally:
+        DnaTokenizer.encode_flat = usual
 
 
 def run(*arguments: object) -> None:
@@ -123,6 +155,8 @@ class Plan(learning.Plan):
     teachers: dict[str, list[str]]
     """Names of the trainings that an arm learns from."""
     max_tokens: int
+    steps: int | None
+    """Of the recipe; None: as many as fit."""
 
     def settings(self, training: learning_arms.Training) -> dict:
         """Return the settings of a training; shorter examples of validation are as many more."""
@@ -163,7 +197,8 @@ def set_steps(plan: Plan, arms: Sequence[learning_arms.Arm]) -> None:
     """Write the steps of each arm that fit into its processor time, unless they are there."""
     first, *others = learning_arms.first_trainings(arms)
     if not is_measured(plan, first):
-        write_steps(plan, first, learning_run.measured_step(plan.settings(first)))
+        fixed = 60 * plan.minutes / plan.steps if plan.steps else None
+        write_steps(plan, first, fixed or learning_run.measured_step(plan.settings(first)))
     steps_s = json.loads((plan.speed_at(first) / "steps.json").read_text())["seconds_per_step"]
     for training in others:
         if is_measured(plan, training):
@@ -181,8 +216,9 @@ def is_measured(plan: Plan, training: learning_arms.Training) -> bool:
 
 
 def cost_of(plan: Plan, *pair: learning_arms.Training) -> float:
-    """Return the processor time of the steps of one training by that of another, measured one after the other."""
-    measured, other = (learning_run.measured_step(plan.settings(each)) for each in pair)
+    """Return the processor time of steps by that of another training, in turn; without teachers."""
+    settings = [plan.settings(each) for each in pair]
+    measured, other = (learning_run.measured_step(x | {"teachers": None}) for x in settings)
     return measured / other
 
 
@@ -204,7 +240,7 @@ def is_within(block: str, region: tuple[str, int, int]) -> bool:
 
 def hidden_nats(folder: Path, hidden_in: PretrainExamples, count: int) -> np.ndarray:
     """Return the nats of each hidden token of an arm; they are kept next to its weights."""
-    path = folder / "test_nats.npy"
+    path = folder / f"{hidden_in.store.path.stem}_nats.npy"
     marker = [hidden_in.seed, count, hidden_in.store.attributes["checksum"], "contiguous"]
     facts = path.with_suffix(".json")
     if not (facts.exists() and json.loads(facts.read_text()) == marker):
@@ -222,32 +258,53 @@ def hidden_nats(folder: Path, hidden_in: PretrainExamples, count: int) -> np.nda
     return np.load(path)
 
 
-def test_rows(
-    folders: dict[str, Path], groups: dict[str, list[str]], corpus: Path, count: int, seed: int
+def rows_of(
+    split: str,
+    plan: Plan,
+    trainings: dict[str, list[learning_arms.Training]],
+    corpus: Path,
+    count: int,
 ) -> list[dict]:
-    """Return bits on unseen bases by region and training, and paired differences to the first training.
+    """Return bits on unseen bases by region, seed and arm, and paired differences to the recipe of this seed.
+
+    Rows of seed "mean" have the mean nats of arms with several seeds; "ensemble of" an arm that teaches is what the
+    mean of its probabilities costs.
 
     Args:
-        groups: Trainings whose probabilities are averaged too, by the name of their row.
+        count: Examples of the store of this split.
     """
-    bundle = load_bundle(next(iter(folders.values())) / "bundle")
-    stores = {name: TokenStore(corpus / f"{name}.h5") for name in ("train", "test")}
-    length = bundle.config.encoder.max_tokens
+    bundle = load_bundle(plan.at(trainings[learning_arms.OURS][0]) / "bundle")
+    stores = {name: TokenStore(corpus / f"{name}.h5") for name in ("train", split)}
     examples = PretrainExamples(
-        stores["test"], bundle.tokenizer, length, PAPER, seed, random_second=False
+        stores[split],
+        bundle.tokenizer,
+        plan.max_tokens,
+        PAPER,
+        plan.examples_seed,
+        random_second=False,
     )
     hidden = HiddenTokens(examples, count, bundle.tokenizer.piece_bp)
-    values = {name: hidden_nats(folder, examples, count) for name, folder in folders.items()}
-    for name, group in groups.items():
-        log_probabilities = -np.stack([values[x] for x in group])
-        values[name] = np.log(len(group)) - np.logaddexp.reduce(log_probabilities)
-    way = ways_to_divide(bundle, stores["train"], stores["test"], hidden, None)["by_class"]
-    sums = hidden.by_part(way, np.column_stack([*values.values(), hidden.bases]))[:, 0]
+    way = ways_to_divide(bundle, stores["train"], stores[split], hidden, None)["by_class"]
+    tables: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    for arm, of_arm in trainings.items():
+        nats = [hidden_nats(plan.at(x), examples, count) for x in of_arm]
+        tables |= {
+            str(x.seed): tables[str(x.seed)] | {arm: y} for x, y in zip(of_arm, nats, strict=True)
+        }
+        if len(nats) > 1:
+            tables["mean"][arm] = np.mean(nats, axis=0)
+            tables["0"][f"ensemble of {arm}"] = np.log(len(nats)) - logsumexp(
+                -np.stack(nats), axis=0
+            )
     rows = []
-    for name, region in REGIONS.items():
-        here = np.array([is_within(block, region) for block in hidden.blocks])
-        if sums[here, -1].sum():
-            rows += paired_rows(list(values), sums[here], seed, region=name)
+    for seed, values in tables.items():
+        sums = hidden.by_part(way, np.column_stack([*values.values(), hidden.bases]))[:, 0]
+        for name, region in REGIONS.items():
+            here = np.array([is_within(block, region) for block in hidden.blocks])
+            if sums[here, -1].sum():
+                rows += paired_rows(
+                    list(values), sums[here], plan.examples_seed, region=name, training_seed=seed
+                )
     return rows
 
 
@@ -288,6 +345,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--arms", type=Path, default=HERE / "arms.yaml")
     parser.add_argument("--only", nargs="+", default=(), metavar="ARM", help="default: all arms")
     parser.add_argument("--minutes", type=float, default=20.0, help="processor time of each arm")
+    parser.add_argument("--steps", type=int, help="of the recipe; default: as many as fit")
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=1, help="trainings at once")
     parser.add_argument("--validations", type=int, default=20, help="of each training")
     parser.add_argument("--curve_examples", type=int, default=48, help="of each validation")
@@ -317,29 +375,28 @@ def main(argv: Sequence[str] | None = None) -> None:
         {arm: text.files(corpus) for arm, text in texts.items()},
         file["teachers"],
         base["model"]["max_tokens"],
+        options.steps,
     )
     use_threads(1)
     set_steps(plan, arms)
     trainings = learning.run_arms(plan, arms, learning.Cores(options.jobs))
     folders = {each.name: plan.at(each) for of_arm in trainings.values() for each in of_arm}
-    groups = {
-        f"mean of the teachers of {arm}": names
-        for arm, names in plan.teachers.items()
-        if set(names) <= set(folders)
-    }
-    rows = test_rows(folders, groups, corpus, options.examples, options.seed)
+    rows = [
+        row
+        for split, count in (("validation", options.curve_examples), ("test", options.examples))
+        for row in rows_of(split, plan, trainings, corpus, count)
+    ]
     for row in rows:
-        if row["predictor"] in groups:
-            continue
-        result = json.loads((folders[row["predictor"]] / "result.json").read_text())
-        row |= {"steps": result["run"]["steps"], "best_step": result["best_step"]}
-        row |= {"validation": result["metrics"][BITS], "processor_s": result["processor_s"]}
+        if path := folders.get(f"{row['predictor']}-seed{row['training_seed']}"):
+            result = json.loads((path / "result.json").read_text())
+            row |= {"steps": result["run"]["steps"], "best_step": result["best_step"]}
+            row |= {"processor_s": result["processor_s"]}
     curves = curves_of(folders)
     with atomic_path(options.folder / "curves.tsv") as path:
         curves.to_csv(path, sep="\t", index=False)
     draw(curves, options.folder / "curves.png")
     note = (
-        f"Test, unseen bases, {options.examples} examples, 15 % hidden (80/10/10), seed {options.seed}; "
+        f"Unseen bases, {options.examples} test examples, 15 % hidden (80/10/10), seed {options.seed}; "
         f"{options.minutes:g} processor minutes of each training, one thread. Brackets: 95 % bootstrap intervals over "
         "blocks of 10 kb, paired for differences (arm minus recipe; below 0 the arm is better). Training hides another "
         "share of tokens than validation, so only differences of one curve over the steps can be compared."
