@@ -11,7 +11,7 @@ recipe, measured in turn with it: a busy machine slows both. Arms under `text` r
 training continues from its checkpoint: the same command goes on.
 
 Then every training that is finished, and the mean of the probabilities of all seeds of an arm, is scored on the same hidden tokens of
-contiguous stretches of the validation and test documents, masked as in the paper, on bases without a 32-mer of the training text. A
+contiguous stretches of the validation and test documents, 15 % hidden, shown as in the config, on bases without a 32-mer of the training text. A
 model that reads fewer tokens gets them in windows of its length that overlap by half, and answers for their middle.
 Writes and prints table.md (differences to the recipe, paired by block of 10 kb) and writes table.tsv, results.json,
 curves.tsv (training and validation) and curves.png.
@@ -24,7 +24,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -47,7 +47,7 @@ from dna_bigbird.bundles.bundle import load_bundle  # noqa: E402
 from dna_bigbird.core.figures import style  # noqa: E402
 from dna_bigbird.core.limits import use_threads  # noqa: E402
 from dna_bigbird.core.writing import atomic_path, json_text  # noqa: E402
-from dna_bigbird.corpus.masking import PAPER  # noqa: E402
+from dna_bigbird.corpus.masking import PAPER, MaskingConfig  # noqa: E402
 from dna_bigbird.corpus.piece_dropout import PieceDropout  # noqa: E402
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples  # noqa: E402
 from dna_bigbird.corpus.token_store import TokenStore  # noqa: E402
@@ -157,6 +157,7 @@ class Plan(learning.Plan):
     max_tokens: int
     steps: int | None
     """Of the recipe; None: as many as fit."""
+    test_masking: MaskingConfig
 
     def settings(self, training: learning_arms.Training) -> dict:
         """Return the settings of a training; shorter examples of validation are as many more."""
@@ -279,7 +280,7 @@ def rows_of(
         stores[split],
         bundle.tokenizer,
         plan.max_tokens,
-        PAPER,
+        plan.test_masking,
         plan.examples_seed,
         random_second=False,
     )
@@ -376,6 +377,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         file["teachers"],
         base["model"]["max_tokens"],
         options.steps,
+        replace(PAPER, **{x: y for x, y in base["masking"].items() if x != "fraction"}),
     )
     use_threads(1)
     set_steps(plan, arms)
@@ -396,7 +398,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         curves.to_csv(path, sep="\t", index=False)
     draw(curves, options.folder / "curves.png")
     note = (
-        f"Unseen bases, {options.examples} test examples, 15 % hidden (80/10/10), seed {options.seed}; "
+        f"Unseen bases, {options.examples} test examples, 15 % hidden, seed {options.seed}; "
         f"{options.minutes:g} processor minutes of each training, one thread. Brackets: 95 % bootstrap intervals over "
         "blocks of 10 kb, paired for differences (arm minus recipe; below 0 the arm is better). Training hides another "
         "share of tokens than validation, so only differences of one curve over the steps can be compared."
