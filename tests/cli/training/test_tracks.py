@@ -30,6 +30,7 @@ TRAIN = (
     f"--model.ffn_size 32 --model.max_tokens 256 --model.block_size 8 --seed 1 {STEPS} --training.max_steps 12 "
     "--training.validate_every 6"
 )
+FORWARD = {"strand": "forward", "precision": "32-true"}
 SPLIT = "--split.validation [chr1:14001-18000] --split.test [chr1:18001-24010]"
 
 
@@ -107,7 +108,7 @@ def test_a_window_has_the_values_of_its_bins(model):
     bundle, genome = load_bundle(model), Genome("genome.fa")
     data = LabelledSet("set.h5", genome)
     window = data.sequence(7)
-    rows = predict(sequences=[window], model=model)
+    rows = predict(sequences=[window], model=model, precision="32-true")
     np.testing.assert_allclose(rows.probabilities, by_hand(bundle, window), rtol=1e-4)
     starts = CROP + BIN * np.arange(BINS)
     assert (rows.start == starts).all()
@@ -282,13 +283,12 @@ def test_changes_of_variants_are_those_of_predicted_windows(central_bp, bins):
     Path("v.vcf").write_text(
         f"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n{rows}"
     )
-    given = {"vcf": "v.vcf", "fasta": "genome.fa", "model": "counted", "strand": "forward"}
-    scores = score_variants(**given, central_bp=central_bp)
+    scores = score_variants("v.vcf", "genome.fa", "counted", central_bp=central_bp, **FORWARD)
     for number, (ref, alt) in enumerate(alleles):
         # The inserted bases follow the base at `at`; the window is centred on what changes.
         place = (at, ref, alt) if len(alt) == 1 else (at + 1, "", alt[1:])
         before, after = (
-            predict(sequences=[x], model="counted", strand="forward").probabilities[bins]
+            predict(sequences=[x], model="counted", **FORWARD).probabilities[bins]
             for x in changed(bases, *place)
         )
         change = after - before
@@ -312,7 +312,7 @@ def test_an_allele_in_its_haplotype_changes_the_sum_of_the_bins():
     columns = "CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts1"
     Path("phased.vcf").write_text(f"##fileformat=VCFv4.2\n#{columns}\n{rows}")
     scores = score_variants(
-        "phased.vcf", "genome.fa", "counted", haplotypes=True, strand="forward", central_bp=40
+        "phased.vcf", "genome.fa", "counted", haplotypes=True, central_bp=40, **FORWARD
     )
     for number, at in enumerate(places):
 
@@ -321,7 +321,7 @@ def test_an_allele_in_its_haplotype_changes_the_sum_of_the_bins():
             for i in changes:
                 text[places[i]] = alts[i]
             window = "".join(text[at - WINDOW // 2 : at + WINDOW // 2])
-            values = predict(sequences=[window], model="counted", strand="forward").probabilities
+            values = predict(sequences=[window], model="counted", **FORWARD).probabilities
             return values[2:4].sum(axis=0)
 
         alone = total(number) - total()
@@ -337,17 +337,14 @@ def test_substitutions_have_the_changes_of_predicted_windows(within):
     """In windows centred on each base, or in one of all."""
     bases = Path("genome.fa").read_text().split("\n")[1]
     at, where = 3_000, {"within": f"chr1:{2_951}-{2_950 + WINDOW}"} if within else {}
-    options = {"model": "counted", "strand": "forward", "central_bp": 40}
+    options = {"model": "counted", "central_bp": 40, **FORWARD}
     found = mutagenesis("genome.fa", f"chr1:{at + 1}-{at + 2}", **options, **where)
     for number, ref in enumerate(bases[at : at + 2]):
         start = 2_950 if within else at + number - WINDOW // 2
         window, place = bases[start : start + WINDOW], at + number - start
         texts = [window[:place] + base + window[place + 1 :] for base in "ACGT"]
         values = np.array(
-            [
-                predict(sequences=[x], model="counted", strand="forward").probabilities[2:4]
-                for x in texts
-            ]
+            [predict(sequences=[x], model="counted", **FORWARD).probabilities[2:4] for x in texts]
         )
         change = values - values["ACGT".index(ref)]
         shares = values / values.sum(axis=1, keepdims=True)
