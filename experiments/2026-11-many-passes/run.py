@@ -3,16 +3,17 @@
     python experiments/2026-11-many-passes/run.py --folder results/many-passes [--jobs 2] [--only ours ema_0.999]
 
 Trains the arms of arms.yaml with the machinery of experiments/2026-11-learning: --minutes processor minutes on one
-thread for each training. The steps of the recipe follow from the processor time of 30 steps, measured first and kept, or
-are --steps, what another machine makes in that time;
-arms of the same network and masking have as many, the others as many fewer as their steps are dearer than those of the
-recipe, measured in turn with it: a busy machine slows both. Arms under `text` read another training text; arms under
-`teachers` learn from trainings that are there, in as many steps as the recipe. What is finished is kept, and a killed
-training continues from its checkpoint: the same command goes on.
+thread for each training. The steps of the recipe are --steps (what another machine makes in that time), or follow from
+the processor time of 30 steps, measured first and kept; arms of the same network and masking have as many, the others
+as many fewer as their steps are dearer than those of the recipe, measured in turn with it: a busy machine slows both.
+Arms under `text` read another training text; arms under `teachers` learn from trainings that are there, in as many
+steps as without. What is finished is kept, and a killed training continues from its checkpoint: the same command goes
+on. Another budget, config or table of arms needs another folder.
 
-Then every training that is finished, and the mean of the probabilities of all seeds of an arm, is scored on the same hidden tokens of
-contiguous stretches of the validation and test documents, 15 % hidden, shown as in the config, on bases without a 32-mer of the training text. A
-model that reads fewer tokens gets them in windows of its length that overlap by half, and answers for their middle.
+Then every training that is finished, and the mean of the probabilities of all seeds of an arm, is scored on the same
+hidden tokens of contiguous stretches of the validation and test documents, 15 % hidden and shown as in the config, on
+bases without a 32-mer of the training text. A model that reads fewer tokens gets them in windows of its length that
+overlap by half, and answers for their middle.
 Writes and prints table.md (differences to the recipe, paired by block of 10 kb) and writes table.tsv, results.json,
 curves.tsv (training and validation) and curves.png.
 """
@@ -79,7 +80,7 @@ class Text:
     equal_passes: bool = False
     """As many passes as the recipe makes, not as many steps."""
     bpe_dropout: float = 0.0
-    """Chance that an occurrence of a piece is left out, drawn anew for each pass over the genome."""
+    """Probability that an occurrence of a piece is left out; each pass over the genome has its own draws."""
 
     @property
     def share(self) -> float:
@@ -268,8 +269,8 @@ def rows_of(
 ) -> list[dict]:
     """Return bits on unseen bases by region, seed and arm, and paired differences to the recipe of this seed.
 
-    Rows of seed "mean" have the mean nats of arms with several seeds; "ensemble of" an arm that teaches is what the
-    mean of its probabilities costs.
+    Rows of seed "mean" have the mean nats of the seeds, "ensemble of" those of the mean of their probabilities, both
+    for arms with as many seeds as the recipe.
 
     Args:
         count: Examples of the store of this split.
@@ -289,16 +290,16 @@ def rows_of(
     tables: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
     for arm, of_arm in trainings.items():
         nats = [hidden_nats(plan.at(x), examples, count) for x in of_arm]
-        tables |= {
-            str(x.seed): tables[str(x.seed)] | {arm: y} for x, y in zip(of_arm, nats, strict=True)
-        }
-        if len(nats) > 1:
+        for training, values in zip(of_arm, nats, strict=True):
+            tables[str(training.seed)][arm] = values
+        if len(nats) == len(trainings[learning_arms.OURS]) > 1:
             tables["mean"][arm] = np.mean(nats, axis=0)
-            tables["0"][f"ensemble of {arm}"] = np.log(len(nats)) - logsumexp(
-                -np.stack(nats), axis=0
-            )
+            mixed = np.log(len(nats)) - logsumexp(-np.stack(nats), axis=0)
+            tables["0"][f"ensemble of {arm}"] = mixed
     rows = []
     for seed, values in tables.items():
+        if learning_arms.OURS not in values:
+            continue
         sums = hidden.by_part(way, np.column_stack([*values.values(), hidden.bases]))[:, 0]
         for name, region in REGIONS.items():
             here = np.array([is_within(block, region) for block in hidden.blocks])
