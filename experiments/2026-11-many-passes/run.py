@@ -98,7 +98,7 @@ class Text:
             regions = every_block(TokenStore(corpus / "train.h5"), self.one_of)
             strands = ["--documents.both_strands", str(self.both_strands).lower()]
             made = ["--genome", genome, "--output", documents]
-            run("documents", *made, *strands, "--regions", *regions)
+            run("dna_bigbird", "documents", *made, *strands, "--regions", *regions)
             tokenizer = corpus.parent / "tokenizer" / learning.TOKENIZER
             with drawn_pieces(self.bpe_dropout):
                 tokenize(genome, documents, tokenizer, path)
@@ -129,8 +129,8 @@ def drawn_pieces(share: float) -> Iterator[None]:
 
 
 def run(*arguments: object) -> None:
-    """Run a command of the package."""
-    command = [sys.executable, "-m", "dna_bigbird", *map(str, arguments)]
+    """Run a Python module as a program."""
+    command = [sys.executable, "-m", *map(str, arguments)]
     if status := subprocess.run(command).returncode:
         sys.exit(status)
 
@@ -180,18 +180,8 @@ def corpus_of(config: Path, folder: Path, jobs: int) -> Path:
     corpus = folder / "data" / "corpus"
     targets = [corpus / f"{name}.h5" for name in ("train", "validation", "test")]
     if not all(target.exists() for target in targets):
-        command = [
-            sys.executable,
-            "-m",
-            "snakemake",
-            "--cores",
-            str(jobs),
-            "--configfile",
-            str(config),
-        ]
-        command += ["--config", f"results={folder / 'data'}", "--", *map(str, targets)]
-        if status := subprocess.run(command).returncode:
-            sys.exit(status)
+        config_options = ["--configfile", config, "--config", f"results={folder / 'data'}"]
+        run("snakemake", "--cores", jobs, *config_options, "--", *targets)
     return corpus
 
 
@@ -199,8 +189,11 @@ def set_steps(plan: Plan, arms: Sequence[learning_arms.Arm]) -> None:
     """Write the steps of each arm that fit into its processor time, unless they are there."""
     first, *others = learning_arms.first_trainings(arms)
     if not is_measured(plan, first):
-        fixed = 60 * plan.minutes / plan.steps if plan.steps else None
-        write_steps(plan, first, fixed or learning_run.measured_step(plan.settings(first)))
+        if plan.steps:
+            step_s = 60 * plan.minutes / plan.steps
+        else:
+            step_s = learning_run.measured_step(plan.settings(first))
+        write_steps(plan, first, step_s)
     steps_s = json.loads((plan.speed_at(first) / "steps.json").read_text())["seconds_per_step"]
     for training in others:
         if is_measured(plan, training):
