@@ -2,7 +2,9 @@
 
     python -m tools.bundled                    # score it and compare the scores with its card
     python -m tools.bundled --results results/bundled-promoter --ship
-                                                    # make a run's encoder and best training the bundled ones
+                                                    # make a run's best training the bundled one
+    python -m tools.bundled --encoder results/bundled-encoder/models/pretrained
+                                                    # make a pretrained bundle the bundled encoder
 
 The best training has the highest macro AUROC on validation. Builds the labelled set as
 config/bundled-promoter.yaml says, shows that no split knows anything of another, fits the word
@@ -23,7 +25,6 @@ from dna_bigbird.bundles.bundle import Bundle, load_bundle
 from dna_bigbird.bundles.bundled import BUNDLED, ENCODER
 from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.cli.main import main as dna_bigbird
-from dna_bigbird.core.result_folders import MODEL, atomic_directory
 from dna_bigbird.core.rounding import rounded
 from dna_bigbird.core.writing import json_text
 from dna_bigbird.genome import Genome
@@ -167,23 +168,18 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path, networks: Pa
     return rounded(metrics | {"baselines": baselines})
 
 
-def ship(bundle: Bundle, metrics: dict, encoder: Path | None) -> None:
-    """Write the bundled models: an encoder as it is; of the classifier scores and card are new."""
-    if encoder is not None:
-        with atomic_directory(ENCODER, MODEL) as partial:
-            for name in (
-                "config.json",
-                "model.safetensors",
-                "tokenizer.model",
-                "metrics.json",
-                "README.md",
-            ):
-                shutil.copyfile(encoder / name, partial / name)
-    with atomic_directory(BUNDLED, MODEL) as partial:
-        for name in ("config.json", "model.safetensors", "tokenizer.model", SEQUENCES):
-            shutil.copyfile(bundle.folder / name, partial / name)
-        (partial / "metrics.json").write_text(json_text(metrics))
-        (partial / "README.md").write_text(bundled_card.card(bundle.config, metrics))
+def ship_encoder(encoder: Path) -> None:
+    """Write the bundled encoder, as it is."""
+    for name in ("config.json", "model.safetensors", "tokenizer.model", "metrics.json", "README.md"):
+        shutil.copyfile(encoder / name, ENCODER / name)
+
+
+def ship(bundle: Bundle, metrics: dict) -> None:
+    """Write the bundled classifier, with new scores and a new card."""
+    for name in ("config.json", "model.safetensors", "tokenizer.model", SEQUENCES):
+        shutil.copyfile(bundle.folder / name, BUNDLED / name)
+    (BUNDLED / "metrics.json").write_text(json_text(metrics))
+    (BUNDLED / "README.md").write_text(bundled_card.card(bundle.config, metrics))
 
 
 def differences(measured: dict, recorded: dict, where: str = "") -> list[str]:
@@ -214,7 +210,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=CHECKOUT.parent / "shared" / "data")
     parser.add_argument("--work", type=Path, default=CHECKOUT / "results" / "bundled-scores")
     parser.add_argument("--ship", action="store_true", help="make them the bundled models")
+    parser.add_argument("--encoder", type=Path, help="make this bundle the bundled encoder, no more")
     asked = parser.parse_args()
+    if asked.encoder:
+        ship_encoder(asked.encoder)
+        print(f"written: {ENCODER}")
+        return
     bundle = load_bundle(best_of(asked.results) if asked.results else asked.bundle or BUNDLED)
     recorded = json.loads((BUNDLED / "metrics.json").read_text())
     networks = asked.results / "baselines/heads/tata" if asked.results else None
@@ -227,7 +228,7 @@ def main() -> None:
     if asked.ship and not (asked.results or asked.bundle):
         parser.error("--ship needs --results or --bundle")
     if asked.ship:
-        ship(bundle, metrics, asked.results and asked.results / "trained" / "pretrained")
+        ship(bundle, metrics)
         print(f"written: {BUNDLED}")
         return
     if wrong := differences(metrics, recorded):

@@ -26,7 +26,7 @@ DATA = """\
   nothing).
 - Negatives of each promoter, one of each type: {negatives}. The genomic and background ones of validation
   and test are from chr22:19,500,001-20,500,000, which pretraining did not read.
-- Start: the bundled encoder, pretrained without labels on chr22:16,050,001-21,000,000 without 19.5-20.5 Mb and on
+- Start: an encoder pretrained without labels on chr22:16,050,001-21,000,000 without 19.5-20.5 Mb and on
   chr17:1-1,000,000. It has read no TATA promoter, but it has read the surroundings of EPDnew sites outside of
   19.5-20.5 Mb, without labels."""
 SCAN_LIMIT = """\

@@ -23,7 +23,6 @@ from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.bundles.bundled import ANY_PROMOTER
 from dna_bigbird.bundles.seen_sequences import SEQUENCES
 from dna_bigbird.cli.main import main as dna_bigbird
-from dna_bigbird.core.result_folders import MODEL, atomic_directory
 from dna_bigbird.core.rounding import rounded
 from dna_bigbird.core.writing import json_text
 from dna_bigbird.genome import Genome
@@ -170,11 +169,10 @@ def main() -> None:
     print(bundled_card.general_table(metrics))
     if asked.ship:
         bundle = load_bundle(asked.work / f"{NAME}0")
-        with atomic_directory(ANY_PROMOTER, MODEL) as partial:
-            for name in ("config.json", "model.safetensors", "tokenizer.model", SEQUENCES):
-                shutil.copyfile(bundle.folder / name, partial / name)
-            (partial / "metrics.json").write_text(json_text(metrics))
-            (partial / "README.md").write_text(bundled_card.general_card(bundle.config, metrics))
+        for name in ("config.json", "model.safetensors", "tokenizer.model", SEQUENCES):
+            shutil.copyfile(bundle.folder / name, ANY_PROMOTER / name)
+        (ANY_PROMOTER / "metrics.json").write_text(json_text(metrics))
+        (ANY_PROMOTER / "README.md").write_text(bundled_card.general_card(bundle.config, metrics))
         print(f"written: {ANY_PROMOTER}")
         return
     if wrong := differences(metrics, json.loads((ANY_PROMOTER / "metrics.json").read_text())):

@@ -139,7 +139,8 @@ OURS = ["config/config.yaml", "config/grch37.yaml", "config/own-peaks.yaml", "co
 OURS += ["config/text-large.yaml", "config/text-table1.yaml", "config/text-table1-made.yaml"]
 OURS += ["config/text-etc.yaml", "config/text-etc-large.yaml", "config/text-longformer.yaml"]
 OURS += ["config/characters.yaml"]
-OURS += ["config/bundled-promoter.yaml", "tests/real/config.yaml", "tests/real/heads.yaml"]
+OURS += ["config/bundled-encoder.yaml", "config/bundled-promoter.yaml"]
+OURS += ["tests/real/config.yaml", "tests/real/heads.yaml"]
 
 
 @pytest.mark.parametrize("name", OURS)
