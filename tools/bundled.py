@@ -170,7 +170,13 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path, networks: Pa
 
 def ship_encoder(encoder: Path) -> None:
     """Write the bundled encoder, as it is."""
-    for name in ("config.json", "model.safetensors", "tokenizer.model", "metrics.json", "README.md"):
+    for name in (
+        "config.json",
+        "model.safetensors",
+        "tokenizer.model",
+        "metrics.json",
+        "README.md",
+    ):
         shutil.copyfile(encoder / name, ENCODER / name)
 
 
@@ -210,7 +216,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=CHECKOUT.parent / "shared" / "data")
     parser.add_argument("--work", type=Path, default=CHECKOUT / "results" / "bundled-scores")
     parser.add_argument("--ship", action="store_true", help="make them the bundled models")
-    parser.add_argument("--encoder", type=Path, help="make this bundle the bundled encoder, no more")
+    parser.add_argument(
+        "--encoder", type=Path, help="make this bundle the bundled encoder, no more"
+    )
     asked = parser.parse_args()
     if asked.encoder:
         ship_encoder(asked.encoder)

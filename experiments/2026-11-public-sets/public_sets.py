@@ -152,7 +152,11 @@ def main() -> None:
     )
     parser.add_argument("--pretrained", type=Path, help="default: as finetune has it")
     parser.add_argument(
-        "--against", nargs="*", default=[], metavar="NAME=FOLDER", help="other results of this program"
+        "--against",
+        nargs="*",
+        default=[],
+        metavar="NAME=FOLDER",
+        help="other results of this program",
     )
     parser.add_argument("--parts", action="store_true", help="score the parts of each model too")
     parser.add_argument("--sets", nargs="*", default=["dnabert", *CLASSES])
