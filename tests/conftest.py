@@ -1,7 +1,9 @@
 """Fixtures for all tests."""
 
 import ctypes
+import json
 import os
+import shutil
 import signal
 import tempfile
 from pathlib import Path
@@ -86,6 +88,18 @@ def bundle_folder(tmp_path_factory):
         pooling="cls",
         head_dropout=0.1,
     )
+
+
+@pytest.fixture
+def without_anchor(tmp_path) -> Path:
+    """`bundled-any-promoter` without the record of where its training windows have the start site."""
+    from dna_bigbird.bundles.bundled import bundled_any_promoter
+
+    folder = shutil.copytree(bundled_any_promoter(), tmp_path / "without_anchor")
+    config = json.loads((folder / "config.json").read_text())
+    assert config.pop("anchor_bp") == 249
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -160,12 +160,12 @@ def test_a_pair_is_what_predict_says_of_both_strands(fasta, tmp_path):
     assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_an_anchor_the_motif_is_in_the_middle(fasta, tmp_path):
+def test_without_an_anchor_the_motif_is_in_the_middle(fasta, tmp_path, without_anchor):
     result = marginalise(
         fasta,
         "TATAAAAG",
         tmp_path / "out.tsv",
-        model="bundled-any-promoter",
+        model=without_anchor,
         backgrounds=2,
         threads=1,
     )

@@ -137,7 +137,9 @@ def test_mutagenesis_within_the_window_of_a_site(genome, log_odds, strand, site)
     assert not any("aligned on" in line for line in result.notes)
 
 
-def test_without_an_anchor_one_line_forbids_to_read_the_scores(genome, edits, tmp_path):
+def test_without_an_anchor_one_line_forbids_to_read_the_scores(
+    genome, edits, tmp_path, without_anchor
+):
     vcf = write_vcf(tmp_path / "v.vcf", genome, edits[:1])
     aligned = r"aligned on base 250 of 300"
     for notes, option in (
@@ -147,7 +149,7 @@ def test_without_an_anchor_one_line_forbids_to_read_the_scores(genome, edits, tm
         assert "the card of this model does not cover variants" in notes
         (line,) = (x for x in notes if aligned in x)
         assert option in line
-    other = score_variants(vcf, genome, model="bundled-any-promoter", threads=1).notes
+    other = score_variants(vcf, genome, model=without_anchor, threads=1).notes
     assert not any("aligned" in line for line in other)
 
 
