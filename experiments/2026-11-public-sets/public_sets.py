@@ -4,11 +4,7 @@
     python experiments/2026-11-public-sets/public_sets.py --data ../shared/data/benchmarks --folder results/public-folds \
         --folds 10
 
-With --parts each model is also compared with its own parts: the network alone and the counts alone. Is one encoder a
-better start than another?
-
-    python experiments/2026-11-public-sets/public_sets.py --data … --folder results/public-other --pretrained OTHER \
-        --against bundled=results/public-sets
+With --parts each model is also compared with its own parts: the network alone and the counts alone.
 """
 
 import argparse
@@ -56,34 +52,22 @@ def labelled_sequences(data: Path, name: str) -> list[tuple[str, int]]:
     return pairs
 
 
-def scored(
-    folder: Path, labelled: Path, seeds: range, settings: dict, others: dict[str, Path]
-) -> dict:
-    """Train with each seed, score next to every baseline, and compare; what is finished is kept.
-
-    Args:
-        settings: Of `finetune`.
-        others: Folders of the same set by name, whose models are baselines too.
-    """
+def scored(folder: Path, labelled: Path, seeds: range) -> dict:
+    """Train with each seed, score next to every baseline, and compare; what is finished is kept."""
     for method in METHODS:
         if not (folder / f"{method}.h5").exists():
             baseline(method=method, data=labelled, output=folder / f"{method}.h5")
     for seed in seeds:
         model, scores = folder / f"model{seed}", folder / f"scored{seed}"
         if not model.exists():
-            dna_bigbird.finetune(data=labelled, output=model, seed=seed, threads=1, **settings)
+            dna_bigbird.finetune(data=labelled, output=model, seed=seed, threads=1)
         if not scores.exists():
             dna_bigbird.evaluate(model=model, data=labelled, output=scores)
-    own, *controls = (
-        [x / f"scored{seed}.report" / "scores.h5" for seed in seeds]
-        for x in (folder, *others.values())
-    )
     compared = compare_seeds(
         data=labelled,
-        scores=own,
+        scores=[folder / f"scored{x}.report" / "scores.h5" for x in seeds],
         output=folder / "compared.json",
-        baselines=[f"{x}={folder / x}.h5" for x in METHODS]
-        + [f"{name}={x}" for name, xs in zip(others, controls, strict=True) for x in xs],
+        baselines=[f"{x}={folder / x}.h5" for x in METHODS],
     )
     print(folder, compared.summary(), sep="\n", flush=True)
     return compared.values
@@ -150,19 +134,9 @@ def main() -> None:
     parser.add_argument(
         "--folds", type=int, default=0, help="test every row once: a training per fold"
     )
-    parser.add_argument("--pretrained", type=Path, help="default: as finetune has it")
-    parser.add_argument(
-        "--against",
-        nargs="*",
-        default=[],
-        metavar="NAME=FOLDER",
-        help="other results of this program",
-    )
     parser.add_argument("--parts", action="store_true", help="score the parts of each model too")
     parser.add_argument("--sets", nargs="*", default=["dnabert", *CLASSES])
     options = parser.parse_args()
-    settings = {"pretrained": options.pretrained} if options.pretrained else {}
-    others = dict(x.split("=", 1) for x in options.against)
     for name in options.sets:
         table = options.folder / name / "sequences.csv"
         table.parent.mkdir(parents=True, exist_ok=True)
@@ -178,9 +152,7 @@ def main() -> None:
                 split = SplitConfig(folds=options.folds, fold=fold)
                 sequence_set(input=[table], output=labelled, split=split)
             seeds = range(fold, fold + 1) if options.folds else range(options.seeds)
-            inside = folder.relative_to(options.folder)
-            same = {x: Path(path) / inside for x, path in others.items()}
-            folds.append(scored(folder, labelled, seeds, settings, same))
+            folds.append(scored(folder, labelled, seeds))
             if options.parts:
                 print_parts(folder, LabelledSet(labelled), seeds)
         if options.folds:
