@@ -170,14 +170,8 @@ def measure(bundle: Bundle, recipe: dict, data: Path, folder: Path, networks: Pa
 
 def ship_encoder(encoder: Path) -> None:
     """Write the bundled encoder, as it is."""
-    for name in (
-        "config.json",
-        "model.safetensors",
-        "tokenizer.model",
-        "metrics.json",
-        "README.md",
-    ):
-        shutil.copyfile(encoder / name, ENCODER / name)
+    for path in ENCODER.iterdir():
+        shutil.copyfile(encoder / path.name, path)
 
 
 def ship(bundle: Bundle, metrics: dict) -> None:
