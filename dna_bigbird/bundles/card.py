@@ -306,6 +306,7 @@ def _dna_facts(config: BundleConfig) -> dict[str, object]:
         "share of hidden sentences (CPC) in the loss": (config.objective.get("cpc") or {}).get(
             "weight"
         ),
+        "models that it learned from": config.objective.get("teachers"),
         "dropout": config.encoder.dropout,
         "vocabulary": config.encoder.vocab_size,
         "base pairs per token of the training text": config.bp_per_token,

@@ -1,5 +1,6 @@
 """Steps of `pretrain`: read the token stores, make the examples, describe the model."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from dna_bigbird.bundles.card import is_semi_synthetic
 from dna_bigbird.bundles.config import PRETRAINING
+from dna_bigbird.bundles.seen_regions import SeenRegions
 from dna_bigbird.core.errors import InputError, note
 from dna_bigbird.core.files import sha256_of
 from dna_bigbird.corpus.batches import collate_pretraining
@@ -48,6 +50,7 @@ from dna_bigbird.training.pretraining_task import (
 )
 from dna_bigbird.training.processes import is_first_on_node
 from dna_bigbird.training.seen_rows import seen_in_pretraining
+from dna_bigbird.training.teachers import TaughtTask, Teachers
 
 
 @dataclass(eq=False)
@@ -254,12 +257,15 @@ def task_of(
     training: TrainConfig,
     piece_bp: np.ndarray,
     objective: ObjectiveConfig,
+    teachers: Teachers,
 ) -> tuple[PretrainingTask, Callable]:
     """Return the task of an objective, and how its examples are joined into a batch."""
-    if objective.cpc is None:
-        task = PretrainingTask(network, training, piece_bp, objective.nsp_weight)
-        return task, collate_pretraining
-    return CpcTask(network, training, piece_bp, objective.cpc.weight), collate_hidden_sentences
+    settings = network, training, piece_bp
+    if objective.cpc is not None:
+        return CpcTask(*settings, objective.cpc.weight), collate_hidden_sentences
+    if teachers.bundles:
+        return TaughtTask(*settings, objective.nsp_weight, teachers.models), collate_pretraining
+    return PretrainingTask(*settings, objective.nsp_weight), collate_pretraining
 
 
 def note_masking(masking: MaskingConfig) -> None:
@@ -277,6 +283,7 @@ def run_settings(
     masking: MaskingConfig,
     objective: ObjectiveConfig,
     reading: PretrainingReading,
+    teachers: Teachers,
     copies: CopiesConfig | None = None,
 ) -> dict:
     """Return what decides the result, without the training settings and the seed."""
@@ -291,6 +298,7 @@ def run_settings(
             "tokenizer": corpus.train.tokenizer_sha256,
             **reading.checksums,
             **start.checksums,
+            **teachers.checksums,
         },
         **({} if copies is None else {"copies": asdict(copies)}),
     }
@@ -310,23 +318,28 @@ def pretrained_config(
     seed: int,
     objective: ObjectiveConfig,
     examples: Any,
+    teachers: Teachers,
 ) -> dict:
     """Return what the bundle's config says of model and data; it names no regions if earlier ones are unknown."""
-    store, before = corpus.train, start.seen_regions
+    store, before = corpus.train, [start.seen_regions, *teachers.seen_regions]
     examples = plain_examples(examples)
-    own = seen_in_pretraining(store)
-    read = [] if before is None else [*(record for record in before if record != own), own]
+    read: list[SeenRegions] = []
+    if None not in before:
+        read = [*itertools.chain.from_iterable(before), seen_in_pretraining(store)]
+        read = [record for i, record in enumerate(read) if record not in read[i + 1 :]]
     return {
         "task": PRETRAINING,
         "label_names": [],
         "label_groups": [],
-        "semi_synthetic": start.semi_synthetic or is_semi_synthetic(store.assembly),
+        "semi_synthetic": start.semi_synthetic
+        or teachers.semi_synthetic
+        or is_semi_synthetic(store.assembly),
         "encoder": stored_encoder(start.encoder),
         "assembly": store.assembly,
         "bp_per_token": round(store.num_bp / store.num_tokens, 3),
         "tokens_per_example": examples.mean_tokens(),
         "masking": masking.stored,
-        "objective": objective.stored,
+        "objective": objective.stored | teachers.stored,
         "heads": list(objective.heads),
         "seed": seed,
         **start.described,

@@ -163,7 +163,7 @@ class PretrainingTask(Objective):
         """Return the weighted sum of MLM and NSP loss, and the figures above."""
         nll_P, mlm_logits_PV, nsp_logits_B2 = self.predict_batch(batch)
         examples = len(batch.is_random_next_B)
-        loss = weighted_mean(nll_P, batch.weights_P)
+        loss = weighted_mean(self.costs_of(batch, nll_P, mlm_logits_PV), batch.weights_P)
         sums = self.figures_of_masks(batch, nll_P, mlm_logits_PV)
         if nsp_logits_B2 is not None:
             nsp_loss = nn.functional.cross_entropy(nsp_logits_B2.float(), batch.is_random_next_B)
@@ -171,6 +171,10 @@ class PretrainingTask(Objective):
             right_B = nsp_logits_B2.argmax(-1) == batch.is_random_next_B
             sums["nsp_accuracy"] = pair(right_B.sum(), examples)
         return loss, {"loss": pair(loss * examples, examples), **sums}
+
+    def costs_of(self, batch: PretrainingBatch, nll_P: Tensor, mlm_logits_PV: Tensor) -> Tensor:
+        """Return what each predicted token adds to the loss, (P,)."""
+        return nll_P
 
     def figures_of_masks(
         self, batch: PretrainingBatch, nll_P: Tensor, mlm_logits_PV: Tensor

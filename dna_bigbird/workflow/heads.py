@@ -11,6 +11,7 @@ from typing import get_args
 from dna_bigbird.baselines.config import Method, default_baselines
 from dna_bigbird.labelled.deepsea.config import DeepseaConfig
 from dna_bigbird.labelled.promoter.config import PromoterConfig
+from dna_bigbird.workflow.config.config_files import plain_path
 from dna_bigbird.workflow.config.head_checks import OWN_SITES, set_keys
 from dna_bigbird.workflow.config.run_checks import HEADS
 from dna_bigbird.workflow.input_files import Files, InputFiles
@@ -31,6 +32,8 @@ class Pretraining:
     genome: str
     sites: Files = field(default_factory=list)
     """Sites that it reads more often."""
+    teachers: list[str] = field(default_factory=list)
+    """Bundles that it learns from."""
 
     @property
     def training(self) -> Section:
@@ -49,10 +52,11 @@ class Pretraining:
     @property
     def objective_options(self) -> str:
         """The options of the loss and of what is read in addition to the token stores."""
-        files: dict[str, Files] = {"sites": self.sites} if self.sites else {}
+        files: dict[str, Files] = {"sites": self.sites, "teachers": self.teachers}
         if self.genome_files:
             files["genome"] = self.genome
-        return options({**self.sections["objective"], **files})
+        values = {**self.sections["objective"], **files}
+        return options({key: value for key, value in values.items() if value != []})
 
 
 def run_pretraining(
@@ -62,21 +66,37 @@ def run_pretraining(
     sections = {name: settings.get(name, {}) | changes.get(name, {}) for name in _SECTIONS}
     sites = sections["objective"].get("sites")
     genome = f"{inputs.results}/genome/genome.fa"
-    return Pretraining(seed, sections, genome, inputs.file(sites) if sites else [])
+    named = sections["objective"].get("teachers", [])
+    teachers = [bundle for name in named for bundle in _bundles(name, settings, inputs)]
+    return Pretraining(seed, sections, genome, inputs.file(sites) if sites else [], teachers)
+
+
+def _bundles(teacher: str, settings: Section, inputs: InputFiles) -> list[str]:
+    """Return a bundle, or those of the trainings of a variant."""
+    if teacher not in settings.get("experiments", {}).get("variants", {}):
+        return [plain_path(teacher)]
+    return [f"{inputs.results}/experiments/runs/{x}/trained" for x in _seeds(teacher, settings)]
+
+
+def _seeds(variant: str, settings: Section) -> dict[str, int]:
+    """Return the trainings of a variant by folder: its own, or one in it for each seed."""
+    own = settings["experiments"]["variants"][variant]
+    if "seeds" not in own:
+        return {variant: settings["seed"]}
+    return seed_names(variant, own["seeds"], settings["seed"])
 
 
 def variant_pretrainings(
     settings: Section, inputs: InputFiles
 ) -> dict[str, dict[str, Pretraining]]:
-    """Return the trainings of every variant of `experiments`, by variant and by folder: its own, or one in it for each seed."""
+    """Return the trainings of every variant of `experiments`, by variant and by folder."""
     trainings = {}
     for name, variant in settings.get("experiments", {}).get("variants", {}).items():
-        seeds = {name: settings["seed"]}
-        if "seeds" in variant:
-            seeds = seed_names(name, variant["seeds"], settings["seed"])
+        # A teacher of the run would learn from itself.
+        objective = {"teachers": [], **variant.get("objective", {})}
         trainings[name] = {
-            folder: run_pretraining(settings, variant, seed, inputs)
-            for folder, seed in seeds.items()
+            folder: run_pretraining(settings, {**variant, "objective": objective}, seed, inputs)
+            for folder, seed in _seeds(name, settings).items()
         }
     return trainings
 

@@ -1,5 +1,6 @@
 """What the rules name: models, seeds, files and options of a run, from a checked config."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -156,6 +157,31 @@ def test_variants_of_pretraining_are_trained_per_seed(run):
     assert trained["listed/seed4"].genome_files == [run.genome, f"{run.genome}.fai"]
     assert trained["one"].genome_files == []
     assert run.compared_variants("table1") == ["one", "listed/seed11", "listed/seed4"]
+
+
+def test_teachers_are_bundles_or_the_trainings_of_a_variant():
+    """The variants themselves learn from the tokens, unless they name teachers."""
+    run = run_of("""
+objective: {nsp_weight: 0, teachers: [many, one, ./other/bundle]}
+experiments:
+  variants:
+    many: {seeds: 2}
+    one: {masking: {fraction: 0.2}}
+    again: {objective: {teachers: [one]}}
+""")
+    folder = "results/exp/experiments/runs"
+    expected = [f"{folder}/{x}/trained" for x in ("many/seed5", "many/seed6", "one")]
+    assert run.pretraining.teachers == [*expected, "other/bundle"]
+    found = words(run.pretraining.objective_options)
+    assert json.loads(found.pop("--teachers")) == run.pretraining.teachers
+    assert found == {"--nsp_weight": "0"}
+    assert {name: x.teachers for name, x in run.variant_trainings.items()} == {
+        "many/seed5": [],
+        "many/seed6": [],
+        "one": [],
+        "again": [f"{folder}/one/trained"],
+    }
+    assert words(run.variant_trainings["one"].objective_options) == {"--nsp_weight": "0"}
 
 
 def test_a_table_compares_trainings_and_means(run):

@@ -21,6 +21,9 @@ rule pretrain_variant:
         sites=lambda wildcards: RUN.variant_trainings[
             wildcards.variant + wildcards.seed
         ].sites,
+        teachers=lambda wildcards: RUN.variant_trainings[
+            wildcards.variant + wildcards.seed
+        ].teachers,
     output:
         directory(f"{RES}/experiments/runs/{{variant}}{{seed}}/trained"),
     log:

@@ -8,6 +8,7 @@ rule pretrain:
         tokenizer=TOKENIZER,
         genome=RUN.pretraining.genome_files,
         sites=RUN.pretraining.sites,
+        teachers=RUN.pretraining.teachers,
     output:
         directory(f"{RES}/trained/pretrained"),
     log:

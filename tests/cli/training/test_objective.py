@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dna_bigbird import load_bundle
+from dna_bigbird.bundles.bundled import bundled_encoder
 from dna_bigbird.bundles.config import BundleConfig
 from dna_bigbird.core.files import sha256_of
 from tests.toy_project import FINETUNE, PRETRAIN, bytes_of, refused, run
@@ -146,6 +147,41 @@ def test_what_cannot_be_read_is_refused(project, options, message, capsys):
     Path("far.bed").write_text("chr1\t59000\t59001\n")
     error = refused(f"{PRETRAIN} {options} --output never --checkpoints ck/never", capsys)
     assert message in error
+    assert not Path("never").exists()
+
+
+def test_learning_from_two_models(project, capsys):
+    """Another model than from the tokens, the same bytes after a kill; what the teachers read counts as read."""
+    line = f"{PRETRAIN} --seed 5 --output taught/model --checkpoints taught/states"
+    run(f"{PRETRAIN} --seed 3 --output taught/second --checkpoints taught/second-states")
+    taught = f"{line} --teachers pretrained taught/second"
+    run(taught)
+    before = bytes_of(project / "taught/model")
+    max(Path("taught/states").glob("step_*.ckpt"), key=lambda path: path.name).unlink()
+    run(taught)
+    assert bytes_of(project / "taught/model") == before
+    bundle = load_bundle("taught/model")
+    assert bundle.config.objective["teachers"] == 2
+    assert bundle.config.regions_read == load_bundle("pretrained").config.regions_read
+    settings = json.loads((project / "taught/states/settings.json").read_text())
+    assert len(set(settings["inputs"]["teachers"])) == 2
+    run(line)
+    assert "settings changed (inputs.teachers: " in capsys.readouterr().err
+    alone = bytes_of(project / "taught/model")
+    assert alone["model.safetensors"] != before["model.safetensors"]
+
+
+def test_what_cannot_teach_is_refused(project, capsys):
+    run(f"{PRETRAIN} --counts inputs --output taught/copies --checkpoints taught/copies-states")
+    etc = "--model.attention etc --model.etc.tokens_per_global 8"
+    for options, name in (
+        (f"--teachers {bundled_encoder()}", str(bundled_encoder())),
+        ("--teachers final/promoter", "final/promoter"),
+        ("--teachers pretrained taught/copies", "taught/copies"),
+        (f"--teachers pretrained {etc}", "--teachers"),
+    ):
+        error = refused(f"{PRETRAIN} {options} --output never --checkpoints ck/never", capsys)
+        assert name in error
     assert not Path("never").exists()
 
 
