@@ -11,20 +11,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from torch import Tensor, nn
 
 from dna_bigbird.bundles.bundle import load_bundle
 from dna_bigbird.core import child_start
 from dna_bigbird.core.limits import use_threads
 from dna_bigbird.core.writing import atomic_path, json_text
-from dna_bigbird.corpus.batches import PretrainingBatch, collate_pretraining
 from dna_bigbird.corpus.masking import PAPER, MaskingConfig
 from dna_bigbird.corpus.pretraining_examples import PretrainExamples
 from dna_bigbird.corpus.token_store import TokenStore
@@ -34,7 +32,7 @@ from dna_bigbird.evaluation.evaluate_lm_run import ExampleScores, score_examples
 from dna_bigbird.metrics.language import bits_per_base
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.train_config import TrainConfig
-from dna_bigbird.training import pretrain_run, pretraining_start
+from dna_bigbird.training import pretraining_start
 from dna_bigbird.training.objective_config import CpcConfig
 from dna_bigbird.training.pretrain import pretrain
 from dna_bigbird.training.pretraining_task import PretrainingTask
@@ -120,42 +118,6 @@ def watched_by(callback: pl.Callback) -> Iterator[None]:
         pretraining_start.fit = usual
 
 
-class TaughtTask(PretrainingTask):
-    """Learns hidden tokens, and with equal weight the mean of the probabilities that teachers give them."""
-
-    teachers: list[nn.Module]
-    """In a list, so that no checkpoint has them."""
-
-    def predict_batch(self, batch: PretrainingBatch) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return the costs of the hidden tokens in training with those of the teachers."""
-        nll_P, logits_PV, nsp = super().predict_batch(batch)
-        if not self.training:
-            return nll_P, logits_PV, nsp
-        with torch.no_grad():
-            inputs = (batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT)
-            read = [x(*inputs, batch.positions_P)[0].softmax(-1) for x in self.teachers]
-        soft_P = nn.functional.cross_entropy(logits_PV, sum(read) / len(read), reduction="none")
-        return (nll_P + soft_P) / 2, logits_PV, nsp
-
-
-@contextmanager
-def taught_by(bundles: list[str]) -> Iterator[None]:
-    """Let every pretraining of the block learn from teachers; `pretrain` has no option for it."""
-    usual = pretrain_run.task_of
-    teachers = [load_bundle(Path(path)).model.eval() for path in bundles]
-
-    def task_of(network, training, piece_bp, objective):
-        task = TaughtTask(network, training, piece_bp, objective.nsp_weight)
-        task.teachers = teachers
-        return task, collate_pretraining
-
-    pretrain_run.task_of = task_of
-    try:
-        yield
-    finally:
-        pretrain_run.task_of = usual
-
-
 def train_by(
     run: dict, clock: ProcessorClock, steps: int, every: int, output: Path, **changes: Any
 ) -> None:
@@ -168,8 +130,7 @@ def train_by(
         objective["cpc"] = CpcConfig(**objective["cpc"])
     if objective.get("repeat_weight", 1.0) != 1.0:
         objective["genome"] = Path(corpus["genome"])
-    teachers = run.get("teachers")
-    with watched_by(clock), taught_by(teachers) if teachers else nullcontext():
+    with watched_by(clock):
         pretrain(
             **{name: Path(corpus[name]) for name in ("train", "validation", "tokenizer")},
             output=output / "bundle",
@@ -180,6 +141,7 @@ def train_by(
             training=TrainConfig(**training, measure_speed=False),
             threads=1,
             progress=False,
+            teachers=run.get("teachers", []),
             **objective,
         )
 

@@ -55,6 +55,7 @@ from dna_bigbird.corpus.token_store import TokenStore  # noqa: E402
 from dna_bigbird.corpus.tokenize import tokenize  # noqa: E402
 from dna_bigbird.corpus.tokenizer import DnaTokenizer  # noqa: E402
 from dna_bigbird.evaluation.evaluate_lm_parts import HiddenTokens, ways_to_divide  # noqa: E402
+from dna_bigbird.training.teachers import OnBothStrands  # noqa: E402
 from dna_bigbird.workflow.config.run_config import read_config  # noqa: E402
 
 CONFIG = HERE.parent / "2026-11-copies" / "tokens.yaml"
@@ -213,7 +214,7 @@ def is_measured(plan: Plan, training: learning_arms.Training) -> bool:
 def cost_of(plan: Plan, *pair: learning_arms.Training) -> float:
     """Return the processor time of steps by that of another training, in turn; without teachers."""
     settings = [plan.settings(each) for each in pair]
-    measured, other = (learning_run.measured_step(x | {"teachers": None}) for x in settings)
+    measured, other = (learning_run.measured_step(x | {"teachers": []}) for x in settings)
     return measured / other
 
 
@@ -233,13 +234,17 @@ def is_within(block: str, region: tuple[str, int, int]) -> bool:
     return chrom == region[0] and region[1] < first and last <= region[2]
 
 
-def hidden_nats(folder: Path, hidden_in: PretrainExamples, count: int) -> np.ndarray:
+def hidden_nats(
+    folder: Path, hidden_in: PretrainExamples, count: int, *, both_strands: bool = False
+) -> np.ndarray:
     """Return the nats of each hidden token of an arm; they are kept next to its weights."""
-    path = folder / f"{hidden_in.store.path.stem}_nats.npy"
+    path = folder / f"{hidden_in.store.path.stem}_nats{'_of_both' * both_strands}.npy"
     marker = [hidden_in.seed, count, hidden_in.store.attributes["checksum"], "contiguous"]
     facts = path.with_suffix(".json")
     if not (facts.exists() and json.loads(facts.read_text()) == marker):
         bundle = load_bundle(folder / "bundle")
+        if both_strands:
+            bundle.model = OnBothStrands(bundle.model, bundle.tokenizer)
         max_tokens = bundle.config.encoder.max_tokens
         if max_tokens < hidden_in.max_tokens:
             stride = (max_tokens - context_worth.SPECIAL) // 2
@@ -262,8 +267,8 @@ def rows_of(
 ) -> list[dict]:
     """Return bits on unseen bases by region, seed and arm, and paired differences to the recipe of this seed.
 
-    Rows of seed "mean" have the mean nats of the seeds, "ensemble of" those of the mean of their probabilities, both
-    for arms with as many seeds as the recipe.
+    Models of single bases have a row of the mean probabilities of both strands. Rows of seed "mean" have the mean nats
+    of the seeds, "ensemble of" those of the mean of their probabilities, both for arms with as many seeds as the recipe.
 
     Args:
         count: Examples of the store of this split.
@@ -285,6 +290,9 @@ def rows_of(
         nats = [hidden_nats(plan.at(x), examples, count) for x in of_arm]
         for training, values in zip(of_arm, nats, strict=True):
             tables[str(training.seed)][arm] = values
+            if bundle.tokenizer.piece_bp.max() == 1:
+                both = hidden_nats(plan.at(training), examples, count, both_strands=True)
+                tables[str(training.seed)][f"{arm}, both strands"] = both
         if len(nats) == len(trainings[learning_arms.OURS]) > 1:
             tables["mean"][arm] = np.mean(nats, axis=0)
             mixed = np.log(len(nats)) - logsumexp(-np.stack(nats), axis=0)
@@ -341,6 +349,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", default=(), metavar="ARM", help="default: all arms")
     parser.add_argument("--minutes", type=float, default=20.0, help="processor time of each arm")
     parser.add_argument("--steps", type=int, help="of the recipe; default: as many as fit")
+    parser.add_argument("--seeds", type=int, default=3, help="of an arm, at most")
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=1, help="trainings at once")
     parser.add_argument("--validations", type=int, default=20, help="of each training")
     parser.add_argument("--curve_examples", type=int, default=48, help="of each validation")
@@ -355,7 +364,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     corpus = corpus_of(options.config, options.folder, options.jobs)
     base = learning_arms.base_settings(read_config([options.config]))
     chosen = {learning_arms.OURS, *options.only} if options.only else ()
-    arms = learning_arms.read_arms(options.arms, base, sorted(chosen), same=["vocab_size"])
+    arms = [
+        replace(arm, seeds=min(arm.seeds, options.seeds))
+        for arm in learning_arms.read_arms(options.arms, base, sorted(chosen), same=["vocab_size"])
+    ]
     file = yaml.safe_load(options.arms.read_text())
     texts = {x.name: Text(**file["text"][x.name]) for x in arms if x.name in file["text"]}
     plan = Plan(
