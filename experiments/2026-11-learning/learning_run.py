@@ -130,9 +130,12 @@ def train_by(
         objective["cpc"] = CpcConfig(**objective["cpc"])
     if objective.get("repeat_weight", 1.0) != 1.0:
         objective["genome"] = Path(corpus["genome"])
+    initial = run.get("initial")
+    start = {"initial": initial} if initial else {"tokenizer": Path(corpus["tokenizer"])}
     with watched_by(clock):
         pretrain(
-            **{name: Path(corpus[name]) for name in ("train", "validation", "tokenizer")},
+            **{name: Path(corpus[name]) for name in ("train", "validation")},
+            **start,
             output=output / "bundle",
             checkpoints=output / "checkpoints",
             seed=run["seed"],

@@ -6,8 +6,8 @@ Trains the arms of arms.yaml with the machinery of experiments/2026-11-learning:
 thread for each training. The steps of the recipe are --steps (what another machine makes in that time), or follow from
 the processor time of 30 steps, measured first and kept; arms of the same network and masking have as many, the others
 as many fewer as their steps are dearer than those of the recipe, measured in turn with it: a busy machine slows both.
-Arms under `text` read another training text; arms under `teachers` learn from trainings that are there, in as many
-steps as without. What is finished is kept, and a killed training continues from its checkpoint: the same command goes
+Arms under `text` read another training text; arms under `lessons` learn from trainings that are there, in as many
+steps as without, or a share of them. What is finished is kept, and a killed training continues from its checkpoint: the same command goes
 on. Another budget, config or table of arms needs another folder.
 
 Then every training that is finished, and the mean of the probabilities of all seeds of an arm, is scored on the same
@@ -129,6 +129,18 @@ def drawn_pieces(share: float) -> Iterator[None]:
         DnaTokenizer.encode_flat = usual
 
 
+@dataclass(frozen=True)
+class Lesson:
+    """What an arm learns from in place of hidden tokens."""
+
+    teachers: list[str]
+    """Names of trainings that are there."""
+    initial: str = ""
+    """Arm whose training of the same seed it goes on from; empty: from random weights."""
+    share: float = 1.0
+    """Steps by those without teachers."""
+
+
 def run(*arguments: object) -> None:
     """Run a Python module as a program."""
     command = [sys.executable, "-m", *map(str, arguments)]
@@ -154,8 +166,7 @@ class Plan(learning.Plan):
     action: ClassVar[str] = "train"
     texts: dict[str, Text]
     text_files: dict[str, dict[str, str]]
-    teachers: dict[str, list[str]]
-    """Names of the trainings that an arm learns from."""
+    lessons: dict[str, Lesson]
     max_tokens: int
     steps: int | None
     """Of the recipe; None: as many as fit."""
@@ -165,15 +176,21 @@ class Plan(learning.Plan):
         """Return the settings of a training; shorter examples of validation are as many more."""
         settings = super().settings(training)
         settings["corpus"] = self.corpus | self.text_files.get(training.arm, {})
-        if names := self.teachers.get(training.arm):
-            bundles = [str(self.folder.resolve() / "trainings" / x / "bundle") for x in names]
-            settings["teachers"] = bundles
+        if lesson := self.lessons.get(training.arm):
+            settings["teachers"] = [self.bundle(x) for x in lesson.teachers]
+            if lesson.initial:
+                settings["initial"] = self.bundle(f"{lesson.initial}-seed{training.seed}")
         times = self.max_tokens // training.settings["model"]["max_tokens"]
         return settings | {x: times * settings[x] for x in ("examples", "curve_examples")}
 
+    def bundle(self, training: str) -> str:
+        """Return the path of what a training made."""
+        return str(self.folder.resolve() / "trainings" / training / "bundle")
+
     def share(self, training: learning_arms.Training) -> float:
         """Return the steps of a training by those that its time has room for."""
-        return self.texts.get(training.arm, Text()).share
+        lesson = self.lessons.get(training.arm, Lesson([]))
+        return lesson.share * self.texts.get(training.arm, Text()).share
 
 
 def corpus_of(config: Path, folder: Path, jobs: int) -> Path:
@@ -213,8 +230,8 @@ def is_measured(plan: Plan, training: learning_arms.Training) -> bool:
 
 def cost_of(plan: Plan, *pair: learning_arms.Training) -> float:
     """Return the processor time of steps by that of another training, in turn; without teachers."""
-    settings = [plan.settings(each) for each in pair]
-    measured, other = (learning_run.measured_step(x | {"teachers": []}) for x in settings)
+    settings = [plan.settings(each) | {"teachers": [], "initial": None} for each in pair]
+    measured, other = map(learning_run.measured_step, settings)
     return measured / other
 
 
@@ -380,7 +397,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         options.seed,
         texts,
         {arm: text.files(corpus) for arm, text in texts.items()},
-        file["teachers"],
+        {arm: Lesson(**lesson) for arm, lesson in file["lessons"].items()},
         base["model"]["max_tokens"],
         options.steps,
         replace(PAPER, **{x: y for x, y in base["masking"].items() if x != "fraction"}),
