@@ -275,6 +275,11 @@ def hidden_nats(
     return np.load(path)
 
 
+def mixed(nats: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the cost of the mean of the probabilities."""
+    return np.log(len(nats)) - logsumexp(-np.stack(nats), axis=0)
+
+
 def rows_of(
     split: str,
     plan: Plan,
@@ -285,7 +290,8 @@ def rows_of(
     """Return bits on unseen bases by region, seed and arm, and paired differences to the recipe of this seed.
 
     Models of single bases have a row of the mean probabilities of both strands. Rows of seed "mean" have the mean nats
-    of the seeds, "ensemble of" those of the mean of their probabilities, both for arms with as many seeds as the recipe.
+    of the seeds, "ensemble of" those of the mean of their probabilities, both for arms with as many seeds as the recipe;
+    "teachers of" those of the trainings that an arm learns from.
 
     Args:
         count: Examples of the store of this split.
@@ -303,17 +309,20 @@ def rows_of(
     hidden = HiddenTokens(examples, count, bundle.tokenizer.piece_bp)
     way = ways_to_divide(bundle, stores["train"], stores[split], hidden, None)["by_class"]
     tables: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    known: dict[str, np.ndarray] = {}
     for arm, of_arm in trainings.items():
         nats = [hidden_nats(plan.at(x), examples, count) for x in of_arm]
         for training, values in zip(of_arm, nats, strict=True):
-            tables[str(training.seed)][arm] = values
+            tables[str(training.seed)][arm] = known[training.name] = values
             if bundle.tokenizer.piece_bp.max() == 1:
                 both = hidden_nats(plan.at(training), examples, count, both_strands=True)
                 tables[str(training.seed)][f"{arm}, both strands"] = both
         if len(nats) == len(trainings[learning_arms.OURS]) > 1:
             tables["mean"][arm] = np.mean(nats, axis=0)
-            mixed = np.log(len(nats)) - logsumexp(-np.stack(nats), axis=0)
-            tables["0"][f"ensemble of {arm}"] = mixed
+            tables["0"][f"ensemble of {arm}"] = mixed(nats)
+    for arm, lesson in plan.lessons.items():
+        if arm in trainings and known.keys() >= set(lesson.teachers):
+            tables["0"][f"teachers of {arm}"] = mixed([known[x] for x in lesson.teachers])
     rows = []
     for seed, values in tables.items():
         if learning_arms.OURS not in values:
