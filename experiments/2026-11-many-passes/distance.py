@@ -5,7 +5,7 @@
 
 Reads the same hidden tokens of contiguous examples with all bundles, 15 % hidden, 80/10/10, and prints the mean
 Kullback-Leibler divergence from the mean of the teachers' probabilities to those of each student, and what the true
-tokens cost both, in nats per token. A student that is further in unseen text knows its teachers by heart.
+tokens cost both, in nats per token. A student that is further in unseen text has overfitted its teachers.
 """
 
 import argparse
