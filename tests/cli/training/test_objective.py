@@ -153,7 +153,8 @@ def test_what_cannot_be_read_is_refused(project, options, message, capsys):
 def test_learning_from_two_models(project, capsys):
     """Another model than from the tokens, the same bytes after a kill; what the teachers read counts as read."""
     line = f"{PRETRAIN} --seed 5 --output taught/model --checkpoints taught/states"
-    run(f"{PRETRAIN} --seed 3 --output taught/second --checkpoints taught/second-states")
+    elsewhere = PRETRAIN.replace("--train train.h5", "--train test.h5")
+    run(f"{elsewhere} --seed 3 --output taught/second --checkpoints taught/second-states")
     taught = f"{line} --teachers pretrained taught/second"
     run(taught)
     before = bytes_of(project / "taught/model")
@@ -162,7 +163,9 @@ def test_learning_from_two_models(project, capsys):
     assert bytes_of(project / "taught/model") == before
     bundle = load_bundle("taught/model")
     assert bundle.config.objective["teachers"] == 2
-    assert bundle.config.regions_read == load_bundle("pretrained").config.regions_read
+    usual, other = (load_bundle(x).config.regions_read for x in ("pretrained", "taught/second"))
+    assert usual != other
+    assert bundle.config.regions_read == [*other, *usual]
     settings = json.loads((project / "taught/states/settings.json").read_text())
     assert len(set(settings["inputs"]["teachers"])) == 2
     run(line)
