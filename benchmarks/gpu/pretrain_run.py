@@ -31,6 +31,7 @@ from dna_bigbird.training.optimisation import build_optimizer
 from dna_bigbird.training.pretrain_run import PretrainingReading
 from dna_bigbird.training.pretraining_start import DnaStart
 from dna_bigbird.training.pretraining_task import PretrainingTask
+from dna_bigbird.training.teachers import Teachers
 from dna_bigbird.training.trained_bundle import validation_metrics
 
 RECIPE = Path(__file__).resolve().parents[2] / "config/grch37-fast.yaml"
@@ -252,7 +253,7 @@ class Run:
         call, examples = self.start.call, self.options.examples
         origin = DnaStart(self.encoder, self.corpus.tokenizer, self.options.tokenizer)
         described = steps.pretrained_config(
-            self.corpus, origin, self.masking, call, OBJECTIVE, self.examples
+            self.corpus, origin, self.masking, call, OBJECTIVE, self.examples, Teachers([])
         )
         described["examples_per_step"] = self.options.batch_size
         pieces.write_pieces(
