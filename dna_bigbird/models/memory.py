@@ -142,18 +142,20 @@ class StepMemory:
     logits: int
     recomputed: int = 0
     """One layer computed again with gradient checkpointing, when the logits are gone."""
+    averaged: int = 0
+    """Of the mean of the weights (EMA, SWA)."""
 
     @property
     def states(self) -> int:
         """Return the bytes that do not depend on the batch."""
-        return self.weights + self.gradients + self.optimizer + self.copies
+        return self.weights + self.gradients + self.optimizer + self.copies + self.averaged
 
     @property
     def total(self) -> int:
         """Return the estimated peak in bytes."""
         peak = self.states + self.activations + max(self.logits, self.recomputed)
         # At its end all gradients are there, each as large as its weight.
-        return max(peak, 2 * self.weights + self.optimizer)
+        return max(peak, 2 * self.weights + self.optimizer + self.averaged)
 
 
 def pretraining_parameters(config: EncoderConfig) -> int:
@@ -267,6 +269,7 @@ def pretraining_memory(
     processes: int = 1,
     optimizer: str = "adamw",
     accumulates: bool = True,
+    averages: bool = False,
 ) -> StepMemory:
     """Return the estimated peak memory of one pretraining step on one device.
 
@@ -277,6 +280,7 @@ def pretraining_memory(
         processes: Of the whole run; above 1 each has a copy of the gradients to exchange.
         accumulates: Whether a step has several micro-batches: gradients of the first ones are there
             when the backward pass of the next begins.
+        averages: Whether a mean of the weights is kept.
 
     Example:
         >>> base = EncoderConfig()
@@ -309,4 +313,5 @@ def pretraining_memory(
         activations=int(tokens * (kept + embedded)),
         logits=3 * FLOAT32 * predicted * config.vocab_size,
         recomputed=int(tokens * (layer + 2 * value * config.ffn_size) * is_recomputed),
+        averaged=FLOAT32 * averages * parameters,
     )

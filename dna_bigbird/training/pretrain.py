@@ -208,6 +208,7 @@ def estimate(
             processes=training.processes,
             optimizer=training.optimizer,
             accumulates=training.accumulate > 1,
+            averages=bool(training.ema_decay or training.swa_share),
         )
         for name in backends
     }
@@ -222,8 +223,8 @@ def estimate(
         *table(memory, backends.values(), training.optimizer, precision),
         "",
         *(["The second pass over hidden sentences (CPC) is not counted.", ""] if is_etc else []),
-        "An estimate from the settings; docs/explanation/training-recipe.md has how far it was checked. A training",
-        f"fits a GPU that it fills to {USABLE:.0%} at most. Nothing was read or written.",
+        "An estimate from the settings, without teachers; docs/explanation/training-recipe.md has how far it was checked. A",
+        f"training fits a GPU that it fills to {USABLE:.0%} at most. Nothing was read or written.",
     ]
     return DryRun(parameters, tokens, memory, "\n".join(lines))
 
@@ -250,6 +251,7 @@ def table(
         "gradients": [step.gradients for step in steps],
         f"optimizer state ({optimizer})": [step.optimizer for step in steps],
         f"copies of weights ({precision})": [step.copies for step in steps],
+        "mean of the weights": [step.averaged for step in steps],
         "activations": [step.activations for step in steps],
         "logits, or a layer computed again": [max(s.logits, s.recomputed) for s in steps],
         "expected peak": [step.total for step in steps],

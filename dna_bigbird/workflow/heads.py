@@ -75,10 +75,12 @@ def _bundles(teacher: str, settings: Section, inputs: InputFiles) -> list[str]:
     """Return a bundle, or those of the trainings of a variant."""
     if teacher not in settings.get("experiments", {}).get("variants", {}):
         return [plain_path(teacher)]
-    return [f"{inputs.results}/experiments/runs/{x}/trained" for x in _seeds(teacher, settings)]
+    return [
+        f"{inputs.results}/experiments/runs/{x}/trained" for x in variant_seeds(teacher, settings)
+    ]
 
 
-def _seeds(variant: str, settings: Section) -> dict[str, int]:
+def variant_seeds(variant: str, settings: Section) -> dict[str, int]:
     """Return the trainings of a variant by folder: its own, or one in it for each seed."""
     own = settings["experiments"]["variants"][variant]
     if "seeds" not in own:
@@ -96,7 +98,7 @@ def variant_pretrainings(
         objective = {"teachers": [], **variant.get("objective", {})}
         trainings[name] = {
             folder: run_pretraining(settings, {**variant, "objective": objective}, seed, inputs)
-            for folder, seed in _seeds(name, settings).items()
+            for folder, seed in variant_seeds(name, settings).items()
         }
     return trainings
 

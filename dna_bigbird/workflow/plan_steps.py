@@ -20,7 +20,7 @@ from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.label_config import LabelTrainConfig, Recipe, recipe_for
 from dna_bigbird.workflow.config.run_checks import HEADS, TASKS
 from dna_bigbird.workflow.config.run_settings import built
-from dna_bigbird.workflow.heads import COUNTED, chosen_baselines
+from dna_bigbird.workflow.heads import COUNTED, chosen_baselines, variant_seeds
 from dna_bigbird.workflow.plan_amounts import (
     Amounts,
     bp_per_token,
@@ -113,14 +113,25 @@ def _pretraining(
 
     training = TrainConfig(**run["pretraining"])
     work = Work(encoder, encoder.max_tokens, training.batch_size, 0, training.precision)
-    yield _training("pretrain", work, training, training.validation_examples or VALIDATED)
+    step = _training("pretrain", work, training, training.validation_examples or VALIDATED)
+    taught = training.num_examples * _teachers(run) * FORWARD * seconds_per_sequence(work)
+    yield replace(step, seconds=step.seconds + taught)
     examples = run.get("evaluation", {}).get("examples", EVALUATED)
     seconds = START_S + examples * FORWARD * seconds_per_sequence(work)
     yield PlannedStep("evaluate-lm", f"{examples:,} examples", seconds, _memory(work), MEASURED)
 
 
+def _teachers(run: Mapping) -> int:
+    """Return how often teachers read an example of pretraining: each of them on one strand or both."""
+    variants = run.get("experiments", {}).get("variants", {})
+    names = run.get("objective", {}).get("teachers", [])
+    bundles = sum(len(variant_seeds(x, run)) if x in variants else 1 for x in names)
+    is_symmetric = TokenizerConfig(**run.get("tokenizer", {})).algorithm != "bpe"
+    return bundles * (1 + is_symmetric)
+
+
 def _training(name: str, work: Work, training: TrainConfig, validated: int) -> PlannedStep:
-    sequences = training.max_steps * training.batch_size * training.accumulate * training.processes
+    sequences = training.num_examples
     checks = training.max_steps // training.validate_every * validated * FORWARD
     seconds = START_S + (sequences + checks) * seconds_per_sequence(work)
     operations = total_operations(work, sequences)

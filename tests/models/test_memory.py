@@ -161,6 +161,8 @@ def test_a_step_grows_with_the_micro_batch_alone():
     assert (two.activations, two.logits) == (2 * one.activations, 2 * one.logits)
     exchanged = pretraining_memory(config, batch_size=8, predicted=8 * 614, processes=8)
     assert exchanged.states == 22 * pretraining_parameters(config)
+    averaged = pretraining_memory(config, batch_size=8, predicted=8 * 614, averages=True)
+    assert averaged.total - one.total == averaged.averaged == 4 * pretraining_parameters(config)
 
 
 @pytest.mark.parametrize("attention", ["bigbird", "etc"])
