@@ -195,13 +195,13 @@ def check_weights_fit(config: EncoderConfig) -> None:
 
 
 def muon_parameters(config: EncoderConfig) -> int:
-    """Return the weights of the matrices of the layers, which Muon updates."""
+    """Return the weights of the matrices of the layers that Muon updates: all but those of gates."""
     h, f = config.hidden_size, config.ffn_size
     if config.attention == "etc":
         return config.num_layers * layer_matrices(config)
     projections = 7 if has_global_projections(config) else 4
-    own = config.value_embeddings * h * h + config.head_gates * h * config.num_heads
-    return config.num_layers * (projections * h * h + 2 * h * f + own)
+    projections += config.value_embeddings
+    return config.num_layers * (projections * h * h + 2 * h * f)
 
 
 def has_global_projections(config: EncoderConfig) -> bool:

@@ -6,6 +6,7 @@ from itertools import compress
 import torch
 from torch import nn
 
+from dna_bigbird.attention.cores.projected import ProjectedAttention
 from dna_bigbird.core.errors import InputError
 from dna_bigbird.models.etc_encoder import label_biases
 from dna_bigbird.models.precision import resolve_muon_precision
@@ -133,7 +134,9 @@ def groups_with_muon(
         if (stack := getattr(getattr(model, part, None), "layers", None)) is not None
     ]
     chosen = {id(p) for stack in layers for p in stack.parameters() if p.ndim == 2}
-    chosen -= label_biases(model)
+    # Gates read one number for each head: with Muon a model is worse than without them (docs/results/many-passes.md).
+    gates = (x.gate for x in model.modules() if isinstance(x, ProjectedAttention) and x.gate)
+    chosen -= label_biases(model) | {id(gate.weight) for gate in gates}
     split = []
     for group in groups:
         for is_muon in (True, False):

@@ -1,6 +1,7 @@
 """Muon for matrices of layers, AdamW for the rest: compared with torch's own, run apart."""
 
 import copy
+import dataclasses
 
 import pytest
 import torch
@@ -172,6 +173,15 @@ def test_matrices_of_the_layers_go_to_muon_and_all_others_to_adamw():
     for name, p in model.named_parameters():
         if p.ndim < 2:
             assert of_adamw[name] == (0.004, 0.0), name
+
+
+def test_gates_of_heads_go_to_adamw():
+    gated = dataclasses.replace(SMALL, head_gates=True, value_embeddings=True)
+    model = PretrainingModel(gated)
+    of_muon, of_adamw = names_by_kind(model, build_optimizer(model, TrainConfig(**MUON))[0])
+    added = {f"encoder.layers.{layer}.attention.first_value.weight" for layer in (0, 1)}
+    assert of_muon.keys() == LAYERS | added
+    assert {f"encoder.layers.{layer}.attention.gate.weight" for layer in (0, 1)} < of_adamw.keys()
 
 
 def classifier():
