@@ -134,7 +134,7 @@ def groups_with_muon(
         if (stack := getattr(getattr(model, part, None), "layers", None)) is not None
     ]
     chosen = {id(p) for stack in layers for p in stack.parameters() if p.ndim == 2}
-    # Gates read one number for each head: with Muon a model is worse than without them (docs/results/many-passes.md).
+    # Gates give one number for each head; updated by Muon they make a model worse (docs/results/many-passes.md).
     gates = (x.gate for x in model.modules() if isinstance(x, ProjectedAttention) and x.gate)
     chosen -= label_biases(model) | {id(gate.weight) for gate in gates}
     split = []
