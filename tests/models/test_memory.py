@@ -6,11 +6,13 @@ import pytest
 import torch
 from torch import nn
 
+from dna_bigbird.corpus.masking import PAPER
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.memory import pretraining_memory, pretraining_parameters
 from dna_bigbird.models.pretraining_model import PretrainingModel
 from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.optimisation import build_optimizer
+from dna_bigbird.training.pretrain import estimate
 
 ROOT = Path(__file__).parents[2]
 SMALL = {
@@ -163,6 +165,15 @@ def test_a_step_grows_with_the_micro_batch_alone():
     assert exchanged.states == 22 * pretraining_parameters(config)
     averaged = pretraining_memory(config, batch_size=8, predicted=8 * 614, averages=True)
     assert averaged.total - one.total == averaged.averaged == 4 * pretraining_parameters(config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"), [({}, 0), ({"ema_decay": 0.9}, 1), ({"swa_share": 0.2}, 1)]
+)
+def test_a_dry_run_counts_the_mean_of_the_weights(changes, kept):
+    config = EncoderConfig()
+    found = estimate(config, "settings", TrainConfig(**changes), PAPER).memory
+    assert {step.averaged for step in found.values()} == {4 * kept * pretraining_parameters(config)}
 
 
 @pytest.mark.parametrize("attention", ["bigbird", "etc"])
