@@ -26,6 +26,7 @@ class Arm:
     settings: Settings
     rates: tuple[float, ...] = ()
     seeds: int = 1
+    first_seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -128,14 +129,19 @@ def first_trainings(arms: Sequence[Arm]) -> list[Training]:
         for arm in arms
         for training in (
             [_at(arm, 0, rate) for rate in arm.rates]
-            or [Training(arm.name, seed, arm.settings) for seed in range(arm.seeds)]
+            or [Training(arm.name, seed, arm.settings) for seed in seeds_of(arm)]
         )
     ]
 
 
 def trainings_at_best(arm: Arm, rate: float) -> list[Training]:
     """Return all seeds of an arm with rates, at the chosen one."""
-    return [_at(arm, seed, rate) for seed in range(arm.seeds)]
+    return [_at(arm, seed, rate) for seed in seeds_of(arm)]
+
+
+def seeds_of(arm: Arm) -> range:
+    """Return the seeds of an arm."""
+    return range(arm.first_seed, arm.first_seed + arm.seeds)
 
 
 def _at(arm: Arm, seed: int, rate: float) -> Training:

@@ -376,6 +376,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=20.0, help="processor time of each arm")
     parser.add_argument("--steps", type=int, help="of the recipe; default: as many as fit")
     parser.add_argument("--seeds", type=int, default=3, help="of an arm, at most")
+    parser.add_argument("--first_seed", type=int, default=0, help="of an arm, to add seeds later")
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=1, help="trainings at once")
     parser.add_argument("--validations", type=int, default=20, help="of each training")
     parser.add_argument("--curve_examples", type=int, default=48, help="of each validation")
@@ -391,7 +392,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     base = learning_arms.base_settings(read_config([options.config]))
     chosen = {learning_arms.OURS, *options.only} if options.only else ()
     arms = [
-        replace(arm, seeds=min(arm.seeds, options.seeds))
+        replace(arm, seeds=min(arm.seeds, options.seeds), first_seed=options.first_seed)
         for arm in learning_arms.read_arms(options.arms, base, sorted(chosen), same=["vocab_size"])
     ]
     file = yaml.safe_load(options.arms.read_text())
