@@ -55,6 +55,7 @@ def own_settings(encoder: EncoderConfig) -> list[str]:
         "a norm of queries and keys": encoder.qk_norm,
         f"a convolution of {width} tokens on the embeddings": width > 0,
         f"{encoder.patch_tokens} tokens read as one by the layers": encoder.patch_tokens > 1,
+        f"a memory of words of 2 to {encoder.word_tokens} tokens": encoder.word_memory > 0,
         "skips between layers": encoder.layer_skips,
         "value embeddings": encoder.value_embeddings,
         "gates of heads": encoder.head_gates,

@@ -45,7 +45,14 @@ NOT_IN_ETC = (
     ("head_gates", False, STREAMS),
 )
 """Settings without effect with attention etc, their only value, and why."""
-LATER_SETTINGS = ("layer_skips", "value_embeddings", "head_gates", "untied_head", "logit_cap")
+LATER_SETTINGS = (
+    "word_memory",
+    "layer_skips",
+    "value_embeddings",
+    "head_gates",
+    "untied_head",
+    "logit_cap",
+)
 """Settings that files of earlier versions do not have; they are stored only if they are on."""
 OTHER_BLOCKS = {
     "full": "full attention",
@@ -130,6 +137,11 @@ class EncoderConfig:
     patch_tokens: Positive = 1
     """Neighbouring tokens that the layers read as one, 1 for none: they see the maximum of each number, and every
     token keeps a state of its own; needs `norm_first` and rotary positions."""
+    word_memory: SizeOrNone = 0
+    """Rows of a hashed memory: for the words of 2, 3 and so on up to `word_tokens` tokens that end and begin at a
+    token, a learned vector each is added to its embedding, times a gate. 0: none."""
+    word_tokens: Annotated[int, Range(2, most=32)] = 3
+    """Tokens of the longest word of `word_memory`."""
     layer_skips: bool = False
     """Skips between layers, as in a U-Net: what the first half of the layers reads is added to what the second
     half reads, first to last, each times a learned number that begins at 1."""
@@ -329,6 +341,8 @@ def stored_encoder(encoder: EncoderConfig) -> dict:
         else:  # as JSON returns them
             own = settings[name].items()
             settings[name] = {k: list(v) if isinstance(v, tuple) else v for k, v in own}
+    if not encoder.word_memory:
+        del settings["word_tokens"]
     return {k: v for k, v in settings.items() if v or k not in LATER_SETTINGS}
 
 

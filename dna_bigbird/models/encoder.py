@@ -16,7 +16,7 @@ from dna_bigbird.models.activations import activated, activation
 from dna_bigbird.models.attention_cores import attention_core
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.memory import check_weights_fit
-from dna_bigbird.models.stem import Patches, Stem
+from dna_bigbird.models.stem import Patches, Stem, WordMemory
 
 FEW_LETTERS = 16
 """Largest vocabulary whose convolutions the stem computes once per letter: that of single bases."""
@@ -99,6 +99,11 @@ class Encoder(nn.Module):
             nn.Embedding(config.num_segments, config.hidden_size) if has_segments else None
         )
         self.stem = Stem(config.hidden_size, config.stem_width) if config.stem_width else None
+        self.memory = None
+        if config.word_memory:
+            self.memory = WordMemory(
+                config.hidden_size, config.word_memory, config.word_tokens, config.vocab_size
+            )
         has_patches = config.patch_tokens > 1
         self.patches = Patches(config.hidden_size, config.patch_tokens) if has_patches else None
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
@@ -257,10 +262,20 @@ class Encoder(nn.Module):
     def _embed(
         self, packing: Packing, token_ids_BT: Tensor, segment_ids_BT: Tensor | None
     ) -> Tensor:
-        """Return LN(drop(stem(word + position + segment))) (P, E), with `norm_first` no LN."""
+        """Return LN(drop(memory + stem(word + position + segment))) (P, E), with `norm_first` no LN."""
+        token_ids_P = packing.pack(token_ids_BT)
         if self._has_few_letters(segment_ids_BT):
-            return self._embed_letters(packing, token_ids_BT)
-        x_PE = self.embed_words(packing.pack(token_ids_BT))
+            x_PE = self._embed_letters(packing, token_ids_P)
+        else:
+            x_PE = self._embed_tokens(packing, token_ids_P, segment_ids_BT)
+        if self.memory is not None:
+            x_PE = x_PE + self.memory(token_ids_P, x_PE, packing)
+        return self._normed(x_PE)
+
+    def _embed_tokens(
+        self, packing: Packing, token_ids_P: Tensor, segment_ids_BT: Tensor | None
+    ) -> Tensor:
+        x_PE = self.embed_words(token_ids_P)
         if self.position is not None:
             # Padding in the last block may be after the last position.
             positions_P = packing.positions_P.clamp(max=self.config.max_tokens - 1)
@@ -271,9 +286,7 @@ class Encoder(nn.Module):
             x_PE = x_PE + self.segment.weight[0]
         else:
             x_PE = x_PE + self.segment(packing.pack(segment_ids_BT))
-        if self.stem is not None:
-            x_PE = self.stem(x_PE, packing)
-        return self._normed(x_PE)
+        return x_PE if self.stem is None else self.stem(x_PE, packing)
 
     def _has_few_letters(self, segment_ids_BT: Tensor | None) -> bool:
         """Return True if the stem reads one of few vectors at each token."""
@@ -281,13 +294,11 @@ class Encoder(nn.Module):
         is_short = has_table and self.config.vocab_size <= FEW_LETTERS
         return self.stem is not None and is_short and self.letters_at_once
 
-    def _embed_letters(self, packing: Packing, token_ids_BT: Tensor) -> Tensor:
-        table_VE = self.embed_words(
-            torch.arange(self.config.vocab_size, device=token_ids_BT.device)
-        )
+    def _embed_letters(self, packing: Packing, token_ids_P: Tensor) -> Tensor:
+        table_VE = self.embed_words(torch.arange(self.config.vocab_size, device=token_ids_P.device))
         if self.segment is not None:
             table_VE = table_VE + self.segment.weight[0]
-        return self._normed(self.stem.of_letters(packing.pack(token_ids_BT), table_VE, packing))
+        return self.stem.of_letters(token_ids_P, table_VE, packing)
 
     def _normed(self, x_PE: Tensor) -> Tensor:
         x_PE = self.dropout(x_PE)

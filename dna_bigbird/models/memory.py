@@ -174,6 +174,8 @@ def pretraining_parameters(config: EncoderConfig) -> int:
     embeddings += config.layer_skips * (config.num_layers // 2)
     if config.stem_width:
         embeddings += config.stem_width * h * h + h
+    if config.word_memory:
+        embeddings += config.word_memory * h + h * h + h
     if config.attention == "etc":
         layer = layer_parameters(config)
         embeddings += embedding_parameters(config)
@@ -305,6 +307,9 @@ def pretraining_memory(
     mask = (1 if device == "cuda" else FLOAT32) if config.dropout else 0
     embedded = (FLOAT32 + mask + value * config.stem_width) * config.hidden_size
     embedded += FLOAT32 * config.hidden_size * config.value_embeddings
+    if config.word_memory:  # rows of the words; the sum, normed, what was read, and its product
+        embedded += 2 * (config.word_tokens - 1) * 8
+        embedded += (3 * FLOAT32 + value + value * (value == BFLOAT16)) * config.hidden_size
     return StepMemory(
         weights=FLOAT32 * parameters,
         gradients=FLOAT32 * (accumulates + (processes > 1)) * parameters,

@@ -57,6 +57,7 @@ def test_tied_weights_are_stored_once_and_stay_tied(bundle_folder, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("word_memory", 40),
         ("layer_skips", True),
         ("value_embeddings", True),
         ("head_gates", True),

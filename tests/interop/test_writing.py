@@ -181,12 +181,20 @@ OTHER = {
     "qk_norm": True, "stem_width": 3, "patch_tokens": 2, "scale_residual": True, "train_positions": False,
     "scale_embeddings": True, "dropout": 0.3, "attention_dropout": 0.2, "init_std": 0.1,
     "layer_skips": True, "value_embeddings": True, "head_gates": True, "untied_head": True, "logit_cap": 9.0,
+    "word_memory": 40, "word_tokens": 4,
     "gradient_checkpointing": True, "etc": EtcConfig(radius=5),
     "longformer": LongformerConfig(5), "performer": PerformerConfig(5),
 }  # fmt: skip
 """Another value of every setting of the encoder."""
 NEVER_HELD = {"norm_first", "positions", "qk_norm", "stem_width", "patch_tokens", "output_bias"}
-NEVER_HELD |= {"layer_skips", "value_embeddings", "head_gates", "untied_head", "logit_cap"}
+NEVER_HELD |= {
+    "layer_skips",
+    "value_embeddings",
+    "head_gates",
+    "untied_head",
+    "logit_cap",
+    "word_memory",
+}
 NEEDED = {
     "window_blocks": {"random_plan": "uniform"},
     "patch_tokens": {"norm_first": True, "positions": "rotary"},

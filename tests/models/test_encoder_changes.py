@@ -77,6 +77,7 @@ def test_a_change_keeps_the_weights_if_a_model_with_it_can_load_them(name):
         "num_random": 1, "pattern_seed": 3, "activation": "relu", "norm_first": True,
         "positions": "rotary", "qk_norm": True, "stem_width": 5, "patch_tokens": 2,
         "layer_skips": True, "value_embeddings": True, "head_gates": True,
+        "word_memory": 40, "word_tokens": 4,
         "scale_residual": True, "attention_dropout": 0.1, "init_std": 0.1,
         "etc.radius": 5, "etc.local_mode": "three_blocks", "etc.max_distance": 3,
         "etc.tokens_per_global": 4, "etc.hard_g2l": False, "etc.hard_l2g": True,
@@ -86,7 +87,7 @@ def test_a_change_keeps_the_weights_if_a_model_with_it_can_load_them(name):
         "performer.num_features": 9, "performer.kernel": "relu", "performer.rows": "independent",
         "performer.norms": "sqrt_dim", "performer.redraw_interval": 0, "performer.seed": 3,
     }  # fmt: skip
-    acting = {"num_heads", "activation", "norm_first", "scale_residual", "init_std"}
+    acting = {"num_heads", "activation", "norm_first", "scale_residual", "init_std", "word_tokens"}
     before = EncoderConfig(**SMALL, num_layers=2, max_tokens=16, num_random=0)
     if name == "patch_tokens":
         before = replace(before, norm_first=True, positions="rotary")

@@ -1,5 +1,6 @@
 """Rotary positions, norm of queries and keys, stem and scaled outputs, against torch and formulas."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from dna_bigbird.attention.attend import BACKENDS
 from dna_bigbird.attention.packing import Packing
 from dna_bigbird.models.config import EncoderConfig
 from dna_bigbird.models.encoder import Encoder
-from dna_bigbird.models.stem import Stem
+from dna_bigbird.models.stem import Stem, WordMemory
 from dna_bigbird.models.summarizer import Summarizer
 from dna_bigbird.models.text_config import SummaryHead
 from tests.attention.native.marks import needs_kernel
@@ -36,11 +37,27 @@ LATER = [
     {"layer_skips": True, "num_layers": 5},
     {"value_embeddings": True},
     {"head_gates": True},
+    {"word_memory": 37},
+    {"word_memory": 500, "word_tokens": 4, "stem_width": 3},
 ]
-ALL_LATER = {"layer_skips": True, "value_embeddings": True, "head_gates": True}
+ALL_LATER = {"layer_skips": True, "value_embeddings": True, "head_gates": True, "word_memory": 37}
 EACH = [{"positions": "rotary"}, {"qk_norm": True}, {"stem_width": 3}, OWN, PATCHES, OWN | PATCHES]
 EACH += [*LATER, OWN | PATCHES | ALL_LATER]
 MARKS = {"native": [needs_kernel], "flex": [needs_compiler, pytest.mark.slow]}
+
+
+def hashed(ids_T, config):
+    """The rows of the words that end and begin at each token of one sequence, in whole numbers of Python."""
+    outside, rows = config.vocab_size, []
+    for at in range(len(ids_T)):
+        rows.append([])
+        for side, step in enumerate((-1, 1)):
+            word = 2 * int(ids_T[at]) + side
+            for far in range(at + step, at + step * config.word_tokens, step):
+                other = int(ids_T[far]) if 0 <= far < len(ids_T) else outside
+                word = (1103515245 * word + other + 1) % (2**31 - 1)
+                rows[-1].append(word % config.word_memory)
+    return rows
 
 
 def reference(encoder, ids_T, segments_T):
@@ -59,6 +76,11 @@ def reference(encoder, ids_T, segments_T):
     if c.stem_width:
         kernel = own["stem.convolution.weight"].view(32, c.stem_width, 32).transpose(1, 2)
         x = x + F.conv1d(x.mT, kernel, own["stem.convolution.bias"], padding="same").mT
+    if c.word_memory:
+        read = torch.stack([own["memory.rows.weight"][rows].sum(0) for rows in hashed(ids_T, c)])
+        key = linear(read, "memory.key")
+        gate = (F.layer_norm(x, (32,)) * key).sum(1, keepdim=True) / 32**0.5
+        x = x + read / (1 + (-gate).exp())
     x = x if c.norm_first else norm(x, "norm")
     tokens = x
     if c.patch_tokens > 1:
@@ -205,6 +227,20 @@ def test_the_stem_is_a_convolution_within_each_sequence(width):
         torch.testing.assert_close(found[row, :length], one + convolution(one.mT).mT)
 
 
+def test_words_of_single_bases_have_rows_of_their_own():
+    """All words of up to three of four letters, by side: as many different rows in a large table."""
+    config = replace(CONFIG, vocab_size=10, word_memory=2**31 - 1)
+    words = itertools.product(range(6, 10), repeat=3)
+    rows = {row for word in words for row in hashed(torch.tensor(word), config)[1]}
+    # At the letter in the middle: words of two on either side, and of three with what is beyond the end.
+    assert len(rows) == 2 * 2 * 4**2
+    memory = WordMemory(4, 2**10, 3, 10)
+    is_padding = torch.zeros(1, 5, dtype=torch.bool)
+    found = memory.hashed(torch.tensor([6, 7, 8, 9, 6]), Packing.of(is_padding, 5, None))
+    expected = hashed(torch.tensor([6, 7, 8, 9, 6]), replace(config, word_memory=2**10))
+    assert found.tolist() == expected
+
+
 def test_defaults_draw_the_same_weights_as_before():
     """Table by table, then layer by layer, each matrix from one generator; nothing else draws."""
     encoder, g = Encoder(CONFIG, generator(4)), generator(4)
@@ -316,6 +352,7 @@ def test_a_decoder_refuses_what_it_cannot_have(change):
             {"layer_skips": True, "num_layers": 1},
             "--model.layer_skips true needs --model.num_layers",
         ),
+        ({"word_tokens": 1}, "--model.word_tokens 1"),
         ({"rotary_base": 0.0}, "--model.rotary_base 0.0"),
         ({"positions": "sine"}, "--model.positions='sine'"),
         (

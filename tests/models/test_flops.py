@@ -46,7 +46,7 @@ def test_a_stem_counts_and_rotary_positions_and_norms_do_not():
     inputs = pretraining_inputs(2, 64, 3)
     assert forward_flops(stem, [64, 64], 3) == counted(stem, inputs)
     assert forward_flops(stem, [64, 64], 3) - counted(plain, inputs) == 2 * 128 * 5 * 32 * 32
-    later = {"layer_skips": True, "head_gates": True, "value_embeddings": True}
+    later = {"layer_skips": True, "head_gates": True, "value_embeddings": True, "word_memory": 40}
     more = PretrainingModel(replace(DENSE, **later, untied_head=True, logit_cap=9.0))
     assert forward_flops(more, [64, 64], 3) == counted(more, inputs)
     other = PretrainingModel(replace(DENSE, positions="rotary", qk_norm=True))

@@ -33,7 +33,7 @@ OTHERS = [
     {"positions": "rotary", "qk_norm": True, "norm_first": True, "stem_width": 3},
     {"longformer": LongformerConfig(5, separate_global=False)},
 ]
-LATER = {"layer_skips": True, "value_embeddings": True, "head_gates": True}
+LATER = {"layer_skips": True, "value_embeddings": True, "head_gates": True, "word_memory": 20}
 
 
 def encoder(config=CONFIG):

@@ -28,7 +28,7 @@ OTHERS = [
     {},
     {"positions": "rotary", "qk_norm": True, "norm_first": True, "patch_tokens": 2},
     {"performer": PerformerConfig(0, "relu", "independent", redraw_interval=0)},
-    {"layer_skips": True, "value_embeddings": True, "head_gates": True},
+    {"layer_skips": True, "value_embeddings": True, "head_gates": True, "word_memory": 20},
 ]
 
 

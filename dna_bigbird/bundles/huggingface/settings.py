@@ -45,6 +45,7 @@ ONLY = {
     "qk_norm": (False, "it has no norm of queries and keys"),
     "stem_width": (0, "it has no convolution"),
     "patch_tokens": (1, "it has no patches"),
+    "word_memory": (0, "it has no memory of words"),
     "layer_skips": (False, "it has no skips between layers"),
     "value_embeddings": (False, "it adds nothing to its values"),
     "head_gates": (False, "it has no gates of heads"),

@@ -107,6 +107,10 @@ class Attributor:
                 raise InputError(
                     f"{bundle.folder}: --method constant is not for attention etc; use integrated or gradient"
                 )
+            if bundle.config.encoder.word_memory:
+                raise InputError(
+                    f"{bundle.folder}: a model with word_memory looks words up, which no gradient sees; use mutagenesis"
+                )
         setup = set_up(self.bundles, self.compute)
         self.compute, self._notes = setup.compute, setup.notes
         if first.config.directional and self.strand == "both":

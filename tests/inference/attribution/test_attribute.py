@@ -305,4 +305,10 @@ def test_many_labels_and_other_models(genome, bundle_folder, tmp_path, monkeypat
         run_attribute(etc, labels="CTCF")
     found = run_attribute(etc, labels="CTCF", method="integrated")
     assert np.allclose(found.effects.sum(1), found.difference, rtol=0.02, atol=2e-3)
+    encoder = OWN_ENCODER | {"word_memory": 20}
+    looks_up = write_tiny_bundle(
+        tmp_path / "words", algorithm="bases", encoder=encoder, window_bp=100
+    )
+    with pytest.raises(InputError, match="word_memory"):
+        run_attribute(looks_up, labels="CTCF")
     shutil.rmtree(etc)
