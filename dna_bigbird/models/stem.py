@@ -88,10 +88,10 @@ class Stem(nn.Module):
 class WordMemory(nn.Module):
     """A hashed table of words of neighbouring tokens, read at their last and at their first token.
 
-    A word of a hidden token and those before it tells what follows them, one that begins with it what
-    precedes. Each length and side has its own hash, words beyond the ends of a sequence too; two words
-    may share a row. The gate is a sigmoid of the scaled product of the embedding, normed, and a linear
-    map of what was read (Engram, arXiv 2601.07372; Gengram, arXiv 2601.22203).
+    So a hidden token is looked up with those before it and with those after it. Each length and side has a
+    hash of its own, beyond the ends of a sequence too; two words may share a row. The gate is a sigmoid of
+    the scaled product of the embedding, normed, and a linear map of what was read (Engram, arXiv 2601.07372;
+    Gengram, arXiv 2601.22203).
     """
 
     def __init__(self, hidden_size: int, rows: int, word_tokens: int, vocab_size: int) -> None:
