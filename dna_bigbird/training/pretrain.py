@@ -89,9 +89,9 @@ def pretrain(
             both strands. gate: what followed there is weighed against a finished network. inputs: the network
             reads it too, in every step of its training. Text and gate are part of the bundle. Where sequence
             repeats it saves much.
-        teachers: Pretrained bundles of the same tokenizer: the mean of their probabilities takes the place of the
-            hidden tokens in the loss, of both strands where these are cut alike. Three trainings with other
-            seeds teach more than any of them knows; a step takes about a third longer for each.
+        teachers: Pretrained bundles of the same tokenizer: their probabilities take the place of the hidden tokens in
+            the loss, of both strands where these are cut alike. Each example has one of them, in turn: several
+            trainings with other seeds teach more than any of them knows, at the price of one.
         dry_run: Dry run: print parameters, tokens per step and the memory of a GPU that the settings ask for, and
             do nothing; the inputs need not be there yet.
     """

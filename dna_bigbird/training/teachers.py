@@ -123,7 +123,10 @@ def open_teachers(
 
 
 class TaughtTask(PretrainingTask):
-    """Learns the mean of the probabilities that teachers give hidden tokens; no figure but the loss is theirs."""
+    """Learns the probabilities that teachers give hidden tokens; no figure but the loss is theirs.
+
+    Examples have one teacher each, in turn: with as many teachers as there are, a step costs one forward pass more.
+    """
 
     def __init__(
         self,
@@ -143,11 +146,20 @@ class TaughtTask(PretrainingTask):
             teacher.to(self.device)
 
     def costs_of(self, batch: PretrainingBatch, nll_P: Tensor, mlm_logits_PV: Tensor) -> Tensor:
-        """Return the cross-entropy with the teachers, (P,), in nats; in validation that of the tokens."""
+        """Return the cross-entropy with the teacher of each example, (P,), in nats; in validation with the tokens."""
         if not self.training:
             return nll_P
         inputs = (batch.token_ids_BT, batch.is_padding_BT, batch.segment_ids_BT)
-        with torch.no_grad():
-            read = [x(*inputs, batch.positions_P)[0].float().softmax(-1) for x in self.teachers]
-        mean_PV = sum(read) / len(read)
-        return nn.functional.cross_entropy(mlm_logits_PV.float(), mean_PV, reduction="none")
+        width = batch.token_ids_BT.shape[1]
+        rows_P, columns_P = batch.positions_P // width, batch.positions_P % width
+        teachers_B = batch.examples_B % len(self.teachers)
+        taught_PV = torch.empty_like(mlm_logits_PV, dtype=torch.float32)
+        for number, teacher in enumerate(self.teachers):
+            is_own_B = teachers_B == number
+            is_own_P = is_own_B[rows_P]
+            if is_own_P.any():
+                places_P = (is_own_B.cumsum(0) - 1)[rows_P] * width + columns_P
+                own = (*(x[is_own_B] for x in inputs), places_P[is_own_P])
+                with torch.no_grad():
+                    taught_PV[is_own_P] = teacher(*own)[0].float().softmax(-1)
+        return nn.functional.cross_entropy(mlm_logits_PV.float(), taught_PV, reduction="none")

@@ -20,7 +20,7 @@ from dna_bigbird.models.train_config import TrainConfig
 from dna_bigbird.training.label_config import LabelTrainConfig, Recipe, recipe_for
 from dna_bigbird.workflow.config.run_checks import HEADS, TASKS
 from dna_bigbird.workflow.config.run_settings import built
-from dna_bigbird.workflow.heads import COUNTED, chosen_baselines, variant_seeds
+from dna_bigbird.workflow.heads import COUNTED, chosen_baselines
 from dna_bigbird.workflow.plan_amounts import (
     Amounts,
     bp_per_token,
@@ -114,20 +114,14 @@ def _pretraining(
     training = TrainConfig(**run["pretraining"])
     work = Work(encoder, encoder.max_tokens, training.batch_size, 0, training.precision)
     step = _training("pretrain", work, training, training.validation_examples or VALIDATED)
-    taught = training.num_examples * _teachers(run) * FORWARD * seconds_per_sequence(work)
+    # A teacher reads each example, on both strands where it can.
+    strands = 1 + (TokenizerConfig(**run.get("tokenizer", {})).algorithm != "bpe")
+    reads = training.num_examples * strands * bool(run.get("objective", {}).get("teachers"))
+    taught = reads * FORWARD * seconds_per_sequence(work)
     yield replace(step, seconds=step.seconds + taught)
     examples = run.get("evaluation", {}).get("examples", EVALUATED)
     seconds = START_S + examples * FORWARD * seconds_per_sequence(work)
     yield PlannedStep("evaluate-lm", f"{examples:,} examples", seconds, _memory(work), MEASURED)
-
-
-def _teachers(run: Mapping) -> int:
-    """Return how often teachers read an example of pretraining: each of them on one strand or both."""
-    variants = run.get("experiments", {}).get("variants", {})
-    names = run.get("objective", {}).get("teachers", [])
-    bundles = sum(len(variant_seeds(x, run)) if x in variants else 1 for x in names)
-    is_symmetric = TokenizerConfig(**run.get("tokenizer", {})).algorithm != "bpe"
-    return bundles * (1 + is_symmetric)
 
 
 def _training(name: str, work: Work, training: TrainConfig, validated: int) -> PlannedStep:

@@ -290,7 +290,7 @@ def rows_of(
     """Return bits on unseen bases by region, seed and arm, and paired differences to the recipe of this seed.
 
     Models of single bases have a row of the mean probabilities of both strands. Rows of seed "mean" have the mean nats
-    of the seeds, "ensemble of" those of the mean of their probabilities, both for arms with as many seeds as the recipe;
+    of the seeds of the recipe, "ensemble of" those of the mean of their probabilities;
     "teachers of" those of the trainings that an arm learns from.
 
     Args:
@@ -317,9 +317,10 @@ def rows_of(
             if bundle.tokenizer.piece_bp.max() == 1:
                 both = hidden_nats(plan.at(training), examples, count, both_strands=True)
                 tables[str(training.seed)][f"{arm}, both strands"] = both
-        if len(nats) == len(trainings[learning_arms.OURS]) > 1:
-            tables["mean"][arm] = np.mean(nats, axis=0)
-            tables["0"][f"ensemble of {arm}"] = mixed(nats)
+        seeds = len(trainings[learning_arms.OURS])
+        if len(nats) >= seeds > 1:
+            tables["mean"][arm] = np.mean(nats[:seeds], axis=0)
+            tables["0"][f"ensemble of {arm}"] = mixed(nats[:seeds])
     for arm, lesson in plan.lessons.items():
         if arm in trainings and known.keys() >= set(lesson.teachers):
             tables["0"][f"teachers of {arm}"] = mixed([known[x] for x in lesson.teachers])
