@@ -19,7 +19,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -147,7 +147,7 @@ def run_all(plan: Plan, trainings: Sequence[Training], cores: Cores) -> None:
 
     def measure(training: Training, core: int | None) -> None:
         folder = plan.speed_at(training)
-        if not is_done(folder, "steps.json", plan.settings(training) | {"seed": 0}):
+        if not is_done(folder, "steps.json", plan.settings(replace(training, seed=0))):
             start("measure", folder, core)
 
     def train(training: Training, core: int | None) -> None:

@@ -224,7 +224,7 @@ def set_steps(plan: Plan, arms: Sequence[learning_arms.Arm]) -> None:
 
 def is_measured(plan: Plan, training: learning_arms.Training) -> bool:
     """Return True if the steps of a training are there."""
-    settings = plan.settings(training) | {"seed": 0}
+    settings = plan.settings(replace(training, seed=0))
     return learning.is_done(plan.speed_at(training), "steps.json", settings)
 
 
