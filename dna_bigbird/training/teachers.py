@@ -125,7 +125,7 @@ def open_teachers(
 class TaughtTask(PretrainingTask):
     """Learns the probabilities that teachers give hidden tokens; no figure but the loss is theirs.
 
-    Examples have one teacher each, in turn: with as many teachers as there are, a step costs one forward pass more.
+    Examples have one teacher each, in turn: a step costs one forward pass more, however many there are.
     """
 
     def __init__(

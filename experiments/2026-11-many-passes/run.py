@@ -290,8 +290,8 @@ def rows_of(
     """Return bits on unseen bases by region, seed and arm, and paired differences to the recipe of this seed.
 
     Models of single bases have a row of the mean probabilities of both strands. Rows of seed "mean" have the mean nats
-    of the seeds of the recipe, "ensemble of" those of the mean of their probabilities;
-    "teachers of" those of the trainings that an arm learns from.
+    of the seeds of the recipe, "ensemble of" those of the mean of their probabilities; "teachers of" those of the
+    trainings that an arm learns from.
 
     Args:
         count: Examples of the store of this split.
