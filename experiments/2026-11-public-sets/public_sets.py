@@ -4,7 +4,8 @@
     python experiments/2026-11-public-sets/public_sets.py --data ../shared/data/benchmarks --folder results/public-folds \
         --folds 10
 
-With --parts each model is also compared with its own parts: the network alone and the counts alone.
+With --parts each model is also compared with its own parts: the network alone and the counts alone; with --before
+FOLDER each fold also with its model there, of the same command run with another encoder.
 """
 
 import argparse
@@ -52,11 +53,12 @@ def labelled_sequences(data: Path, name: str) -> list[tuple[str, int]]:
     return pairs
 
 
-def scored(folder: Path, labelled: Path, seeds: range) -> dict:
+def scored(folder: Path, labelled: Path, seeds: range, others: dict[str, Path]) -> dict:
     """Train with each seed, score next to every baseline, and compare; what is finished is kept."""
-    for method in METHODS:
-        if not (folder / f"{method}.h5").exists():
-            baseline(method=method, data=labelled, output=folder / f"{method}.h5")
+    baselines = {x: folder / f"{x}.h5" for x in METHODS}
+    for method, output in baselines.items():
+        if not output.exists():
+            baseline(method=method, data=labelled, output=output)
     for seed in seeds:
         model, scores = folder / f"model{seed}", folder / f"scored{seed}"
         if not model.exists():
@@ -67,7 +69,7 @@ def scored(folder: Path, labelled: Path, seeds: range) -> dict:
         data=labelled,
         scores=[folder / f"scored{x}.report" / "scores.h5" for x in seeds],
         output=folder / "compared.json",
-        baselines=[f"{x}={folder / x}.h5" for x in METHODS],
+        baselines=[f"{x}={y}" for x, y in (baselines | others).items()],
     )
     print(folder, compared.summary(), sep="\n", flush=True)
     return compared.values
@@ -111,7 +113,9 @@ def print_parts(folder: Path, labelled: LabelledSet, seeds: range, draws: int = 
 def print_folds(name: str, folds: list[dict]) -> None:
     """Print the mean AUROC of the folds, and paired differences with t intervals over the folds."""
     model = np.array([x["auroc"] for x in folds])
-    sources = {x: np.array([y["baselines"][x]["auroc"] for y in folds]) for x in METHODS}
+    sources = {
+        x: np.array([y["baselines"][x]["auroc"] for y in folds]) for x in folds[0]["baselines"]
+    }
     best = max(METHODS, key=lambda x: sources[x].mean())
     print(
         f"{name}: {sum(x['n'] for x in folds)} rows, {len(folds)} folds; model {model.mean():.4f}"
@@ -134,6 +138,7 @@ def main() -> None:
     parser.add_argument(
         "--folds", type=int, default=0, help="test every row once: a training per fold"
     )
+    parser.add_argument("--before", type=Path, help="with --folds: a folder of another encoder")
     parser.add_argument("--parts", action="store_true", help="score the parts of each model too")
     parser.add_argument("--sets", nargs="*", default=["dnabert", *CLASSES])
     options = parser.parse_args()
@@ -152,7 +157,11 @@ def main() -> None:
                 split = SplitConfig(folds=options.folds, fold=fold)
                 sequence_set(input=[table], output=labelled, split=split)
             seeds = range(fold, fold + 1) if options.folds else range(options.seeds)
-            folds.append(scored(folder, labelled, seeds))
+            others = {}
+            if options.before:
+                before = options.before / folder.relative_to(options.folder)
+                others["before"] = before / f"scored{fold}.report" / "scores.h5"
+            folds.append(scored(folder, labelled, seeds, others))
             if options.parts:
                 print_parts(folder, LabelledSet(labelled), seeds)
         if options.folds:
